@@ -16,6 +16,7 @@ from tests.builders import many_operators
 from tests.builders.many_operators import RUNS
 from tests.gui.events import desk_of, put_away
 from viewer.gui.qt.background import Latest
+from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.window.controller import WindowController
 from viewer.view.state import Area
 
@@ -72,10 +73,10 @@ def test_panels_follow(large):
         session.select_operators(0, ((1237 * (number + 1)) % many_operators.OPERATORS // 10 * 10,))
 
     def run(number: int) -> None:
-        session.pick_run((0, (7 * number + 3) % len(runs)))
+        pick_run(session, (0, (7 * number + 3) % len(runs)))
 
     def area(number: int) -> None:
-        t0, t1 = session.run_span_ns(0, session.traces[0].trace.runs[(9 * number + 5) % len(runs)])
+        t0, t1 = run_span_ns(session, 0, session.traces[0].trace.runs[(9 * number + 5) % len(runs)])
         session.select_area(Area(t0, t0 + 3 * (t1 - t0) // 2, frozenset({(0, 0)})))
 
     print(f"\nms until all is shown, median of {ROUNDS} (longest turn)")

@@ -138,7 +138,7 @@ class Shown:
 
     def look(self, zoom: float) -> None:
         """Show the whole trace or a part around its fullest row's middle, and the fullest rows."""
-        picture, whole = self.scene.pictures[0], self.session.span_ns()
+        picture, whole = self.scene.rasters[0], self.session.span_ns()
         drawn = picture.raster.drawn
         full = int(np.argmax(np.diff(drawn.row_ptr)))
         middle = picture.shown.axis.to_ns(
@@ -148,7 +148,7 @@ class Shown:
         t0 = max(min(middle - span // 2, whole - span), 0)
         self.session.set_range(t0, t0 + span)
         rows = self.scene.layout.kind == BandKind.ROW
-        ptr = self.scene.pictures[0].raster.drawn.row_ptr
+        ptr = self.scene.rasters[0].raster.drawn.row_ptr
         held = np.where(rows, np.diff(ptr)[self.scene.layout.row], 0)
         at = np.searchsorted(self.scene.layout.y, self.scene.layout.y + HEIGHT)
         total = np.append(0, np.cumsum(held))
@@ -157,7 +157,7 @@ class Shown:
 
     def close(self) -> float:
         """The zoom at which thirty slices of the fullest row are in view: most have a label."""
-        drawn = self.scene.pictures[0].raster.drawn
+        drawn = self.scene.rasters[0].raster.drawn
         full = int(np.argmax(np.diff(drawn.row_ptr)))
         middle = int(drawn.row_ptr[full : full + 2].sum()) // 2
         return self.session.span_ns() / int(drawn.start[middle + 15] - drawn.start[middle - 15])
@@ -189,7 +189,7 @@ class Shown:
         layout = self.scene.layout
         shown = layout.bands_between(self.scene.scroll, self.scene.scroll + HEIGHT)
         rows = [int(layout.row[b]) for b in shown if layout.kind[b] == BandKind.ROW]
-        picture = self.scene.pictures[0]
+        picture = self.scene.rasters[0]
         here = self.scene.xmap(WIDTH).on(picture.shown.axis)
         return len(picture.raster.labels(rows, here).slice)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.timeline import Timeline
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
@@ -131,7 +132,7 @@ def test_many_tracks_scroll_as_lightly_as_few(qapp, qtbot):
         made = timeline(session, theme, qtbot)
         session.add([tracks_of(count)])
         qtbot.waitUntil(lambda session=session: bool(session.traces))
-        session.arrange(TrackView(pinned=tuple((0, t) for t in range(pinned))))
+        arrange_tracks(session, TrackView(pinned=tuple((0, t) for t in range(pinned))))
         cost[count, pinned] = frame_ms(made)
         arranging = cpu(lambda made=made: made.scene._arrange())
         print(f"\n{count} tracks, {pinned} pinned: a scrolled frame {cost[count, pinned]:.2f} ms, "

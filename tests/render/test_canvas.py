@@ -43,7 +43,7 @@ def test_edges_of_slices_lie_on_device_columns_of_their_times(attention, ratio):
     shown = attention.session.traces[0]
     scene = attention.timeline.scene
     state = attention.session.state
-    palette, found = scene.pictures[0].palette, 0
+    palette, found = scene.rasters[0].palette, 0
     for index in range(len(shown.trace.slices)):
         start, end = shown.span_ns(index)
         x0, x1 = ((t - state.t0) * canvas.columns // (state.t1 - state.t0) for t in (start, end))

@@ -9,7 +9,8 @@ from tests.gui.events import SAMPLE
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.session import navigation
 from viewer.gui.session.costs import CostFeed
-from viewer.gui.session.selection import clear
+from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.selection import calls_of, clear, selected_span_ns
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope, begin_in
@@ -27,7 +28,7 @@ def session(opened):
 def area_of_run(session, number, share=1.0):
     """An area over the begin of an inference, on its track."""
     runs = list(session.traces[0].trace.inferences())
-    t0, t1 = session.run_span_ns(0, runs[number])
+    t0, t1 = run_span_ns(session, 0, runs[number])
     return Area(t0, t0 + int((t1 - t0) * share), frozenset({(0, runs[number].track)}))
 
 
@@ -40,7 +41,7 @@ def test_costs_are_of_the_picked_run_until_an_area_is_selected(session):
     assert session.scope(0) == TimeScope(ticks=(area.t0 - axis.offset_ns, area.t1 - axis.offset_ns))
     assert session.scope(0, ranges=False) == TimeScope(run=picked)
     session.clear_selection()
-    session.pick_run(None)
+    pick_run(session, None)
     assert session.scope(0) == WHOLE
 
 
@@ -121,7 +122,7 @@ def test_what_begins_in_a_scope_is_counted_in_it_alone(session):
 def test_an_operator_chosen_in_an_area_keeps_it_and_shows_its_slice_in_it(session):
     area = area_of_run(session, 4)
     session.select_area(area)
-    session.set_range(*session.run_span_ns(0, next(session.traces[0].trace.inferences())))
+    session.set_range(*run_span_ns(session, 0, next(session.traces[0].trace.inferences())))
     session.select_operators(0, (ATTENTION_0,))
     assert session.state.area == area
     assert session.state.t0 >= area.t0 - (session.state.t1 - session.state.t0)
@@ -131,7 +132,7 @@ def test_an_operator_chosen_in_an_area_keeps_it_and_shows_its_slice_in_it(sessio
            if shown.link(i).operators == (ATTENTION_0,)]  # fmt: skip
     spans = [shown.span_ns(i) for i in own]
     calls = sum(area.t0 <= t0 < area.t1 for t0, _ in spans)
-    assert session.calls_of(0, (ATTENTION_0,)) == (calls, 3)
+    assert calls_of(session, 0, (ATTENTION_0,)) == (calls, 3)
     assert selection_text(session).endswith(
         f"selected on 1 track · {calls} slices of the operator in it, 3 shared calls"
     )
@@ -152,7 +153,7 @@ def test_slices_chosen_in_a_panel_keep_the_area_and_those_of_the_timeline_end_it
         return session.state.area
 
     assert choose(keep_area=True) == area
-    assert session.selected_span_ns() != (area.t0, area.t1)
+    assert selected_span_ns(session) != (area.t0, area.t1)
     assert choose() is None
 
 

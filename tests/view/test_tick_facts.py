@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 from tests.builders.workspaces import opened
+from viewer.model.inference_views import Inferences
 from viewer.view import tick_facts
-from viewer.view.open_trace import Inferences, OpenTrace, views_of
+from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.workspace import Workspace
 
 CYCLES = "compile_c0_callsite.csv"

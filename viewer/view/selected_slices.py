@@ -53,6 +53,12 @@ def span_ns(traces: Sequence[OpenTrace], slices: SliceSet) -> tuple[int, int] | 
     return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
 
 
+def nearest_slice(shown: OpenTrace, slices: Ints, at_ns: int) -> int:
+    """Of some slices of a trace, not empty, the one that starts nearest to a time of the axis."""
+    start = shown.trace.slices.start[slices]
+    return int(slices[np.argmin(np.abs(start - shown.axis.to_ticks_floor(at_ns)))])
+
+
 def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:
     """The area from the first start to the last end of some slices, on the tracks they are on."""
     span = span_ns(traces, slices)

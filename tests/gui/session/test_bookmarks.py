@@ -16,6 +16,9 @@ from tests.gui.events import (
     settle,
 )
 from viewer.gui.session import bookmarks
+from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.session.clocks import clock_trace, set_clock
+from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.model.inference_views import Inferences
 from viewer.model.times import parse_rate
 from viewer.view.state import Area, Bookmark, SliceRef
@@ -163,13 +166,13 @@ def test_delete_in_the_editor_of_a_name_is_no_command(rows, qtbot):
 def test_marks_stay_at_the_same_ticks_when_the_rate_changes(desk, qtbot, data):
     open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
     session = desk.session
-    number = session.clock_trace
+    number = clock_trace(session)
     assert number is not None
     axis = session.traces[number].axis
     start = axis.to_ns(1000)
     marks = (Bookmark(start, axis.to_ns(1800), "span"), Bookmark(start, start, "moment"))
-    session.set_marks(marks, 1, (start, axis.to_ns(2600)))
-    session.set_clock(number, parse_rate("100 MHz"))
+    set_bookmarks(session, marks, 1, (start, axis.to_ns(2600)))
+    set_clock(session, number, parse_rate("100 MHz"))
     axis = session.traces[number].axis
     span, moment = session.state.marks
     assert (span.t0, span.t1) == (axis.to_ns(1000), axis.to_ns(1800))
@@ -201,7 +204,7 @@ def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):
     session = rows.session
     marks = tuple(Bookmark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE) for i in range(3000))
     far = (Bookmark(-(1 << 70), 1 << 70, "far"), Bookmark(1 << 70, 1 << 70, ""))
-    session.set_marks(marks + far, 7, (-(1 << 70), 1 << 70))
+    set_bookmarks(session, marks + far, 7, (-(1 << 70), 1 << 70))
     for span in (160_000, 50):
         session.set_range(0, span)
         assert not rows.timeline.grab().isNull()
@@ -217,8 +220,8 @@ def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):
 
 def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(rows, qtbot):
     session, bar = rows.session, rows.timeline.marks
-    session.set_marks(
-        (Bookmark(20_000, 30_000, "one"), Bookmark(90_000, 95_000, "two")), None, None
+    set_bookmarks(
+        session, (Bookmark(20_000, 30_000, "one"), Bookmark(90_000, 95_000, "two")), None, None
     )
     settle(qtbot, rows)
     at = QPoint(column(rows, 90_000) + 3, 8)
@@ -230,8 +233,8 @@ def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(row
 
 def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
     session, bar = rows.session, rows.timeline.marks
-    session.set_marks(
-        tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None
+    set_bookmarks(
+        session, tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None
     )
     settle(qtbot, rows)
     seen = []
@@ -248,15 +251,15 @@ def test_a_mark_in_another_inference_picks_that(desk, qtbot):
     session = desk.session
     runs = session.traces[0].trace.runs
     second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
-    session.pick_run((0, second))
-    first, last = session.run_span_ns(0, runs[second])
-    session.set_marks((Bookmark(first + 10, last - 10, "here", ""),), 0, None)
-    session.pick_run((0, third))
+    pick_run(session, (0, second))
+    first, last = run_span_ns(session, 0, runs[second])
+    set_bookmarks(session, (Bookmark(first + 10, last - 10, "here", ""),), 0, None)
+    pick_run(session, (0, third))
     bookmarks.go_to(session, 0)
     assert session.state.run == (0, second)
     session.undo()
     assert session.state.run == (0, third)
     # All inferences stay all of them.
-    session.pick_run(None)
+    pick_run(session, None)
     bookmarks.go_to(session, 0)
     assert session.state.run is None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.gui.session import navigation
+from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.session import Session
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
@@ -71,15 +72,15 @@ def test_stepping_walks_a_row_in_time_and_stops_at_its_ends(session):
 
 
 def test_stepping_through_runs_keeps_zoom_and_place(session):
-    session.pick_run((0, session.state.run[1]))
+    pick_run(session, (0, session.state.run[1]))
     run = session.traces[0].trace.runs[session.state.run[1]]
-    start = session.run_span_ns(0, run)[0]
+    start = run_span_ns(session, 0, run)[0]
     session.set_range(start + 1_000, start + 5_000)
     for number in (3, 4, 5, 5):
         navigation.step_run(session, 1)
         assert picked(session) == number
         run = session.traces[0].trace.runs[session.state.run[1]]
-        start = session.run_span_ns(0, run)[0]
+        start = run_span_ns(session, 0, run)[0]
         assert (session.state.t0, session.state.t1) == (start + 1_000, start + 5_000)
     for _ in range(9):
         navigation.step_run(session, -1)
@@ -89,27 +90,27 @@ def test_stepping_through_runs_keeps_zoom_and_place(session):
 def test_a_profile_without_inferences_does_not_hide_those_of_the_next(opened, data):
     torq = data / "torq"
     session = opened(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
-    assert (session.current_trace, session.run_trace) == (0, 1)
+    assert (session.current_trace, run_trace(session)) == (0, 1)
     navigation.step_run(session, 1)
     assert session.state.run is not None
     assert session.traces[1].trace.runs[session.state.run[1]].number == 1
-    assert (session.current_trace, session.run_trace) == (1, 1)
+    assert (session.current_trace, run_trace(session)) == (1, 1)
 
 
 def test_from_no_run_far_out_one_steps_to_the_first_or_the_last(session):
     navigation.fit_all(session)
-    session.pick_run(None)
+    pick_run(session, None)
     navigation.step_run(session, -1)
     assert picked(session) == 5
     navigation.fit_all(session)
-    session.pick_run(None)
+    pick_run(session, None)
     navigation.step_run(session, 1)
     assert picked(session) == 1
 
 
 def test_from_no_run_one_steps_from_the_one_in_view(session):
     span = view_of(session)[1] - view_of(session)[0]
-    session.pick_run(None)  # the first view is of run 2
+    pick_run(session, None)  # the first view is of run 2
     navigation.step_run(session, 1)
     assert picked(session) == 3
     assert view_of(session)[1] - view_of(session)[0] == span
@@ -122,11 +123,11 @@ def view_of(session):
 def test_a_whole_run_in_view_is_followed_by_the_next_at_the_same_zoom_and_place(session):
     runs = session.traces[0].trace.runs
     now = session.state.run[1]
-    start, end = session.run_span_ns(0, runs[now])
+    start, end = run_span_ns(session, 0, runs[now])
     session.set_range(start - 30_000, end + 20_000)
     before = view_of(session)
     navigation.step_run(session, 1)
-    shift = session.run_span_ns(0, runs[now + 1])[0] - start
+    shift = run_span_ns(session, 0, runs[now + 1])[0] - start
     assert view_of(session) == (before[0] + shift, before[1] + shift)
 
 

@@ -11,9 +11,10 @@ from tests.gui.events import open_sample, settle
 from viewer.gui.panels.search.panel import TEACH
 from viewer.gui.panels.search.table import CELLS, HitColumn, Order, sorted_hits
 from viewer.gui.session import navigation
-from viewer.gui.session.search import find
-from viewer.gui.session.session import TYPING_BURST
+from viewer.gui.session.search import TYPING_BURST, Search, find
+from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.search_hits import hit_columns
+from viewer.gui.timeline.scene.titles import track_title
 from viewer.render.layout import BandKind, XMap
 from viewer.view.state import SliceRef
 
@@ -91,9 +92,9 @@ def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
 def test_enter_before_the_answer_goes_to_the_first_hit_once_it_is_there(attention, qtbot, slow):
     session = attention.session
     navigation.fit_all(session)
-    session.search("op:linear")
-    assert session.searching.pending
-    session.searching.step(1)
+    Search.of(session).set_query("op:linear")
+    assert Search.of(session).pending
+    Search.of(session).step(1)
     settle(qtbot, attention)
     assert session.state.slice == SliceRef(0, linear(attention)[0])
 
@@ -106,12 +107,12 @@ def test_from_a_slice_that_is_no_hit_the_way_goes_on_in_time(attention, qtbot):
         if i not in hits
         and shown.span_ns(hits[3])[0] < shown.span_ns(i)[0] < shown.span_ns(hits[4])[0]
     )  # fmt: skip
-    session.search("op:linear")
+    Search.of(session).set_query("op:linear")
     session.select_slice(SliceRef(0, between))
-    session.searching.step(1)
+    Search.of(session).step(1)
     assert session.state.slice.index == hits[4]
     session.select_slice(SliceRef(0, between))
-    session.searching.step(-1)
+    Search.of(session).step(-1)
     assert session.state.slice.index == hits[3]
 
 
@@ -125,19 +126,19 @@ def test_typing_is_one_step_of_undo(attention, qtbot):
     assert attention.toolbar.search.text() == ""
     session.redo()
     assert attention.toolbar.search.text() == "linear"
-    assert session.searching.is_on
+    assert Search.of(session).is_on
 
 
 def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attention):
     session = attention.session
-    session.search("a", now=10.0)
-    session.search("ab", now=10.1)
-    session.search("abc", now=10.2 + TYPING_BURST)
+    Search.of(session).set_query("a", now=10.0)
+    Search.of(session).set_query("ab", now=10.1)
+    Search.of(session).set_query("abc", now=10.2 + TYPING_BURST)
     session.undo()
     assert session.state.query == "ab"
-    session.search("abd", now=10.3 + TYPING_BURST)
+    Search.of(session).set_query("abd", now=10.3 + TYPING_BURST)
     navigation.fit_all(session)
-    session.search("abde", now=10.4 + TYPING_BURST)
+    Search.of(session).set_query("abde", now=10.4 + TYPING_BURST)
     session.undo()
     assert session.state.query == "abd"
 
@@ -168,18 +169,18 @@ def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(att
 def test_a_wrong_query_is_told_below_the_field_and_in_the_list(attention, qtbot):
     type_query(qtbot, attention, "dur > fast")
     field, sentence = attention.toolbar.search, "expected a duration such as 1ms"
-    assert sentence in attention.session.searching.complaint
+    assert sentence in Search.of(attention.session).complaint
     assert field.help.isVisible()
     assert sentence in field.help.findChildren(type(field.count))[0].text()
     assert sentence in field.accessibleDescription()
-    assert attention.hits.empty.sentence.text() == attention.session.searching.complaint
+    assert attention.hits.empty.sentence.text() == Search.of(attention.session).complaint
     qtbot.keyClick(field, KEY.Key_Return)
     assert attention.session.state.slice is None
 
 
 def test_cycles_are_asked_of_files_that_count_them(attention):
-    attention.session.search("dur > 5 cycles")
-    assert "counted in cycles" in attention.session.searching.complaint
+    Search.of(attention.session).set_query("dur > 5 cycles")
+    assert "counted in cycles" in Search.of(attention.session).complaint
 
 
 # -- the list --------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def test_cycles_are_asked_of_files_that_count_them(attention):
 def test_the_list_teaches_then_says_what_is_not_found(attention, qtbot):
     panel = attention.hits
     assert panel.empty.sentence.text() == TEACH.format("Ctrl+F or /")
-    attention.session.search("no such <b>thing")
+    Search.of(attention.session).set_query("no such <b>thing")
     assert panel.empty.sentence.text() == "Nothing is found by “no such <b>thing”"
 
 
@@ -208,7 +209,7 @@ def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, qtb
 
 
 def test_rows_are_copied_with_plain_numbers(attention, qtbot):
-    attention.session.search("op:linear")
+    Search.of(attention.session).set_query("op:linear")
     attention.hits.table.selectRow(0)
     attention.hits.copy()
     head, line, _ = QGuiApplication.clipboard().text().split("\n")
@@ -223,8 +224,8 @@ def test_rows_are_copied_with_plain_numbers(attention, qtbot):
 @pytest.mark.parametrize("descending", [False, True])
 def test_the_list_is_sorted_as_python_would(attention, cell, descending):
     session = attention.session
-    session.search("a")
-    hits, shown = session.searching.hits, session.traces[0]
+    Search.of(session).set_query("a")
+    hits, shown = Search.of(session).hits, session.traces[0]
     order = sorted_hits(hits, session.traces, Order(cell, descending))
 
     def value(at):
@@ -247,7 +248,7 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
 
 def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, qtbot):
     session, panel = attention.session, attention.hits
-    session.search("op:linear")
+    Search.of(session).set_query("op:linear")
     attention._docks.show_panel("search")
     settle(qtbot, attention)
     header = panel.table.horizontalHeader()
@@ -283,7 +284,7 @@ def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, th
         request.getfixturevalue("slow")
     session = attention.session
     assert not len(hit_pixels(attention)[0])
-    session.search("op:linear")
+    Search.of(session).set_query("op:linear")
     settle(qtbot, attention)
     navigation.fit_all(session)
     settle(qtbot, attention)
@@ -293,14 +294,14 @@ def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, th
         start = session.traces[0].span_ns(i)[0]
         column = (start - state.t0) * width // (state.t1 - state.t0)
         assert np.abs(columns - column).min() <= 1
-    session.search("")
+    Search.of(session).set_query("")
     settle(qtbot, attention)
     assert not len(hit_pixels(attention)[0])
 
 
 def test_hits_without_a_length_are_diamonds_in_their_strip(attention, qtbot):
     session = attention.session
-    session.search("zero")
+    Search.of(session).set_query("zero")
     settle(qtbot, attention)
     layout = attention.timeline.scene.layout
     _, lines = hit_pixels(attention)
@@ -311,7 +312,7 @@ def test_hits_without_a_length_are_diamonds_in_their_strip(attention, qtbot):
 
 def test_only_hits_dims_all_else_and_is_undone(attention, qtbot):
     session = attention.session
-    session.search("op:linear")
+    Search.of(session).set_query("op:linear")
     settle(qtbot, attention)
     plain = attention.timeline.view.grab().toImage()
     attention.timeline.view.setFocus()
@@ -327,9 +328,9 @@ def test_only_hits_dims_all_else_and_is_undone(attention, qtbot):
 
 def test_tracks_tell_how_many_hits_they_have(attention):
     session, scene = attention.session, attention.timeline.scene
-    assert scene.track_title(0, 0)[1] == "5 runs"
-    session.search("op:linear")
-    told = [scene.track_title(0, t)[1] for t in range(len(session.traces[0].trace.tracks))]
+    assert track_title(scene, 0, 0)[1] == "5 runs"
+    Search.of(session).set_query("op:linear")
+    told = [track_title(scene, 0, t)[1] for t in range(len(session.traces[0].trace.tracks))]
     assert told[0] == f"{len(linear(attention))} hits"
 
 
@@ -341,9 +342,9 @@ def test_the_overview_has_a_tick_where_hits_begin():
 def test_a_hit_in_a_folded_process_is_unfolded(attention, qtbot):
     session = attention.session
     process = session.traces[0].trace.tracks[0].process
-    session.toggle((0, process))
-    session.search("op:linear")
-    session.searching.step(1)
+    toggle_part(session, (0, process))
+    Search.of(session).set_query("op:linear")
+    Search.of(session).step(1)
     assert session.state.tracks.collapsed == frozenset()
 
 
@@ -352,11 +353,11 @@ def test_a_hit_in_a_folded_process_is_unfolded(attention, qtbot):
 
 def test_hits_follow_what_is_open(attention, qtbot, slow):
     session = attention.session
-    session.search("a")
+    Search.of(session).set_query("a")
     settle(qtbot, attention)
-    first = len(session.searching.hits)
+    first = len(Search.of(session).hits)
     open_sample(qtbot, attention, "torq_npu")
-    hits = session.searching.hits
+    hits = Search.of(session).hits
     assert len(hits.slices) == len(session.traces)
     assert len(hits) > first
     assert (np.diff(hits.start) >= 0).all()
@@ -367,16 +368,16 @@ def test_hits_follow_what_is_open(attention, qtbot, slow):
         assert hits.place(ref, start) == at
     session.close_all()
     settle(qtbot, attention)
-    assert len(session.searching.hits) == 0
+    assert len(Search.of(session).hits) == 0
     assert not attention.toolbar.search.isEnabled()
 
 
 def test_undo_while_hits_are_looked_for(attention, qtbot, slow):
     session = attention.session
-    session.search("op:linear")
+    Search.of(session).set_query("op:linear")
     session.undo()
     settle(qtbot, attention)
-    assert len(session.searching.hits) == 0
+    assert len(Search.of(session).hits) == 0
     assert not len(hit_pixels(attention)[0])
 
 
@@ -405,10 +406,10 @@ def test_a_field_that_there_is_not_is_told_where_nothing_is_found(desk, qtbot):
         ("sin:0", ""),  # an identifier of this file: found as the text that it is
         ("op:nothing", "none"),
     ):
-        desk.session.search(query)
+        Search.of(desk.session).set_query(query)
         said = field.accessibleDescription()
         if advice:
             assert said.startswith(advice)
         else:
-            assert len(desk.session.searching.hits)
+            assert len(Search.of(desk.session).hits)
             assert "field" not in said

@@ -22,6 +22,7 @@ from tests.gui.events import (
 )
 from tests.gui.events import press as press_at
 from tests.model.test_queries import slices, trace_of
+from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
@@ -179,7 +180,7 @@ def test_r_makes_an_area_of_what_is_selected(rows, qtbot):
 def test_r_makes_an_area_of_a_highlighted_operator(attention, qtbot):
     session = attention.session
     session.select_operators(0, (10,))
-    shown, found = session.traces[0], session.slices_of(0, (10,))
+    shown, found = session.traces[0], slices_of(session, 0, (10,))
     assert len(found)
     spans = [shown.span_ns(i) for i in found.tolist()]
     press(qtbot, attention, Key.Key_R)
@@ -192,7 +193,7 @@ def test_f_fits_all_that_is_selected(rows, qtbot):
     session = rows.session
     click(qtbot, rows, 2)
     click(qtbot, rows, 5, CTRL)
-    assert session.selected_span_ns() == (40, 110)
+    assert selected_span_ns(session) == (40, 110)
     press(qtbot, rows, Key.Key_F)
     assert (session.state.t0, session.state.t1) == (39, 111)
 
@@ -274,7 +275,7 @@ def test_closing_forgets_what_is_selected(rows, qtbot):
     click(qtbot, rows, 2, CTRL)
     rows.session.close_all()
     assert not rows.session.state.slices
-    assert rows.timeline.scene.chosen.rasters == {}
+    assert rows.timeline.scene.selected_rasters.rasters == {}
     assert rows.selection.is_empty
 
 
@@ -294,9 +295,9 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(desk, qtbot):
     desk.session.select_slice(SliceRef(0, 1))
     press(qtbot, desk, Key.Key_A, CTRL)
     assert len(desk.session.state.slices) == count // 2
-    assert desk.timeline.scene.chosen.rasters == {}
+    assert desk.timeline.scene.selected_rasters.rasters == {}
     settle(qtbot, desk)
-    drawn = desk.timeline.scene.chosen.rasters[0].drawn
+    drawn = desk.timeline.scene.selected_rasters.rasters[0].drawn
     assert len(drawn.start) == count // 2
     assert desk.window.status.said.text().endswith(f"{format_time(71 * count // 2)} added up")
     assert not canvas(desk).grab().isNull()

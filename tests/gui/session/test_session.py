@@ -17,7 +17,14 @@ from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
 from viewer.gui.qt.background import Latest
 from viewer.gui.session import navigation
+from viewer.gui.session.clocks import clock_trace, set_clock
+from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.linking import choose_method, pair_files, set_identifier_column
+from viewer.gui.session.selection import calls_of, selected_span_ns, slices_of
 from viewer.gui.session.session import BURST, Session
+from viewer.gui.session.source_paths import add_substitution, remove_substitution
+from viewer.gui.session.tracks import arrange_tracks, toggle_part
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
 from viewer.model.times import RateOrigin
@@ -136,9 +143,9 @@ def test_undo_walks_back_through_every_state_and_redo_forth(shared, calls):
 def test_the_visible_range_ends_a_tenth_beyond_the_trace(session):
     low, high = limits(session)
     for _ in range(80):
-        session.zoom(1.25, session.span_ns() // 3)
+        navigation.zoom(session, 1.25, session.span_ns() // 3)
     assert (session.state.t0, session.state.t1) == (low, high)
-    session.pan(-(10**18))
+    navigation.pan(session, -(10**18))
     assert (session.state.t0, session.state.t1) == (low, high)
 
 
@@ -146,7 +153,7 @@ def zoom_to_one_ns(session, at, factor):
     for _ in range(400):
         if session.state.t1 - session.state.t0 == 1:
             break
-        session.zoom(factor, at)
+        navigation.zoom(session, factor, at)
         assert session.state.t0 <= at <= session.state.t1
 
 
@@ -155,12 +162,12 @@ def test_one_ns_is_the_least_that_is_shown_and_one_zooms_out_of_it(session):
     before = session.state
     at = (before.t0 + before.t1) // 2
     zoom_to_one_ns(session, at, 0.5)
-    session.zoom(0.5, at)
+    navigation.zoom(session, 0.5, at)
     assert session.state.t1 - session.state.t0 == 1
     for _ in range(200):
         if session.state.t1 - session.state.t0 >= before.t1 - before.t0:
             break
-        session.zoom(1.25, at)
+        navigation.zoom(session, 1.25, at)
         assert session.state.t0 <= at <= session.state.t1
     assert session.state.t1 - session.state.t0 >= before.t1 - before.t0
 
@@ -188,7 +195,7 @@ def test_a_trace_of_one_instant_has_a_range(qapp):
     session.add([trace_of("/a.csv", (7, 7))])
     assert session.state.t0 < session.state.t1
     navigation.fit_all(session)
-    session.zoom(0.5, 0)
+    navigation.zoom(session, 0.5, 0)
     assert session.state.t0 < session.state.t1
 
 
@@ -238,13 +245,13 @@ def test_undo_after_a_file_was_opened_anew_selects_nothing_that_is_gone(qapp):
     session.set_range(0, 10)
     session.add([trace_of("/a.csv", (0, 5))])
     session.undo()
-    assert session.selected_span_ns() is None or session.state.slice.index < 1
+    assert selected_span_ns(session) is None or session.state.slice.index < 1
 
 
 def test_what_is_folded_stays_folded_when_files_change_places(qapp):
     session = Session()
     session.add([trace_of("/a.csv", (0, 9)), trace_of("/b.csv", (0, 9))])
-    session.toggle((0, "p"))
+    toggle_part(session, (0, "p"))
     session.add([trace_of("/a.csv", (0, 5))])
     paths = {session.traces[number].trace.path for number, _ in session.state.tracks.collapsed}
     assert paths <= {"/a.csv"}
@@ -254,16 +261,16 @@ def test_what_is_folded_stays_folded_when_files_change_places(qapp):
 
 CHANGES = {
     "range": lambda s: s.set_range(5_000, 9_000),
-    "zoom": lambda s: s.zoom(0.5, 700_000),
-    "pan": lambda s: s.pan(1_000),
+    "zoom": lambda s: navigation.zoom(s, 0.5, 700_000),
+    "pan": lambda s: navigation.pan(s, 1_000),
     "fit": lambda s: navigation.fit_all(s),
     "slice": lambda s: s.select_slice(SliceRef(0, 5)),
     "operators": lambda s: s.select_operators(0, (3,)),
     "area": lambda s: s.select_area(Area(0, 9, frozenset({(0, 0)}))),
-    "fold": lambda s: s.toggle((0, Path(ATTENTION).name)),
-    "scheme": lambda s: s.set_scheme("name"),
-    "run": lambda s: s.pick_run((0, 4)),
-    "all runs": lambda s: s.pick_run(None),
+    "fold": lambda s: toggle_part(s, (0, Path(ATTENTION).name)),
+    "scheme": lambda s: set_scheme(s, "name"),
+    "run": lambda s: pick_run(s, (0, 4)),
+    "all runs": lambda s: pick_run(s, None),
     "next run": lambda s: navigation.step_run(s, 1),
 }
 SIGNALS = (
@@ -301,36 +308,36 @@ def test_a_change_forgets_what_was_taken_back(session):
 def test_a_burst_of_the_wheel_is_one_step(session):
     before = session.state
     for step in range(10):
-        session.zoom(0.8, 700_000, now=100 + step * BURST / 2)
+        navigation.zoom(session, 0.8, 700_000, now=100 + step * BURST / 2)
     session.undo()
     assert session.state == before
     session.redo()
-    session.zoom(0.8, 700_000, now=200)
+    navigation.zoom(session, 0.8, 700_000, now=200)
     session.undo()
     assert session.history.can_undo
 
 
 def test_two_bursts_are_two_steps(session):
-    session.zoom(0.8, 700_000, now=100)
+    navigation.zoom(session, 0.8, 700_000, now=100)
     between = session.state
-    session.zoom(0.8, 700_000, now=100 + 2 * BURST)
+    navigation.zoom(session, 0.8, 700_000, now=100 + 2 * BURST)
     session.undo()
     assert session.state == between
 
 
 def test_a_wheel_after_undo_can_be_taken_back(session):
-    session.zoom(0.8, 700_000, now=100)
+    navigation.zoom(session, 0.8, 700_000, now=100)
     session.undo()
-    session.zoom(0.5, 700_000, now=100.1)
+    navigation.zoom(session, 0.5, 700_000, now=100.1)
     assert session.history.can_undo
     assert not session.history.can_redo
 
 
 def test_a_wheel_after_a_click_is_a_step_of_its_own(session):
-    session.zoom(0.8, 700_000, now=100)
+    navigation.zoom(session, 0.8, 700_000, now=100)
     session.select_slice(SliceRef(0, 5))
     clicked = session.state
-    session.zoom(0.8, 700_000, now=100.2)
+    navigation.zoom(session, 0.8, 700_000, now=100.2)
     session.undo()
     assert session.state == clicked
 
@@ -338,7 +345,7 @@ def test_a_wheel_after_a_click_is_a_step_of_its_own(session):
 def test_nothing_new_is_no_step(session):
     session.set_range(session.state.t0, session.state.t1)
     session.clear_selection()
-    session.set_scheme("operator")
+    set_scheme(session, "operator")
     assert not session.history.can_undo
 
 
@@ -368,7 +375,7 @@ def test_an_operator_out_of_view_is_brought_into_it_at_the_same_zoom(session):
     session.select_operators(0, (5,))
     state = session.state
     assert state.t1 - state.t0 == 1_000
-    spans = [session.traces[0].span_ns(i) for i in session.slices_of(0, (5,)).tolist()]
+    spans = [session.traces[0].span_ns(i) for i in slices_of(session, 0, (5,)).tolist()]
     assert any(start < state.t1 and end > state.t0 for start, end in spans)
 
 
@@ -376,10 +383,10 @@ def test_a_slice_is_brought_into_view_as_one_step_whatever_hides_it(session):
     hidden = replace(
         session.state.tracks, collapsed=frozenset({(0, 0)}), filter="nothing so called"
     )
-    session.arrange(hidden)
+    arrange_tracks(session, hidden)
     session.set_range(0, 1_000)
     assert session.first_view_note == ""
-    before, last = session.state, int(session.slices_of(0, (0,))[-1])
+    before, last = session.state, int(slices_of(session, 0, (0,))[-1])
     for select in (
         lambda: session.select_slice(SliceRef(0, last), reveal=True),
         lambda: session.select_operators(0, (0,)),
@@ -401,8 +408,8 @@ def test_jobs_made_of_the_host_slices_are_no_further_calls(qapp):
     operator = next(
         i for i, each in enumerate(table.program.operators) if "depthwise" in each.label
     )
-    assert len(session.slices_of(0, (operator,))) == 6
-    assert session.calls_of(0, (operator,)) == (0, 4)
+    assert len(slices_of(session, 0, (operator,))) == 6
+    assert calls_of(session, 0, (operator,)) == (0, 4)
     rows = Costs(table).table().rows
     assert sum(row.slices for row in rows if operator in row.operators) == 4
 
@@ -415,13 +422,13 @@ def test_calls_of_an_operator_are_of_the_picked_run_and_kernels_do_not_count(qap
         .link(next(i for i in range(len(trace.slices)) if session.traces[0].link(i).operators))
         .operators[:1]
     )
-    found = session.slices_of(0, operator)
+    found = slices_of(session, 0, operator)
     kinds = trace.keys.kind[trace.slices.key[found]]
     every = int((kinds != KeyKind.KERNEL).sum())
-    assert sum(session.calls_of(0, operator)) == every
+    assert sum(calls_of(session, 0, operator)) == every
     number = next(i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE)
-    session.pick_run((0, number))
-    assert sum(session.calls_of(0, operator)) < every
+    pick_run(session, (0, number))
+    assert sum(calls_of(session, 0, operator)) < every
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -432,7 +439,7 @@ def picked(session):
 
 
 @pytest.mark.parametrize(
-    "step", [lambda s: s.pick_run((0, 2)), lambda s: navigation.step_run(s, 1)]
+    "step", [lambda s: pick_run(s, (0, 2)), lambda s: navigation.step_run(s, 1)]
 )
 def test_a_run_that_is_picked_from_another_view_of_them_is_one_step_of_undo(session, step):
     session.show_inferences(Inferences.MEAN)
@@ -487,7 +494,7 @@ def test_the_mean_of_the_runs_costs_their_mean(session):
 
 def test_picking_a_run_shows_it_as_it_ran(session):
     session.show_inferences(Inferences.MEAN)
-    session.pick_run((0, 3))
+    pick_run(session, (0, 3))
     assert session.state.inferences is Inferences.AS_RUN
     assert session.traces[0].trace.runs[3].number == 3
 
@@ -547,12 +554,14 @@ def test_before_a_large_trace_is_shown_it_is_told_to_be_coming(patient, qtbot):
 def test_changes_follow_one_another_however_fast_they_come(patient, qtbot):
     patient.add([read(ATTENTION)])
     patient.add([read(ATTENTION_RECORD)])
-    patient.pair(ATTENTION, None)
+    pair_files(patient, ATTENTION, None)
     wait(qtbot, patient)
     assert patient.workspace.paths == [ATTENTION, ATTENTION_RECORD]
     assert patient.traces[0].table.program is None
     done = []
-    patient.pair(ATTENTION, ATTENTION_RECORD, lambda: done.append(patient.traces[0].table.program))
+    pair_files(
+        patient, ATTENTION, ATTENTION_RECORD, lambda: done.append(patient.traces[0].table.program)
+    )
     wait(qtbot, patient)
     assert [program.path for program in done] == [ATTENTION_RECORD]
 
@@ -572,9 +581,9 @@ def test_a_fault_in_a_change_leaves_what_is_open(patient, qtbot, monkeypatch, ca
 def test_a_choice_that_an_earlier_one_made_impossible_is_told(patient, qtbot, capsys):
     patient.add([read(ATTENTION), read(ATTENTION_RECORD)])
     wait(qtbot, patient)
-    patient.pair(ATTENTION, None)
+    pair_files(patient, ATTENTION, None)
     with qtbot.waitSignal(patient.files_added) as told:
-        patient.choose_method(ATTENTION, "Execute", "forward")
+        choose_method(patient, ATTENTION, "Execute", "forward")
     assert "is not linked to a record" in told.args[0][0]
     assert capsys.readouterr().err == ""
 
@@ -640,7 +649,7 @@ def test_another_column_of_identifiers_keeps_the_view_and_its_history(qapp):
     session.add([open_file(str(csv)), open_file(str(record))])
     session.set_range(100, 500)
     assert session.traces[0].table.program is not None
-    session.identify(str(csv), None)
+    set_identifier_column(session, str(csv), None)
     assert session.traces[0].table.program is None
     assert (session.state.t0, session.state.t1) == (100, 500)
     assert session.history.can_undo
@@ -667,7 +676,7 @@ def test_another_rate_shows_the_same_ticks_and_is_taken_back_with_the_range(qapp
     session.select_area(Area(12_000, 14_000, frozenset({(0, 1)})))
     before, ticks = session.state, visible_ticks(session)
     length = session.span_ns()
-    session.set_clock(0, MHZ_100)
+    set_clock(session, 0, MHZ_100)
     assert (session.state.t0, session.state.t1) == (80_000, 240_000)
     assert visible_ticks(session) == ticks
     assert (session.state.area.t0, session.state.area.t1) == (96_000, 112_000)
@@ -690,7 +699,7 @@ def test_another_rate_keeps_selection_labels_costs_and_counters(qapp):
     told = []
     session.workspace_changed.connect(lambda: told.append("opened"))
     counters = before.counters
-    session.set_clock(0, MHZ_100)
+    set_clock(session, 0, MHZ_100)
     after = session.traces[0]
     assert told == ["opened"]
     assert session.state.slice == SliceRef(0, 3)
@@ -701,7 +710,7 @@ def test_another_rate_keeps_selection_labels_costs_and_counters(qapp):
     assert after.rate.origin is RateOrigin.CHOSEN
     slices = after.trace.slices
     assert after.span_ns(3) == (10 * slices.start[3], 10 * slices.end[3])
-    session.set_clock(0, MHZ_100)
+    set_clock(session, 0, MHZ_100)
     session.undo()
     assert session.state.clocks == {}
 
@@ -709,7 +718,7 @@ def test_another_rate_keeps_selection_labels_costs_and_counters(qapp):
 def test_the_whole_axis_stays_the_whole_axis(qapp):
     session = opened(CYCLES)
     for rate in (Fraction(1, 9), Fraction(10**6), Fraction(1000, 33), None):
-        session.set_clock(0, rate)
+        set_clock(session, 0, rate)
         low, high = limits(session)
         assert low <= session.state.t0 <= 0
         assert session.span_ns() <= session.state.t1 <= high
@@ -724,28 +733,28 @@ def test_a_rate_that_was_chosen_with_the_files_is_part_of_the_first_view(qapp):
         > session.workspace.clocks.span_ns()
         == 8 * session.traces[0].trace.end * 5 // 4
     )
-    session.set_clock(0, None)
+    set_clock(session, 0, None)
     session.undo()
     assert session.traces[0].axis.ns_per_tick == MHZ_100
 
 
 def test_the_rate_is_of_the_current_trace_or_of_the_first_that_has_none(qapp):
     session = opened(STATED, CYCLES)
-    assert session.clock_trace == 1
-    assert opened(STATED).clock_trace is None
+    assert clock_trace(session) == 1
+    assert clock_trace(opened(STATED)) is None
     two = opened(ATTENTION, CYCLES)
-    assert two.clock_trace == 0
+    assert clock_trace(two) == 0
     two.select_slice(SliceRef(1, 0))
-    assert two.clock_trace == 1
+    assert clock_trace(two) == 1
     with pytest.raises(ValueError, match="states the rate"):
-        session.set_clock(0, MHZ_100)
+        set_clock(session, 0, MHZ_100)
     assert not session.history.can_undo
 
 
 def test_a_rate_holds_in_every_view_of_the_inferences(session):
     session.show_inferences(Inferences.ALIGNED)
     length = session.span_ns()
-    session.set_clock(0, MHZ_100)
+    set_clock(session, 0, MHZ_100)
     assert session.span_ns() == 10 * length
     session.show_inferences(Inferences.AS_RUN)
     assert session.traces[0].axis.ns_per_tick == MHZ_100
@@ -758,9 +767,9 @@ def test_a_rate_chosen_while_files_are_added_is_kept(patient, qtbot):
     patient.add([read(ATTENTION)])
     wait(qtbot, patient)
     patient.add([read(ATTENTION_RECORD)])
-    patient.set_clock(0, MHZ_100)
+    set_clock(patient, 0, MHZ_100)
     moved = Substitution("/home", "/data")
-    patient.substitute(moved)
+    add_substitution(patient, moved)
     wait(qtbot, patient)
     assert patient.traces[0].table.program is not None
     assert patient.traces[0].axis.ns_per_tick == MHZ_100
@@ -771,11 +780,11 @@ def test_a_rate_chosen_while_files_are_added_is_kept(patient, qtbot):
 def test_where_sources_lie_is_kept_when_all_files_are_closed(qapp):
     session = opened(CYCLES)
     moved = Substitution("/home", "/data")
-    session.substitute(moved)
+    add_substitution(session, moved)
     session.close_all()
     assert session.workspace.choices.source_paths == (moved,)
     assert session.state.clocks == {}
-    session.withdraw(moved)
+    remove_substitution(session, moved)
     assert session.workspace.choices.source_paths == ()
 
 
@@ -784,7 +793,7 @@ def test_undo_highlights_no_operator_of_a_record_that_it_was_linked_to_before(qa
     last = len(session.traces[0].table.program.operators) - 1
     session.select_operators(0, (last,))
     session.clear_selection()
-    session.pair(ATTENTION, DEMO_RECORD)
+    pair_files(session, ATTENTION, DEMO_RECORD)
     session.undo()
     assert len(session.traces[0].table.program.operators) <= last
     assert session.state.operators is None

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.events import LEFT, canvas, move, press, release, settle
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 
@@ -27,7 +28,10 @@ def tracks(desk, qtbot):
 
 def shown(desk):
     scene = desk.timeline.scene
-    return [scene.stock.names[scene.stock.track_of(part)] for part in sorted(scene.shown_tracks())]
+    return [
+        scene.track_list.names[scene.track_list.track_of(part)]
+        for part in sorted(scene.shown_tracks())
+    ]
 
 
 def show_all(desk):
@@ -69,7 +73,7 @@ def test_the_corner_says_what_is_missing_and_brings_it_back(tracks):
     session, corner = tracks.session, tracks.timeline.corner
     assert corner.missing == ""
     bare = corner.grab().toImage()
-    session.arrange(replace(session.state.tracks.without((0, 4)), filter="dma"))
+    arrange_tracks(session, replace(session.state.tracks.without((0, 4)), filter="dma"))
     assert corner.missing == corner.accessibleDescription() == "3 tracks hidden or filtered"
     assert corner.grab().toImage() != bare
     move(corner, corner._missing_rooms()[1].center())
@@ -79,18 +83,18 @@ def test_the_corner_says_what_is_missing_and_brings_it_back(tracks):
     assert len(shown(tracks)) == 5
     session.undo()
     assert shown(tracks) == ["DMA in", "dma out"]
-    session.arrange(session.state.tracks.with_all().without((0, 0)))
+    arrange_tracks(session, session.state.tracks.with_all().without((0, 0)))
     assert corner.missing == "1 track hidden"
 
 
 def test_an_empty_canvas_says_that_all_is_hidden_and_nothing_of_the_file(tracks):
     view = canvas(tracks)
     session = tracks.session
-    session.arrange(replace(session.state.tracks, filter="no such name"))
+    arrange_tracks(session, replace(session.state.tracks, filter="no such name"))
     assert tracks.timeline.scene.layout.total_height == 0
     assert tracks.timeline.scene.missing_text == "5 tracks filtered away"
     filtered = view.grab().toImage()
-    session.arrange(session.state.tracks.with_all().without((0, "a.csv")))
+    arrange_tracks(session, session.state.tracks.with_all().without((0, "a.csv")))
     assert tracks.timeline.scene.missing_text == "5 tracks hidden"
     assert view.grab().toImage() != filtered
     press(view, QPoint(100, 100))
@@ -100,7 +104,7 @@ def test_an_empty_canvas_says_that_all_is_hidden_and_nothing_of_the_file(tracks)
 
 def test_a_drag_beside_all_rows_means_the_tracks_that_are_shown(tracks):
     session, view = tracks.session, canvas(tracks)
-    session.arrange(session.state.tracks.without((0, 4)).toggled((0, "a.csv")))
+    arrange_tracks(session, session.state.tracks.without((0, 4)).toggled((0, "a.csv")))
     press(view, QPoint(100, 200))
     for x in (200, 300):
         move(view, QPoint(x, 200), LEFT)

@@ -17,7 +17,9 @@ from tests.gui.events import (
     place_of,
 )
 from viewer.gui.session import navigation
+from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.painting.frame import COUNTER_AIR
+from viewer.gui.timeline.scene.titles import counter_title, counter_value
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 
@@ -34,7 +36,7 @@ def bands(desk):
     """The band of each counter, by the name in its header."""
     scene = desk.timeline.scene
     found = np.flatnonzero(scene.layout.kind == BandKind.COUNTER).tolist()
-    return {scene.counter_title(band)[0]: band for band in found}
+    return {counter_title(scene, band)[0]: band for band in found}
 
 
 def pixels(desk, band):
@@ -67,12 +69,12 @@ def test_counters_have_rows_of_their_own_below_the_tracks(compiled):
     ]  # fmt: skip
     rows = np.flatnonzero(scene.layout.kind == BandKind.ROW)
     assert min(found.values()) > rows.max()
-    assert scene.counter_title(found["Concurrent units"]) == ("Concurrent units", "max 3")
-    assert scene.counter_title(found["DMA busy"]) == (
+    assert counter_title(scene, found["Concurrent units"]) == ("Concurrent units", "max 3")
+    assert counter_title(scene, found["DMA busy"]) == (
         "DMA busy", "per 1k cycles · max 100.0\u202f%"
     )  # fmt: skip
-    assert scene.counter_title(found["DMA In bandwidth"])[1] == "max 3.803\u202fGB/s"
-    compiled.session.toggle((0, scene.processes[0].name))
+    assert counter_title(scene, found["DMA In bandwidth"])[1] == "max 3.803\u202fGB/s"
+    toggle_part(compiled.session, (0, scene.processes[0].name))
     assert bands(compiled) == {}
 
 
@@ -132,7 +134,7 @@ def test_of_a_crowded_column_both_values_are_told(compiled):
     whole = compiled.timeline.view.canvas
     band = bands(compiled)["DMA In bytes"]
     navigation.fit_all(compiled.session)
-    texts = [scene.counter_value(band, x, whole)[1] for x in range(width)]
+    texts = [counter_value(scene, band, x, whole)[1] for x in range(width)]
     assert "9\u2009408\u202fB" in texts
     mixed = [text for text in texts if text.startswith("up to ")]
     assert mixed

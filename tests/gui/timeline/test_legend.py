@@ -13,9 +13,14 @@ from PySide6.QtWidgets import QMenu
 from tests.gui.events import open_files, open_sample, settle
 from viewer.gui.qt.settings import LEGEND
 from viewer.gui.session import navigation
+from viewer.gui.session.clocks import clock_trace, set_clock
+from viewer.gui.session.coloring import highlight_class, set_scheme
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.selection import slices_of
 from viewer.gui.timeline import legend as legend_module
 from viewer.gui.timeline.scene import recoloring as recoloring
 from viewer.gui.timeline.scene import trace_rasters as pictures
+from viewer.gui.timeline.scene.titles import process_note
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
@@ -55,16 +60,16 @@ def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
     assert [s.ns for s in colored] == sorted((s.ns for s in colored), reverse=True)
     assert listed[-1].title in ("Unattributed time", "Scopes of the runtime")
     one_run = sum(share.count for share in listed)
-    attention.session.pick_run(None)
+    pick_run(attention.session, None)
     assert sum(share.count for share in legend_of(attention).shares.listed) == 727 > one_run
 
 
 def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it(attention, qtbot):
     session, scene = attention.session, attention.timeline.scene
-    session.set_scheme("type")
+    set_scheme(session, "type")
     click(qtbot, attention, "linear")
     assert session.state.lit == ("linear", 4)
-    shown, picture = session.traces[0], scene.pictures[0]
+    shown, picture = session.traces[0], scene.rasters[0]
     every = np.arange(len(shown.trace.slices))
     expected = [
         bool(ops) and {op.op for op in ops} == {"linear"}
@@ -81,7 +86,7 @@ def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it
 
 def test_a_lit_class_is_undone_left_by_escape_and_forgotten_with_its_scheme(attention, qtbot):
     session = attention.session
-    session.set_scheme("module")
+    set_scheme(session, "module")
     click(qtbot, attention, "blocks.0")
     session.undo()
     assert session.state.lit is None
@@ -92,17 +97,17 @@ def test_a_lit_class_is_undone_left_by_escape_and_forgotten_with_its_scheme(atte
     assert session.state.lit is None
     session.redo()
     click(qtbot, attention, "blocks.0")
-    session.set_scheme("type")
+    set_scheme(session, "type")
     assert session.state.lit is None
 
 
 def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
     session, scene = attention.session, attention.timeline.scene
-    session.set_scheme("type")
+    set_scheme(session, "type")
     click(qtbot, attention, "linear")
     session.select_operators(0, (9,))
     settle(qtbot, attention)
-    some = session.slices_of(0, (9,))
+    some = slices_of(session, 0, (9,))
     assert scene.stand_out(0, some).all()
     qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
     assert session.state.operators is None
@@ -111,7 +116,7 @@ def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
 
 
 def test_durations_are_a_ramp_from_short_to_long(attention):
-    attention.session.set_scheme("duration")
+    set_scheme(attention.session, "duration")
     steps = [b for b in legend_of(attention).classes if b.is_step]
     assert [b.share.color for b in steps] == list(range(RAMP, RAMP + RAMP_STEPS))
     assert steps[0].title.startswith("from ")
@@ -155,7 +160,7 @@ def test_l_hides_it_and_the_next_window_remembers(attention, qtbot):
     assert legend.isHidden()
     assert attention.settings.get(LEGEND) is False
     assert not attention.commands.actions["view.legend"].isChecked()
-    attention.session.set_scheme("type")  # nothing is counted for nobody
+    set_scheme(attention.session, "type")  # nothing is counted for nobody
     qtbot.keyClick(attention.window, Qt.Key.Key_L)
     settle(qtbot, attention)
     assert "scaled_dot_product_attention" in titles(attention)
@@ -167,9 +172,9 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
 
     monkeypatch.setattr(recoloring, "colored", fail)
     monkeypatch.setattr(pictures, "classes_of", fail)
-    rasters = [p.raster for p in attention.timeline.scene.pictures]
+    rasters = [p.raster for p in attention.timeline.scene.rasters]
     attention.theme.set_choice("light")
-    assert [p.raster for p in attention.timeline.scene.pictures] == rasters
+    assert [p.raster for p in attention.timeline.scene.rasters] == rasters
 
 
 def test_hostile_names_are_texts(desk, qtbot, tmp_path):
@@ -202,7 +207,7 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(desk, 
     session, scene = desk.session, desk.timeline.scene
     session.add([large()])
     settle(qtbot, desk)
-    before, go, threads = scene.pictures, threading.Event(), []
+    before, go, threads = scene.rasters, threading.Event(), []
     work = recoloring.colored
 
     def slowly(*asked):
@@ -211,13 +216,13 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(desk, 
         return work(*asked)
 
     monkeypatch.setattr(recoloring, "colored", slowly)
-    session.set_scheme("duration")
-    assert scene.pictures is before
+    set_scheme(session, "duration")
+    assert scene.rasters is before
     go.set()
     settle(qtbot, desk)
-    assert scene.pictures[0].scheme.startswith("duration")
+    assert scene.rasters[0].scheme.startswith("duration")
     assert threads[0] is not threading.main_thread()
-    slices, palette = session.traces[0].trace.slices, scene.pictures[0].palette
+    slices, palette = session.traces[0].trace.slices, scene.rasters[0].palette
     lengths = slices.end - slices.start
     assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
     assert palette[lengths == 1].max() == RAMP
@@ -230,11 +235,11 @@ def test_closing_while_colors_are_worked_out_leaves_nothing(desk, qtbot, monkeyp
     session.add([large()])
     settle(qtbot, desk)
     monkeypatch.setattr(recoloring, "colored", lambda *a: (go.wait(10), work(*a))[1])
-    session.set_scheme("duration")
+    set_scheme(session, "duration")
     session.close_all()
     go.set()
     settle(qtbot, desk)
-    assert desk.timeline.scene.pictures == []
+    assert desk.timeline.scene.rasters == []
 
 
 def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypatch):
@@ -248,7 +253,7 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypat
         raise AssertionError("counted anew")
 
     monkeypatch.setattr(legend_module, "shares", fail)
-    session.light((before[0].title, before[0].color))
+    highlight_class(session, (before[0].title, before[0].color))
     settle(qtbot, desk)
     assert legend.shares.listed is before
     scene = desk.timeline.scene
@@ -260,14 +265,14 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypat
 def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(desk, qtbot):
     open_files(qtbot, desk, *_PATHS["torq_npu"])
     session, scene = desk.session, desk.timeline.scene
-    session.set_scheme("type")
-    number = session.clock_trace
-    raster = scene.pictures[number].raster
-    session.set_clock(number, Fraction(10))
-    assert scene.pictures[number].raster is raster
-    session.set_scheme("duration")
+    set_scheme(session, "type")
+    number = clock_trace(session)
+    raster = scene.rasters[number].raster
+    set_clock(session, number, Fraction(10))
+    assert scene.rasters[number].raster is raster
+    set_scheme(session, "duration")
     before = [b.title for b in legend_of(desk).classes if b.is_step]
-    session.set_clock(number, Fraction(20))
+    set_clock(session, number, Fraction(20))
     assert [b.title for b in legend_of(desk).classes if b.is_step] != before
 
 
@@ -288,7 +293,7 @@ def test_very_many_names_are_counted_and_the_first_are_listed(desk, qtbot):
     menu = legend.rest_menu()
     assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
     menu.close()
-    desk.session.light(("name 7", int(by_name(["name 7"])[0])))
+    highlight_class(desk.session, ("name 7", int(by_name(["name 7"])[0])))
     settle(qtbot, desk)
     assert np.flatnonzero(desk.timeline.scene.stand_out(0, at)).tolist() == [7]
 
@@ -298,7 +303,7 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
     table = session.traces[0].costs.table
     runs = session.traces[0].trace.runs
     for run, scope in ((runs[session.state.run[1]], "run 2 of 5"), (None, "all 5 runs")):
-        session.pick_run(None if run is None else session.state.run)
+        pick_run(session, None if run is None else session.state.run)
         cost = table() if run is None else session.traces[0].costs.of_run(run)
         most_expensive = max(
             (row for row in cost.rows if not row.is_shared), key=lambda row: row.ticks
@@ -341,6 +346,6 @@ def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(desk, qtbot):
     data = Path(__file__).parents[2] / "data/torq"
     open_files(qtbot, desk, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
     scene = desk.timeline.scene
-    assert "right click its name to zoom to this file" in scene.process_note(0)
+    assert "right click its name to zoom to this file" in process_note(scene, 0)
     navigation.fit_file(desk.session, 0)
-    assert "sliver" not in scene.process_note(0)
+    assert "sliver" not in process_note(scene, 0)

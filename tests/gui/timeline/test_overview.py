@@ -8,6 +8,9 @@ from PySide6.QtCore import QPoint
 
 from tests.gui.events import drag, move, open_sample, press, release, settle, wheel
 from viewer.gui.session import navigation
+from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.search import Search
 from viewer.gui.timeline.overview import BAND_HEIGHT
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
@@ -45,7 +48,7 @@ def one_pixel(overview, session):
 def test_a_click_on_a_run_picks_and_shows_it(overview, session):
     trace = session.traces[0].trace
     for number, run in enumerate(trace.runs):
-        t0, t1 = session.run_span_ns(0, run)
+        t0, t1 = run_span_ns(session, 0, run)
         at = QPoint(column(overview, session, (t0 + t1) // 2), BAND_HEIGHT // 2)
         before = session.state
         press(overview, at)
@@ -163,7 +166,7 @@ def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
     )
     session.close_all()
     session.add([replace(builder.build(), runs=runs)])
-    session.pick_run((0, 4))
+    pick_run(session, (0, 4))
     image = benchmark(overview.grab).toImage()
     accent = desk.theme.color("accent_fill")
     drawn = [x for x in range(image.width()) if image.pixelColor(x, BAND_HEIGHT // 2) == accent]
@@ -195,10 +198,10 @@ def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, 
 
 
 CHANGES = {
-    "colours": lambda desk: desk.session.set_scheme("duration"),
+    "colours": lambda desk: set_scheme(desk.session, "duration"),
     "highlight": lambda desk: desk.session.select_operators(0, (0,)),
     "only hits": lambda desk: (
-        desk.session.search("linear"), desk.session.show_only_hits(True)
+        Search.of(desk.session).set_query("linear"), Search.of(desk.session).show_only_hits(True)
     ),
     "theme": lambda desk: desk.theme.set_choice("light"),
     "size": lambda desk: desk.window.resize(1200, 800),

@@ -6,7 +6,9 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage, QPainter
 
 from tests.gui.events import LEFT, canvas, drag, place_of, press, release, settle, wheel
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.painting.frame import Overlay
+from viewer.gui.timeline.scene.titles import process_title
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackView
@@ -36,7 +38,7 @@ def many(desk, qtbot):
 
 def pin(desk, *tracks):
     for track in tracks:
-        desk.session.arrange(desk.session.state.tracks.pinned_or_not((0, track)))
+        arrange_tracks(desk.session, desk.session.state.tracks.pinned_or_not((0, track)))
 
 
 def click(desk, at):
@@ -73,7 +75,7 @@ def test_below_the_pinned_tracks_every_line_hits_what_is_drawn_there(many):
         if found is not None:
             seen.setdefault(found.index, []).append(line)
     assert {40, 3} < set(seen)
-    palette, colors = scene.pictures[0].palette, fills(True)
+    palette, colors = scene.rasters[0].palette, fills(True)
     for index, lines in seen.items():
         assert lines == list(range(lines[0], lines[-1] + 1)), "in one place"
         middle = lines[len(lines) // 2]
@@ -99,14 +101,14 @@ def test_an_area_over_pinned_and_other_tracks_has_each_of_them_once(many):
 def test_too_many_pinned_tracks_scroll_with_all_others_and_say_so(many):
     scene = many.timeline.scene
     pin(many, *range(40))
-    assert scene.process_title(-1) == ("Pinned", "too tall to stay in view")
+    assert process_title(scene, -1) == ("Pinned", "too tall to stay in view")
     wheel(canvas(many), QPoint(200, 200), -4)
     assert scene.scroll == 240
     assert scene.layout.y[0] == 0
     click(many, place_of(many, 12))
     assert many.session.state.slice == SliceRef(0, 12)
     pin(many, *range(4, 40))
-    assert scene.process_title(-1) == ("Pinned", "")
+    assert process_title(scene, -1) == ("Pinned", "")
     assert scene.layout.y[0] == scene.scroll
 
 
@@ -125,7 +127,7 @@ def test_a_revealed_row_is_not_below_the_pinned_tracks(many):
 def test_revealing_a_slice_opens_what_hides_it(many, hide):
     session = many.session
     view = session.state.tracks
-    session.arrange({
+    arrange_tracks(session, {
         "collapsed": view.toggled((0, "a.csv")), "track": view.without((0, 50)),
         "process": view.without((0, "a.csv")), "filter": TrackView(filter="track 1"),
     }[hide])  # fmt: skip
@@ -139,7 +141,7 @@ def test_revealing_a_slice_opens_what_hides_it(many, hide):
 def test_a_selected_slice_on_a_hidden_track_is_still_selected(many):
     session = many.session
     session.select_slice(SliceRef(0, 5))
-    session.arrange(session.state.tracks.without((0, 5)))
+    arrange_tracks(session, session.state.tracks.without((0, 5)))
     assert session.state.slice == SliceRef(0, 5)
     assert not canvas(many).grab().isNull()
     press(canvas(many), QPoint(100, 60), LEFT)
@@ -149,7 +151,7 @@ def test_a_selected_slice_on_a_hidden_track_is_still_selected(many):
 def test_the_overview_shows_a_row_that_is_not_hidden(many):
     overview = many.timeline.overview
     before = overview.grab().toImage()
-    many.session.arrange(many.session.state.tracks.without((0, 0)).without((0, 1)))
+    arrange_tracks(many.session, many.session.state.tracks.without((0, 0)).without((0, 1)))
     assert overview.grab().toImage() != before
 
 

@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QWidget
 from tests.builders import many_slices
 from tests.gui.events import CTRL, canvas, move, settle, wheel
 from viewer.gui.qt.crash_report import guard
+from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.session.clocks import set_ruler
 from viewer.view.state import Bookmark, RulerUnit
 
 MIDDLE = QPoint(300, 60)
@@ -21,7 +23,9 @@ def many(desk, qtbot):
     session = desk.session
     session.add([many_slices.trace(20_000)])
     settle(qtbot, desk)
-    session.set_marks((Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None)
+    set_bookmarks(
+        session, (Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None
+    )
     settle(qtbot, desk)
     return desk
 
@@ -72,7 +76,7 @@ def test_another_unit_of_the_ruler_is_said_above_the_headers(many):
     assert "corner" in painted_by(many, lambda: session.set_range(middle, middle + 500))
     assert ruler.caption != before
     assert "corner" not in painted_by(many, lambda: session.set_range(middle + 9, middle + 509))
-    assert "corner" in painted_by(many, lambda: session.set_ruler(RulerUnit.ABSOLUTE))
+    assert "corner" in painted_by(many, lambda: set_ruler(session, RulerUnit.ABSOLUTE))
 
 
 def test_scrolling_paints_what_shows_rows(many):

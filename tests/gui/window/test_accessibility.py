@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from tests.gui.events import open_sample, settle
 from viewer.gui.qt.accessibility import has_role
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.frame.status_text import spoken_text
 from viewer.resources import resource
 from viewer.view.state import SliceRef
@@ -177,7 +178,7 @@ def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded
     assert not face(headers).child(0).state().focused
     qtbot.keyClick(headers, Qt.Key.Key_Left)
     assert here.state().collapsed
-    desk.session.arrange(desk.session.state.tracks.without(headers.current))
+    arrange_tracks(desk.session, desk.session.state.tracks.without(headers.current))
     settle(qtbot, desk)
     assert face(headers).childCount() == 1
 

@@ -10,6 +10,8 @@ from tests.gui.app.test_windows import delete_closed, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import SAMPLE, canvas, move, open_files, open_sample, place_of, settle
 from viewer.gui.session import navigation
+from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.search import Search
 from viewer.model.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
@@ -41,7 +43,7 @@ def use_all(qtbot, desk):
     for name in desk.docks.by_name:
         desk.docks.show_panel(name)
         settle(qtbot, desk)
-    session.search("o")
+    Search.of(session).set_query("o")
     settle(qtbot, desk)
     session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
     settle(qtbot, desk)
@@ -51,7 +53,7 @@ def use_all(qtbot, desk):
     settle(qtbot, desk)
     if session.traces[0].table.program is not None:
         session.select_operators(0, (1,))
-    session.set_scheme("name")
+    set_scheme(session, "name")
     navigation.fit_all(session)
     settle(qtbot, desk)
     move(canvas(desk), place_of(desk, 5))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from tests.gui.events import canvas, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
+from viewer.gui.session.search import Search
 from viewer.gui.window.context_menus import CANVAS, ROWS, SLICE
 from viewer.view.state import SliceRef
 
@@ -127,13 +128,13 @@ def test_the_key_opens_the_menu_of_the_row_that_the_keyboard_is_on(attention, qt
 
 
 def test_the_menu_of_a_hit_selects_its_slice(attention, qtbot):
-    attention.session.search("linear")
+    Search.of(attention.session).set_query("linear")
     attention.commands.run("panel.search")
     settle(qtbot, attention)
     table = attention.hits.table
     found = ask(table.viewport(), row_of(table, 3))
     assert found[1:] == [*titles(attention, ROWS["search"]), "Help"]
-    assert attention.session.state.slice == attention.session.searching.hits.ref(3)
+    assert attention.session.state.slice == Search.of(attention.session).hits.ref(3)
 
 
 def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):

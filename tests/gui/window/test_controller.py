@@ -27,6 +27,10 @@ from viewer.codecs.reading import ReadCancelled
 from viewer.gui.qt import crash_report
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import ICON_SIZE
+from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.linking import choose_method, match_automatically, set_identifier_column
+from viewer.gui.session.selection import slices_of
+from viewer.gui.timeline.scene.titles import has_own_clock, process_note
 from viewer.gui.window.commands.clock import CLOCK_MENU
 from viewer.view.state import SliceRef
 from viewer.workspace.link_choices import Choices
@@ -100,7 +104,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     session = attention.session
     run = session.traces[0].trace.runs[session.state.run[1]]
     assert run.number == 2
-    t0, t1 = session.run_span_ns(0, run)
+    t0, t1 = run_span_ns(session, 0, run)
     air = (t1 - t0) // 50
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
     assert attention.toolbar.run.currentText() == "Run 2 of 5"
@@ -108,7 +112,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
         "All runs", "All runs, aligned", "Mean of runs", "", *(f"Run {n} of 5" for n in range(1, 6))
     ]  # fmt: skip
     note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
-    assert attention.timeline.scene.process_note(0) == note
+    assert process_note(attention.timeline.scene, 0) == note
     assert attention.toolbar.link_state.text() == (
         f"100{THIN}% of linkable time · 56{THIN}% of slices linked   agreement 1.00"
     )
@@ -167,7 +171,7 @@ def test_a_second_dump_is_added_and_the_view_stays(attention, qtbot):
     ]  # fmt: skip
     assert (session.state.t0, session.state.t1) == (before.t0, before.t1)
     assert session.state.run == before.run
-    assert attention.timeline.scene.has_own_clock(1)
+    assert has_own_clock(attention.timeline.scene, 1)
 
 
 def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(desk, qtbot, data):
@@ -187,7 +191,7 @@ def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(desk, qtbot, da
     error, warning = message(desk).splitlines()
     assert "may be of decode or forward" in warning
     assert desk._message.action.text() == "Choose…"
-    desk.session.choose_method(desk.session.traces[0].trace.path, "Execute 1", "forward")
+    choose_method(desk.session, desk.session.traces[0].trace.path, "Execute 1", "forward")
     assert message(desk) == error
     assert not desk._message.action.isVisible()
     qtbot.keyClick(desk.window, Qt.Key.Key_Escape)
@@ -247,13 +251,13 @@ def test_a_chosen_column_of_identifiers_is_remembered(desk, qtbot, data):
     open_files(qtbot, desk, *files)
     assert "Numbers match by chance too" in message(desk)
     with qtbot.waitSignal(desk.session.columns_remembered):
-        desk.session.identify(files[0], "job_id")
+        set_identifier_column(desk.session, files[0], "job_id")
     assert list(desk.settings.identifier_columns().values()) == ["job_id"]
     desk.session.close_all()
     open_files(qtbot, desk, *files)
     assert desk.session.traces[0].table.program.path == files[1]
     with qtbot.waitSignal(desk.session.columns_remembered):
-        desk.session.decide_by_agreement(files[0])
+        match_automatically(desk.session, files[0])
     assert desk.settings.identifier_columns() == {}
 
 
@@ -731,7 +735,7 @@ def marked(desk):
     """Per trace the slices that are drawn above the rest."""
     session = desk.session
     wanted = session.state.operators
-    return set(session.slices_of(*wanted).tolist()) if wanted else set()
+    return set(slices_of(session, *wanted).tolist()) if wanted else set()
 
 
 def test_a_click_in_the_operators_panel_marks_its_slices_and_shows_them(attention, qtbot):
@@ -746,14 +750,14 @@ def test_a_click_in_the_operators_panel_marks_its_slices_and_shows_them(attentio
     keys = session.traces[0].trace.slices.key.tolist()
     expected = {i for i, key in enumerate(keys) if wanted <= set(links[key].operators)}
     assert marked(attention) == expected != set()
-    assert attention.timeline.scene.pictures[0].hits is not None
+    assert attention.timeline.scene.rasters[0].hits is not None
     state = session.state
     assert any(
         start < state.t1 and end > state.t0
         for start, end in (session.traces[0].span_ns(i) for i in expected)
     )
     session.clear_selection()
-    assert attention.timeline.scene.pictures[0].hits is None
+    assert attention.timeline.scene.rasters[0].hits is None
 
 
 def test_the_details_panel_shows_what_a_click_selected(attention, qtbot):

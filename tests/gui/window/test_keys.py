@@ -36,6 +36,9 @@ from tests.gui.events import (
     wheel,
 )
 from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
+from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.search import Search
 from viewer.gui.timeline.held_keys import traveled
 from viewer.gui.window.dialogs.command_palette import found_rows
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
@@ -292,7 +295,7 @@ def test_n_and_p_go_from_inference_to_inference_at_the_same_zoom_and_column(atte
     runs = session.traces[0].trace.runs
 
     def begin():
-        return session.run_span_ns(0, runs[session.state.run[1]])[0]
+        return run_span_ns(session, 0, runs[session.state.run[1]])[0]
 
     session.set_range(begin() - 500, begin() + 20_000)
     seen = [session.state.run[1]]
@@ -314,7 +317,7 @@ def test_alt_left_and_right_walk_places_and_ctrl_z_undoes(attention, qtbot):
     assert view_range(attention) == places[0]
     type_key(qtbot, attention, Key.Key_Right, ALT)
     assert view_range(attention) == places[1]
-    session.set_scheme("name")
+    set_scheme(session, "name")
     type_key(qtbot, attention, Key.Key_Z, CTRL)
     assert session.state.scheme == "operator"
     type_key(qtbot, attention, Key.Key_Z, CTRL | SHIFT)
@@ -331,7 +334,7 @@ def test_a_held_key_is_one_step_of_undo(attention, qtbot):
 
 def test_escape_takes_back_one_thing_at_a_time(attention, qtbot):
     session = attention.session
-    session.search("linear")
+    Search.of(session).set_query("linear")
     session.select_slice(SliceRef(0, 51))
     type_key(qtbot, attention, Key.Key_M)
     measured = session.state.measured
@@ -391,7 +394,7 @@ def test_slash_and_ctrl_f_search_enter_and_shift_enter_go_through_hits(attention
 
 
 def test_h_dims_all_but_the_hits(attention, qtbot):
-    attention.session.search("linear")
+    Search.of(attention.session).set_query("linear")
     type_key(qtbot, attention, Key.Key_H)
     assert attention.session.state.only_hits
     type_key(qtbot, attention, Key.Key_H)

@@ -5,6 +5,8 @@ from PySide6.QtCore import QCoreApplication, Qt
 
 from tests.gui.events import open_sample, settle
 from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.selection import operator_of
 from viewer.view.state import Area, SliceRef
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention, models.py:52
@@ -70,7 +72,7 @@ def by_graph(desk, qtbot):
 
 
 def by_source(desk, qtbot):
-    desk.source.show_source(desk.session.operator(0, ATTENTION_0).source.path, 52)
+    desk.source.show_source(operator_of(desk.session, 0, ATTENTION_0).source.path, 52)
     desk.source.code.line_clicked.emit(52)
 
 
@@ -100,13 +102,13 @@ def test_an_operator_chosen_anywhere_is_chosen_everywhere_with_one_word(desk_wit
     settle(qtbot, desk)
     assert session.state.operators == (0, (ATTENTION_0,))
     assert len(told) == 1  # nobody answers a selection with another one
-    label = session.operator(0, ATTENTION_0).label
+    label = operator_of(session, 0, ATTENTION_0).label
     found = chosen_everywhere(desk)
     assert found["operators"] == [label]
     assert found["model"] == ["blocks.0 · scaled_dot_product_attention"]
     assert found["statistics"] == [label]
     assert found["source"] == (52,)
-    assert found["details"] == str(session.operator(0, ATTENTION_0).debug_handle)
+    assert found["details"] == str(operator_of(session, 0, ATTENTION_0).debug_handle)
     settle(qtbot, desk)
     assert len(told) == 1
 
@@ -118,7 +120,7 @@ def test_a_slice_of_the_timeline_leads_everywhere(desk_with_all, qtbot):
     session.select_slice(SliceRef(0, slice_))
     settle(qtbot, desk)
     found = chosen_everywhere(desk)
-    label = session.operator(0, ATTENTION_0).label
+    label = operator_of(session, 0, ATTENTION_0).label
     assert (found["operators"], found["statistics"], found["source"]) == ([label], [label], (52,))
     assert session.state.slice == SliceRef(0, slice_)
 
@@ -126,7 +128,7 @@ def test_a_slice_of_the_timeline_leads_everywhere(desk_with_all, qtbot):
 def test_all_panels_are_of_one_range_and_agree_on_its_whole(desk_with_all, qtbot):
     desk, session = desk_with_all, desk_with_all.session
     run = list(session.traces[0].trace.inferences())[3]
-    t0, t1 = session.run_span_ns(0, run)
+    t0, t1 = run_span_ns(session, 0, run)
     session.select_area(Area(t0, (t0 + t1) // 2, frozenset({(0, run.track)})))
     settle(qtbot, desk)
     panels = (desk.operators, desk.model, desk.statistics, desk.delegation, desk.handle_map)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE, Bookmark
@@ -19,6 +20,16 @@ from viewer.view.visible_range import run_in_view
 def can_mark(session: Session) -> bool:
     """Whether marks can be seen and made now."""
     return bool(session.traces) and session.state.inferences is Inferences.AS_RUN
+
+
+def set_bookmarks(
+    session: Session,
+    marks: tuple[Bookmark, ...],
+    current: int | None,
+    measured: tuple[int, int] | None,
+) -> None:
+    """Have other bookmarks, one of which may be the current one, and measure a span, or none."""
+    session.change(replace(session.state, marks=marks, mark=current, measured=measured))
 
 
 def measure(session: Session, at: int | None) -> None:
@@ -37,7 +48,7 @@ def measure(session: Session, at: int | None) -> None:
         wanted = (first, last) if last > first else None
     else:
         wanted = (at, at)
-    session.set_marks(state.marks, None, wanted)
+    set_bookmarks(session, state.marks, None, wanted)
 
 
 def keep(session: Session, at: int | None) -> int | None:
@@ -55,11 +66,11 @@ def keep(session: Session, at: int | None) -> int | None:
     marks = state.marks
     known = next((i for i, mark in enumerate(marks) if (mark.t0, mark.t1) == span), None)
     if known is not None:
-        session.set_marks(marks, known, state.measured)
+        set_bookmarks(session, marks, known, state.measured)
         return None
     taken = {mark.name for mark in marks}
     number = next(n for n in range(1, len(marks) + 2) if f"Mark {n}" not in taken)
-    session.set_marks((*marks, Bookmark(*span, f"Mark {number}")), len(marks), None)
+    set_bookmarks(session, (*marks, Bookmark(*span, f"Mark {number}")), len(marks), None)
     return len(marks)
 
 
@@ -68,10 +79,10 @@ def remove(session: Session, number: int | None = None) -> None:
     state = session.state
     number = state.mark if number is None else number
     if number is None or number >= len(state.marks):
-        session.set_marks(state.marks, None, None)
+        set_bookmarks(session, state.marks, None, None)
         return
     marks = state.marks[:number] + state.marks[number + 1 :]
-    session.set_marks(marks, None, state.measured)
+    set_bookmarks(session, marks, None, state.measured)
 
 
 def edit(
@@ -87,7 +98,7 @@ def edit(
     if note is not None:
         mark = replace(mark, note=" ".join(note.split())[:LONGEST_NOTE])
     marks = (*state.marks[:number], mark, *state.marks[number + 1 :])
-    session.set_marks(marks, number, state.measured)
+    set_bookmarks(session, marks, number, state.measured)
 
 
 def go_to(session: Session, number: int) -> None:
@@ -97,7 +108,7 @@ def go_to(session: Session, number: int) -> None:
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
         mark = session.state.marks[number]
-        session.set_marks(session.state.marks, number, session.state.measured)
+        set_bookmarks(session, session.state.marks, number, session.state.measured)
         t0, t1 = session.state.t0, session.state.t1
         if mark.t1 - mark.t0 > t1 - t0:
             fit(session, number)
@@ -131,4 +142,4 @@ def _selected(session: Session) -> tuple[int, int] | None:
     state = session.state
     if state.slice is None and state.area is None:
         return None
-    return session.selected_span_ns()
+    return selected_span_ns(session)

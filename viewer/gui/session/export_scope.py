@@ -11,6 +11,7 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.export.perfetto.source import PerfettoBookmark
+from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import begin_in
@@ -47,12 +48,12 @@ def selection(session: Session) -> PerfettoOptions | str:
         span: tuple[int, int] | None = (state.area.t0, state.area.t1)
         only = {n: chosen.index for n, chosen in chosen_in(state.area, session.traces).items()}
     elif state.slice is not None:
-        span = session.selected_span_ns()
+        span = selected_span_ns(session)
         only = {n: own.astype(np.int64) for n, own in state.slices.of.items()}
     elif state.operators is not None:
-        span = session.selected_span_ns()
+        span = selected_span_ns(session)
         trace, operators = state.operators
-        every = session.slices_of(trace, operators)
+        every = slices_of(session, trace, operators)
         inside = begin_in(session.traces[trace].trace, session.scope(trace), every)
         only = {trace: inside if len(inside) else every}
     else:

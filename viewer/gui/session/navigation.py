@@ -1,4 +1,4 @@
-"""Where keys take the view: all, the selection, the next file, inference, slice. No Qt of its own.
+"""Zooming and stepping: all, the selection, the next file, inference, slice. No Qt of its own.
 
 Every one of these is a step of undo of the session, and a place to come back to.
 """
@@ -6,12 +6,37 @@ Every one of these is a step of undo of the session, and a place to come back to
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
+from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
+from viewer.gui.session.selection import highlighted_span_ns, selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.state import SliceRef
-from viewer.view.visible_range import file_span_ns, run_in_view, with_margin
+from viewer.view.visible_range import file_span_ns, run_in_view, with_margin, zoomed
+
+
+def zoom(
+    session: Session,
+    factor: float,
+    at_ns: int | Fraction,
+    share: Fraction | None = None,
+    *,
+    now: float | None = None,
+) -> None:
+    """Scale the visible span by `factor` (below 1 shows less) around a time that stays put.
+
+    share: where in the view that time stays, 0 to 1; by default where it is now. Given with an
+    exact time it keeps a burst of steps from drifting by the ns that each of them rounds.
+    """
+    state = session.state
+    session.set_range(*zoomed(state.t0, state.t1, factor, at_ns, share), now=now)
+
+
+def pan(session: Session, by_ns: int, *, now: float | None = None) -> None:
+    """Move the visible range."""
+    session.set_range(session.state.t0 + by_ns, session.state.t1 + by_ns, now=now)
 
 
 def fit_all(session: Session) -> None:
@@ -34,8 +59,8 @@ def fit_selection(session: Session) -> None:
     """Show what is selected, of operators chosen in an area their slices in it; what is shown so
     already is followed by the whole axis."""
     state = session.state
-    span = None if state.slice is not None else session.highlighted_span_ns()
-    span = span or session.selected_span_ns()
+    span = None if state.slice is not None else highlighted_span_ns(session)
+    span = span or selected_span_ns(session)
     wanted = session.limited(*with_margin(*span)) if span else None
     if wanted is None or wanted == (state.t0, state.t1):
         fit_all(session)
@@ -59,7 +84,7 @@ def step_run(session: Session, by: int) -> None:
     """The next or previous inference of the trace of the picked one, at the same zoom."""
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
-        trace = session.run_trace
+        trace = run_trace(session)
         if trace is not None:
             _step_run(session, trace, by)
 
@@ -76,10 +101,10 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     at = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
     chosen = numbers[min(max(at, 0), len(numbers) - 1)]
     if now is None:
-        session.pick_run((trace, chosen))
+        pick_run(session, (trace, chosen))
         return
-    first = session.run_span_ns(trace, runs[now])[0]
-    shift = session.run_span_ns(trace, runs[chosen])[0] - first
+    first = run_span_ns(session, trace, runs[now])[0]
+    shift = run_span_ns(session, trace, runs[chosen])[0] - first
     t0, t1 = session.limited(state.t0 + shift, state.t1 + shift)
     # A slice stays with its run; what is selected now is the run.
     session.change(replace(state, slice=None, others=(), run=(trace, chosen), t0=t0, t1=t1))

@@ -8,8 +8,7 @@ hits, of a complaint about the query, and of a search that begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
@@ -18,12 +17,13 @@ from viewer.analysis.search.query import Query, parse
 from viewer.analysis.search.search import SearchedTrace
 from viewer.arrays import Codes, Ints
 from viewer.gui.qt.background import Latest
+from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.view.state import SliceRef
+from viewer.view.state import SliceRef, ViewState
 
-if TYPE_CHECKING:
-    from viewer.gui.session.session import Session
+# Letters of a query that are typed closer together than this, in seconds, are one step of undo.
+TYPING_BURST = 1.5
 
 NO_CYCLES = "Nothing that is open is counted in cycles: write a time, such as 1ms"
 
@@ -104,9 +104,15 @@ class Search(QObject):
 
     changed = Signal()
 
+    @staticmethod
+    def of(session: Session) -> Search:
+        """The search of a session, made when it is first asked for."""
+        return session.findChild(Search) or Search(session)
+
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
+        self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
         self._searched: list[tuple[OpenTrace, SearchedTrace]] = []
         self._asked = ""  # the text that hits are of, or are being looked for
         self._of: list[OpenTrace] = []  # the traces that `hits` are of
@@ -119,6 +125,26 @@ class Search(QObject):
         self._latest.failed.connect(self._failed)
         session.workspace_changed.connect(self._reopen)
         session.query_changed.connect(self._ask)
+        self._reopen()
+        self._ask()
+
+    def set_query(self, query: str, *, now: float | None = None) -> None:
+        """Search for something; "" for nothing. `now` (s) joins a burst of typing for undo."""
+        session, typed = self._session, self._typed
+        if query == session.state.query:
+            return
+        joins = (
+            typed is not None
+            and now is not None
+            and typed[0] is session.state
+            and now - typed[1] < TYPING_BURST
+        )
+        session.change(replace(session.state, query=query), remember=not joins)
+        self._typed = None if now is None else (session.state, now)
+
+    def show_only_hits(self, only: bool) -> None:
+        """Dim all that the query does not find, or nothing."""
+        self._session.change(replace(self._session.state, only_hits=only))
 
     @property
     def pending(self) -> bool:

@@ -25,15 +25,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from fractions import Fraction
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.cost.costs import made_of_others
-from viewer.arrays import Ints
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.search import Search
 from viewer.gui.session.workspace_edits import (
     Edit,
     Edited,
@@ -43,33 +38,24 @@ from viewer.gui.session.workspace_edits import (
 )
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope, begin_in
-from viewer.model.trace import KeyKind, Run, RunKind, Trace
-from viewer.program.program import Operator, Program
-from viewer.program.sources.files import Substitution
-from viewer.render.color_schemes import BY_ID, NAMES
-from viewer.render.layout import HeaderPart
+from viewer.model.trace import RunKind, Trace
+from viewer.program.program import Program
 from viewer.view.cost_scope import scope_of
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
-from viewer.view.selected_slices import SelectedSpan
-from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
+from viewer.view.selected_slices import SelectedSpan, nearest_slice
+from viewer.view.state import Area, SliceRef, SliceSet, TrackView, ViewState
 from viewer.view.visible_range import (
     axis_length,
     first_view,
     limited,
-    run_span_ns,
     with_margin,
-    with_ticks_kept,
-    zoomed,
 )
-from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
 
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
-# The same for the letters of a query.
-TYPING_BURST = 1.5
 
 
 class Session(QObject):
@@ -101,12 +87,12 @@ class Session(QObject):
         self.first_view_note = ""
         # Asked on every step of a zoom; of the workspace it costs a pass over all slices.
         self._span_ns = 1
-        self._span = SelectedSpan()
+        self.selected_span = SelectedSpan()
         self.history = History()
         self._in_step = False
         self._last_range_change = float("-inf")
         # Views of the inferences of what is open, made when first asked for.
-        self._views: Views = {}
+        self.views: Views = {}
         # What others work out of each trace that is opened; pure, as it may run in a thread.
         self.also: list[Work] = []
         self._edits = WorkspaceEdits(self._shown_now, self.also, self)
@@ -116,8 +102,6 @@ class Session(QObject):
         self._viewing = Latest(self)
         self._viewing.answered.connect(self._view_made)
         self._wished = Inferences.AS_RUN  # what `_viewing` makes
-        self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
-        self.searching = Search(self)
 
     # -- files -------------------------------------------------------------------------------
 
@@ -141,41 +125,11 @@ class Session(QObject):
             return apply(choices, space)
 
         slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
-        self._edits.submit(Edit(change, self.files_added.emit, slices, adds=True))
+        self.edit_workspace(Edit(change, self.files_added.emit, slices, adds=True))
 
-    def pair(
-        self, trace_path: str, program_path: str | None, then: Callable[[], None] | None = None
-    ) -> None:
-        """Link a profile to a record, or to none, because the user says so; `then` do something."""
-        self._edits.submit(
-            Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
-        )
-
-    def decide_by_agreement(self, trace_path: str) -> None:
-        """Forget what the user chose for a profile."""
-
-        def tell(_: object) -> None:
-            self.columns_remembered.emit()
-
-        self._edits.submit(Edit(lambda space: space.decide_by_agreement(trace_path), tell))
-
-    def identify(self, trace_path: str, column: str | None) -> None:
-        """Say which column's values are a profile's identifiers, and remember it for its form."""
-
-        def tell(_: object) -> None:
-            self.columns_remembered.emit()
-
-        self._edits.submit(
-            Edit(lambda space: space.identify(trace_path, column, remember=True), tell)
-        )
-
-    def choose_method(self, trace_path: str, scope: str, method: str) -> None:
-        """Say of which method the runs of a scope are."""
-        self._edits.submit(Edit(lambda space: space.choose_method(trace_path, scope, method)))
-
-    def take_up(self, state: ViewState) -> None:
-        """Show a view that was kept, of what is open now, inferences as they ran. What was before
-        it cannot be gone back to."""
+    def restore_view(self, state: ViewState) -> None:
+        """Show a saved view of what is open now, with inferences as they ran. Clears the history of
+        the view."""
         t0, t1 = limited(state.t0, state.t1, self.span_ns())
         self.history.clear()
         self._apply(
@@ -192,34 +146,32 @@ class Session(QObject):
         """Close every file and forget the view."""
         self._edits.clear()
         self._viewing.cancel()
-        self.workspace, self._views = Workspace(self.workspace.choices.lasting), {}
+        self.workspace, self.views = Workspace(self.workspace.choices.lasting), {}
         self._rebuild(start_anew=True)
 
-    def substitute(self, substitution: Substitution) -> None:
-        """Look for sources that were recorded below one path below another."""
-        self._change_now(lambda space: space.substitute(substitution))
-        self.sources_changed.emit()
+    def edit_workspace(self, edit: Edit) -> None:
+        """Change the workspace, and show it once its links, labels and views are ready; edits
+        follow one another. What fails goes with `files_added`, as a sentence."""
+        self._edits.submit(edit)
 
-    def withdraw(self, substitution: Substitution) -> None:
-        """Forget a substitution."""
-        self._change_now(lambda space: space.withdraw(substitution))
-        self.sources_changed.emit()
+    def edit_workspace_now(self, change: Callable[[Workspace], object]) -> None:
+        """Change the workspace where no link, label or cost depends on it; `change` must not raise.
 
-    def _change_now(self, change: Callable[[Workspace], object]) -> None:
-        """Change the workspace where no link, label or cost follows; `change` must not raise."""
+        Emits nothing.
+        """
         self.workspace = copy(self.workspace)
         change(self.workspace)
         self._edits.catch_up(change)
 
     def _shown_now(self) -> ShownWorkspace:
-        return self.workspace, {Inferences.AS_RUN, self.state.inferences}, self._views
+        return self.workspace, {Inferences.AS_RUN, self.state.inferences}, self.views
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
         start_anew = done.edit.adds and not self.workspace.traces
         wished = self._wished if self._viewing.pending else None
         self._viewing.cancel()  # it is of the workspace as it was
-        self.workspace, self._views = done.space, done.views
+        self.workspace, self.views = done.space, done.views
         self._rebuild(start_anew=start_anew)
         if done.complaint:
             self.files_added.emit([done.complaint])
@@ -282,23 +234,23 @@ class Session(QObject):
     def _show(self, inferences: Inferences) -> None:
         """Bring `traces` in step with the workspace, in one view of their inferences."""
         space = self.workspace
-        self._views = views_of(space, {inferences}, self._views)
-        self.traces = [self._views[trace, inferences] for trace in space.traces]
+        self.views = views_of(space, {inferences}, self.views)
+        self.traces = [self.views[trace, inferences] for trace in space.traces]
         self._span_ns = axis_length(space, self.traces, inferences)
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, however they are shown."""
-        return self._views[self.traces[number].file, Inferences.AS_RUN]
+        return self.views[self.traces[number].file, Inferences.AS_RUN]
 
     def show_inferences(self, inferences: Inferences) -> None:
         """Show the inferences as they ran, all from one start, or their mean; and all of it."""
         self._viewing.cancel()
         if inferences is self.state.inferences:
             return
-        ready = all((trace, inferences) in self._views for trace in self.workspace.traces)
+        ready = all((trace, inferences) in self.views for trace in self.workspace.traces)
         if not ready and slices_of_all(self.workspace) > AT_ONCE:
             self._wished = inferences
-            asked = self.workspace, inferences, self._views, tuple(self.also)
+            asked = self.workspace, inferences, self.views, tuple(self.also)
             self._viewing.submit(_work_out_view, *asked)
             return
         self._show(inferences)
@@ -313,42 +265,8 @@ class Session(QObject):
     @Slot(object)
     def _view_made(self, made: tuple[Inferences, Views]) -> None:
         inferences, views = made
-        self._views = views
+        self.views = views
         self.show_inferences(inferences)
-
-    # -- clocks ------------------------------------------------------------------------------
-
-    @property
-    def clock_trace(self) -> int | None:
-        """The trace whose clock rate can be chosen: the current one, else the first that has such
-        a clock, None if none has."""
-        can = [i for i, t in enumerate(self.traces) if can_choose_clock(t.file)]
-        current = self.current_trace
-        return current if current in can else can[0] if can else None
-
-    def set_clock(self, trace: int | None, ns_per_tick: Fraction | None) -> None:
-        """Choose how long a tick of a trace lasts, None: as its file has it. Without a trace it is
-        the cycles of debug info, in which nothing drawn is counted. The visible range and
-        the selected area stay at the same ticks of that trace.
-
-        Raises ValueError as `Workspace.set_clock` does.
-        """
-        inferences = self.state.inferences
-        space = copy(self.workspace)
-        if trace is None:
-            space.set_clock(DEBUG_INFO, ns_per_tick)
-            self.change(replace(self.state, clocks=space.choices.clocks))
-            return
-        space.set_clock(self.traces[trace].file.path, ns_per_tick)
-        if space.choices.clocks == self.state.clocks:
-            return
-        views = views_of(space, {inferences}, self._views)
-        traces = [views[t, inferences] for t in space.traces]
-        whole = axis_length(space, traces, inferences)
-        axes = self.traces[trace].axis, traces[trace].axis
-        self.change(
-            replace(with_ticks_kept(self.state, trace, *axes, whole), clocks=space.choices.clocks)
-        )
 
     def _first_state(self) -> ViewState:
         seen = first_view(self.traces, self.span_ns())
@@ -367,25 +285,6 @@ class Session(QObject):
         moved = replace(self.state, t0=t0, t1=t1)
         self.change(moved, remember=not joins, by_hand=now is not None)
         self._last_range_change = float("-inf") if now is None else now
-
-    def zoom(
-        self,
-        factor: float,
-        at_ns: int | Fraction,
-        share: Fraction | None = None,
-        *,
-        now: float | None = None,
-    ) -> None:
-        """Scale the visible span by `factor` (below 1 shows less) around a time that stays put.
-
-        share: where in the view that time stays, 0 to 1; by default where it is now. Given with an
-        exact time it keeps a burst of steps from drifting by the ns that each of them rounds.
-        """
-        self.set_range(*zoomed(self.state.t0, self.state.t1, factor, at_ns, share), now=now)
-
-    def pan(self, by_ns: int, *, now: float | None = None) -> None:
-        """Move the visible range."""
-        self.set_range(self.state.t0 + by_ns, self.state.t1 + by_ns, now=now)
 
     def limited(self, t0: int, t1: int) -> tuple[int, int]:
         """A range as it can be shown: inside the axis with a margin."""
@@ -410,7 +309,7 @@ class Session(QObject):
             area=self.state.area if keep_area else None, run=run or self.state.run,
         )  # fmt: skip
         if reveal:
-            self._bring(state, ref)
+            self._reveal(state, ref)
         else:
             self.change(state)
 
@@ -425,11 +324,13 @@ class Session(QObject):
         """Highlight every slice of a set of operators and bring the nearest of them into view. A
         selected area stays: it is what their costs are of."""
         state = replace(self.state, slice=None, others=(), operators=(trace, operators))
-        slices = self.slices_of(trace, operators)
-        inside = self._in_scope(trace, slices)
+        shown = self.traces[trace]
+        slices = shown.slices_of(operators)
         if len(slices):
-            near = inside if len(inside) else slices
-            self._bring(state, SliceRef(trace, self.nearest(trace, near)))
+            inside = begin_in(shown.trace, self.scope(trace), slices)
+            middle = (self.state.t0 + self.state.t1) // 2
+            near = nearest_slice(shown, inside if len(inside) else slices, middle)
+            self._reveal(state, SliceRef(trace, near))
         else:
             self.change(state)
 
@@ -445,7 +346,7 @@ class Session(QObject):
         others = slices.without(first)
         state = replace(self.state, slice=first, others=others, operators=None, area=area)
         if reveal:
-            self._bring(state, first)
+            self._reveal(state, first)
         else:
             self.change(state)
 
@@ -457,65 +358,11 @@ class Session(QObject):
         """Select nothing."""
         self.select_area(None)
 
-    def selected_span_ns(self) -> tuple[int, int] | None:
-        """Where the selection lies on the axis, None if nothing is selected."""
-        state = self.state
-        if state.slice is not None and state.others:
-            return self._span.of(self.traces, state.slice, state.others)
-        if state.slice is not None:
-            return self.traces[state.slice.trace].span_ns(state.slice.index)
-        if state.area is not None:
-            return state.area.t0, state.area.t1
-        return self.highlighted_span_ns()
-
-    def highlighted_span_ns(self) -> tuple[int, int] | None:
-        """Where the slices of the highlighted operators lie, of those in the scope if any are."""
-        if self.state.operators is None:
-            return None
-        trace, operators = self.state.operators
-        every = self.slices_of(trace, operators)
-        inside = self._in_scope(trace, every)
-        found = inside if len(inside) else every
-        if not len(found):
-            return None
-        shown, slices = self.traces[trace], self.traces[trace].trace.slices
-        first, last = int(slices.start[found].min()), int(slices.end[found].max())
-        return shown.axis.to_ns(first), shown.axis.to_ns(last)
-
-    def slices_of(self, trace: int, operators: tuple[int, ...]) -> Ints:
-        """Every slice of one operator, alone or shared; or those of exactly a set of several."""
-        return self.traces[trace].slices_of(operators)
-
     def scope(self, trace: int, *, ranges: bool = True) -> TimeScope:
         """What the costs of a trace are of, as `scope_of` has it."""
         return scope_of(self.state, self.traces, trace, ranges=ranges)
 
-    def _in_scope(self, trace: int, slices: Ints) -> Ints:
-        return begin_in(self.traces[trace].trace, self.scope(trace), slices)
-
-    def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
-        """How many slices are of just these operators, and of these and others, in the scope.
-
-        A kernel is counted with the call around it, and what is made of other slices with those.
-        """
-        shown = self.traces[trace]
-        found = self._in_scope(trace, self.slices_of(trace, operators))
-        stated = found[~made_of_others(shown.trace)[found]]
-        found = stated if len(stated) else found
-        keys = shown.trace.slices.key[found]
-        calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
-        counted = calls if len(calls) else keys
-        own = int(shown.table.keys_of(operators, exact=True)[counted].sum())
-        return own, len(counted) - own
-
-    def nearest(self, trace: int, slices: Ints) -> int:
-        """Of some slices the one that begins nearest to the middle of the view."""
-        shown = self.traces[trace]
-        middle = shown.axis.to_ticks_floor((self.state.t0 + self.state.t1) // 2)
-        start = shown.trace.slices.start[slices]
-        return int(slices[np.argmin(np.abs(start - middle))])
-
-    def _bring(self, state: ViewState, ref: SliceRef) -> None:
+    def _reveal(self, state: ViewState, ref: SliceRef) -> None:
         """Change to a state in which a slice is seen too, whatever hid it, as one place to come
         back from. The range moves only if nothing of the slice is in it."""
         start, end = self.traces[ref.trace].span_ns(ref.index)
@@ -525,25 +372,15 @@ class Session(QObject):
             # Of a slice that is longer than the view its begin is shown.
             t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
             t0, t1 = self.limited(t0, t0 + span)
-        self.change(replace(state, t0=t0, t1=t1, tracks=self.tracks_showing(ref)))
+        self.change(replace(state, t0=t0, t1=t1, tracks=self._tracks_with(ref)))
         self.revealed.emit(ref)
 
-    # -- runs, folding, colors --------------------------------------------------------------
-
-    def pick_run(self, run: tuple[int, int] | None) -> None:
-        """Choose the inference that costs are of and show it as it ran; None is all of them."""
-        with self.one_step():
-            self.show_inferences(Inferences.AS_RUN)
-            state = replace(self.state, run=run)
-            if run is not None:
-                one = self.traces[run[0]].trace.runs[run[1]]
-                t0, t1 = self.limited(*with_margin(*self.run_span_ns(run[0], one)))
-                state = replace(state, t0=t0, t1=t1)
-            self.change(state)
-
-    def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
-        """Where a run lies on the axis."""
-        return run_span_ns(self.traces[trace], run)
+    def _tracks_with(self, ref: SliceRef) -> TrackView:
+        """The tracks as they are, with that of a slice opened if anything hides it."""
+        table = self.traces[ref.trace].tracks
+        track = self.traces[ref.trace].trace.slices.track(ref.index)
+        process = ref.trace, table.processes[int(table.process[track])]
+        return self.state.tracks.showing((ref.trace, track), table.names[track], process)
 
     @property
     def current_trace(self) -> int | None:
@@ -558,100 +395,9 @@ class Session(QObject):
             return state.run[0] if state.run and state.run[0] in owners else min(owners)
         return state.run[0] if state.run is not None else 0 if self.traces else None
 
-    @property
-    def run_trace(self) -> int | None:
-        """The trace whose inferences are listed and stepped through: the current one, or the first
-        that has any, so that a profile without inferences does not hide those beside it."""
-        current = self.current_trace
-        order = () if current is None else (current, *range(len(self.traces)))
-        return next((i for i in order if any(self.traces[i].file.inferences())), current)
-
-    def toggle(self, part: HeaderPart) -> None:
-        """Fold or open a process or a track."""
-        self.arrange(self.state.tracks.toggled(part))
-
-    def arrange(self, tracks: TrackView, *, joins: bool = False) -> None:
-        """Show other tracks, or let them lie otherwise; `joins` makes it one step of undo with the
-        change before, as while something is dragged or typed."""
-        self.change(replace(self.state, tracks=tracks), remember=not joins)
-
-    def set_marks(
-        self, marks: tuple[Bookmark, ...], current: int | None, measured: tuple[int, int] | None
-    ) -> None:
-        """Have other marks, one of which may be the current one, and measure a span, or none."""
-        self.change(replace(self.state, marks=marks, mark=current, measured=measured))
-
-    def tracks_showing(self, ref: SliceRef) -> TrackView:
-        """The tracks as they are, with that of a slice opened if anything hides it."""
-        table = self.traces[ref.trace].tracks
-        track = self.traces[ref.trace].trace.slices.track(ref.index)
-        process = ref.trace, table.processes[int(table.process[track])]
-        return self.state.tracks.showing((ref.trace, track), table.names[track], process)
-
-    def set_ruler(self, unit: RulerUnit) -> None:
-        """Choose what the ruler counts."""
-        self.change(replace(self.state, ruler=unit))
-
-    @property
-    def cycle_trace(self) -> int | None:
-        """The trace whose cycles the ruler can count: the current one, else the first that is
-        counted in cycles, None if none is."""
-        counted = [i for i, t in enumerate(self.traces) if t.trace.clock.unit == "cycle"]
-        current = self.current_trace
-        return current if current in counted else counted[0] if counted else None
-
-    def set_scheme(self, scheme: str) -> None:
-        """Color slices by one of `viewer.render.color_schemes`; no class of it is lit then.
-
-        Raises ValueError for any other name.
-        """
-        if scheme not in BY_ID:
-            raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
-        lit = self.state.lit if scheme == self.state.scheme else None
-        self.change(replace(self.state, scheme=scheme, lit=lit))
-
-    def light(self, name: tuple[str, int] | None) -> None:
-        """Draw one class of the scheme in full, by title and palette index, and dim the rest; the
-        class that is lit already, or None, ends that."""
-        self.change(replace(self.state, lit=None if name == self.state.lit else name))
-
-    def why_not(self, scheme: str) -> str:
-        """Why nothing that is open can be colored by a scheme; "" if any of it can."""
-        if not self.traces:
-            return "No profile is open"
-        reasons = [shown.barred.get(scheme, "") for shown in self.traces]
-        return reasons[0] if all(reasons) else ""
-
-    @property
-    def colored_by(self) -> str:
-        """The scheme that is seen: the chosen one, or the names that all traces fall back to."""
-        chosen = self.state.scheme
-        return NAMES if self.traces and self.why_not(chosen) else chosen
-
-    def search(self, query: str, *, now: float | None = None) -> None:
-        """Search for something; "" for nothing. `now` (s) joins a burst of typing for undo."""
-        if query == self.state.query:
-            return
-        typed = self._typed
-        joins = (
-            typed is not None and now is not None
-            and typed[0] is self.state and now - typed[1] < TYPING_BURST
-        )  # fmt: skip
-        self.change(replace(self.state, query=query), remember=not joins)
-        self._typed = None if now is None else (self.state, now)
-
-    def show_only_hits(self, only: bool) -> None:
-        """Dim all that the query does not find, or nothing."""
-        self.change(replace(self.state, only_hits=only))
-
     def number_of(self, shown: OpenTrace) -> int | None:
         """The number of an open trace, None if it was closed or linked anew since."""
         return next((i for i, trace in enumerate(self.traces) if trace is shown), None)
-
-    def operator(self, trace: int, index: int) -> Operator | None:
-        """An operator of the program that a trace is linked to."""
-        program = self.traces[trace].table.program
-        return program.operators[index] if program else None
 
     # -- history -----------------------------------------------------------------------------
 
@@ -703,7 +449,7 @@ class Session(QObject):
         if (old.t0, old.t1, old.inferences) != (state.t0, state.t1, state.inferences):
             self.first_view_note = ""
         if old.clocks != state.clocks:
-            self._change_now(
+            self.edit_workspace_now(
                 lambda space: space.choose(replace(space.choices, clocks=state.clocks))
             )
         if old.inferences is not state.inferences or old.clocks != state.clocks:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.bookmarks import can_mark, fit
+from viewer.gui.session.bookmarks import can_mark, fit, set_bookmarks
 from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title
 from viewer.gui.timeline.painting.bookmarks import mark_columns
 from viewer.gui.timeline.scene.scene import Scene
@@ -134,7 +134,7 @@ class BookmarksBar(QWidget):
         session = self._scene.session
         own, current = sorted(flag.marks), session.state.mark
         chosen = own[(own.index(current) + 1) % len(own)] if current in own else own[0]
-        session.set_marks(session.state.marks, chosen, session.state.measured)
+        set_bookmarks(session, session.state.marks, chosen, session.state.measured)
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:

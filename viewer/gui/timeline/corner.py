@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, paint_border
 from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.gui.timeline.ruler import RulerBar
@@ -144,7 +145,7 @@ class Corner(QWidget):
             self._ruler.menu_requested.emit(self.mapToGlobal(room.bottomLeft()))
         elif event.button() == Qt.MouseButton.LeftButton and self._over_link(event):
             session = self._scene.session
-            session.arrange(session.state.tracks.with_all())
+            arrange_tracks(session, session.state.tracks.with_all())
 
 
 class FilterField(EscapeField):
@@ -173,7 +174,7 @@ class FilterField(EscapeField):
         session = self._scene.session
         now = session.state.tracks
         wanted = replace(now, filter=text)
-        session.arrange(wanted, joins=self._typed is now and self.hasFocus())
+        arrange_tracks(session, wanted, joins=self._typed is now and self.hasFocus())
         self._typed = session.state.tracks
 
     def _cleared(self, text: str) -> None:

@@ -11,6 +11,7 @@ slices and covers none; classes without room are in the menu of its last button.
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -34,6 +35,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.session.coloring import highlight_class, shown_scheme
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
@@ -111,7 +113,7 @@ class Legend(QWidget):
                 p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None,
                 self._is_by_name(p),
             )
-            for i, p in enumerate(self._scene.pictures)
+            for i, p in enumerate(self._scene.rasters)
         ]  # fmt: skip
         if asked == self._counted:
             return
@@ -123,12 +125,12 @@ class Legend(QWidget):
 
     def _is_by_name(self, picture: TraceRasters) -> bool:
         """Whether a trace has names instead of the scheme that is seen."""
-        return picture.scheme == NAMES != self._scene.session.colored_by
+        return picture.scheme == NAMES != shown_scheme(self._scene.session)
 
     @property
     def scope(self) -> str:
         """What shares are of, but those of files colored by names: "run 2 of 5", "all 5 runs"."""
-        every, picked = self._scene.pictures, self._scene.session.state.run
+        every, picked = self._scene.rasters, self._scene.session.state.run
         pictures = [p for p in every if not self._is_by_name(p)]
         if picked is not None and every[picked[0]] in pictures:
             run = every[picked[0]].shown.trace.runs[picked[1]]
@@ -174,7 +176,7 @@ class Legend(QWidget):
         for share in ordered[:MOST_BUTTONS]:
             button = ClassButton(share, scope, self._theme, self)
             button.clicked.connect(button.ask)
-            button.asked.connect(self._scene.session.light)
+            button.asked.connect(partial(highlight_class, self._scene.session))
             self.classes.append(button)
         self._ordered = ordered
         self._check()
@@ -182,14 +184,14 @@ class Legend(QWidget):
 
     def _name_others(self) -> None:
         """Say which files are colored by names, and why."""
-        others = [p.shown for p in self._scene.pictures if self._is_by_name(p)]
+        others = [p.shown for p in self._scene.rasters if self._is_by_name(p)]
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()
         name = metrics.elidedText(_line(name), Qt.TextElideMode.ElideMiddle, room)
         self.others.setText(f"{name}, by name:")
         self.others.resize(self.others.sizeHint())
-        scheme = self._scene.session.colored_by
+        scheme = shown_scheme(self._scene.session)
         why = "\n".join(
             f"{_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its slices "
             "are coloured by their names."
@@ -201,7 +203,7 @@ class Legend(QWidget):
         """All steps of the ramp, from the shortest to the longest, also those without slices."""
         steps = {
             (title, int(color)): Share(title, int(color), 0, 0.0)
-            for picture in self._scene.pictures
+            for picture in self._scene.rasters
             for i in np.flatnonzero(picture.classes.color >= RAMP).tolist()
             for title, color in [(picture.classes.titles[i], picture.classes.color[i])]
         }
@@ -298,7 +300,9 @@ class Legend(QWidget):
             name = share.title, share.color
             action.setCheckable(lit == name)
             action.setChecked(lit == name)
-            action.triggered.connect(lambda _=False, name=name: self._scene.session.light(name))
+            action.triggered.connect(
+                lambda _=False, name=name: highlight_class(self._scene.session, name)
+            )
         if self.shares.more:
             menu.addAction(f"and {group_digits(self.shares.more)} more").setEnabled(False)
         return menu
@@ -320,7 +324,7 @@ class Legend(QWidget):
         painter.setFont(theme.font("ruler"))
         painter.setPen(theme.color("text2"))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        title = f"Colours: {BY_ID[session.colored_by].title.lower()}"
+        title = f"Colours: {BY_ID[shown_scheme(session)].title.lower()}"
         lines = [title, f"% of {self.scope}"] if self.classes and not self.is_ramp else [title]
         room = self._indent - TITLE_INDENT - theme.px(8)
         tall = theme.px(13)

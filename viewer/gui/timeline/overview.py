@@ -20,6 +20,8 @@ from viewer.arrays import Ints
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
+from viewer.gui.session import navigation
+from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
@@ -131,11 +133,11 @@ class Overview(QWidget):
     def _choose_rows(self) -> None:
         """Two rows of one trace, or one each of two traces, of tracks that are not hidden."""
         self._made = None  # it may be all that keeps a closed trace in memory
-        scene, pictures = self._scene, self._scene.pictures[:2]
+        scene, pictures = self._scene, self._scene.rasters[:2]
         count = 2 if len(pictures) == 1 else 1
         self._rows = []
         for n, picture in enumerate(pictures):
-            first = int(scene.stock.first_of_trace[n])
+            first = int(scene.track_list.first_of_trace[n])
             track = picture.shown.trace.slices.row_track.astype(np.int64) + first
             size = np.diff(picture.raster.drawn.row_ptr)
             seen = scene.arrangement.shown[track]
@@ -145,7 +147,7 @@ class Overview(QWidget):
 
     def _runs(self, painter: QPainter, xmap: XMap) -> None:
         theme, session = self._theme, self._scene.session
-        trace = session.run_trace
+        trace = run_trace(session)
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         shown, picked = session.traces[trace], session.state.run
@@ -190,7 +192,7 @@ class Overview(QWidget):
         return QRect(x0, BAND_HEIGHT, max(x1 - x0, 3), LANES_HEIGHT - 2)
 
     def _window(self, painter: QPainter, xmap: XMap) -> None:
-        if not self._scene.pictures:
+        if not self._scene.rasters:
             return
         theme, room = self._theme, self._window_room(xmap)
         shade = QColor(theme.color("canvas"))
@@ -213,7 +215,7 @@ class Overview(QWidget):
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Pick a run, or grab the window or one of its edges."""
-        if event.button() != Qt.MouseButton.LeftButton or not self._scene.pictures:
+        if event.button() != Qt.MouseButton.LeftButton or not self._scene.rasters:
             return
         x, y = event.position().toPoint().x(), event.position().toPoint().y()
         xmap = self._xmap()
@@ -261,7 +263,7 @@ class Overview(QWidget):
         """Zoom around the time under the mouse."""
         at = self._xmap().t_of(event.position().x())
         factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
-        self._scene.session.zoom(factor, at, now=time.monotonic())
+        navigation.zoom(self._scene.session, factor, at, now=time.monotonic())
 
     def _center_on(self, at: int) -> None:
         state = self._scene.session.state
@@ -270,14 +272,14 @@ class Overview(QWidget):
 
     def _pick_run(self, xmap: XMap, x: int) -> None:
         session = self._scene.session
-        trace = session.run_trace
+        trace = run_trace(session)
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         at = xmap.t_of(x)
         for number, run in enumerate(session.traces[trace].trace.runs):
-            t0, t1 = session.run_span_ns(trace, run)
+            t0, t1 = run_span_ns(session, trace, run)
             if run.kind is RunKind.INFERENCE and t0 <= at <= t1:
-                session.pick_run((trace, number))
+                pick_run(session, (trace, number))
                 return
 
 

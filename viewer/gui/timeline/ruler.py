@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import format_time
 from viewer.render.canvas import Canvas
@@ -91,7 +92,7 @@ class RulerBar(QWidget):
     def _hits(self, painter: QPainter, canvas: Canvas) -> None:
         """A mark where the highlighted operator has slices, however small they are."""
         xmap = self._scene.xmap(canvas.columns)
-        for picture in self._scene.pictures:
+        for picture in self._scene.rasters:
             if picture.hits is None:
                 continue
             held = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
@@ -107,7 +108,7 @@ class RulerBar(QWidget):
         session = self._scene.session
         if session.state.slice is None and session.state.area is None:
             return
-        span = session.selected_span_ns()
+        span = selected_span_ns(session)
         xmap = self._scene.xmap(canvas.columns)
         if span is None or span[1] < xmap.t0 or span[0] >= xmap.t1:
             return
@@ -134,7 +135,7 @@ class RulerBar(QWidget):
         painter.fillRect(QRectF(x0, 0, max(x1 - x0, 2), 2), self._theme.color("text1"))
         state = session.state
         selected = state.slice is not None or state.area is not None
-        if not selected or session.selected_span_ns() != span:
+        if not selected or selected_span_ns(session) != span:
             middle = (max(x0, 0) + min(x1, canvas.width)) / 2
             self._chip(painter, middle, format_time(span[1] - span[0]), "raised", "text1")
 

@@ -35,12 +35,14 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 from viewer.gui.session import navigation
 from viewer.gui.session.selection import extend_to, toggle_slice
+from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.timeline.hover_text import slice_lines
 from viewer.gui.timeline.hover_tip import HoverTip
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.painting.rows_item import RowsItem
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.titles import counter_tip
 from viewer.model.times import format_span
 from viewer.render.canvas import Canvas
 from viewer.render.layout import BandKind
@@ -182,7 +184,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
             return None
         trace, canvas = int(layout.trace[band]), self.canvas
-        picture = self.rows.pictures[trace]
+        picture = self.rows.rasters[trace]
         here = self.rows.xmap(canvas.columns).on(picture.shown.axis)
         row, column = int(layout.row[band]), canvas.column(position.x())
         if layout.kind[band] == BandKind.STRIP:
@@ -271,7 +273,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 self.session.select_slice(flow, reveal=True)
             elif process >= 0:
                 spec = self.rows.processes[process]
-                self.session.toggle((spec.trace, spec.name))
+                toggle_part(self.session, (spec.trace, spec.name))
             else:
                 self._click(self.slice_at(here), event.modifiers())
 
@@ -373,9 +375,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         told_of, self._told_of = self._told_of, None
         if overlay.counter is not None:
             # A counter has another value at every time.
-            lines = self.rows.counter_tip(overlay.counter, here.x(), self.canvas)
+            lines = counter_tip(self.rows, overlay.counter, here.x(), self.canvas)
         elif found is not None:
-            shown = self.rows.pictures[found.trace].shown
+            shown = self.rows.rasters[found.trace].shown
             same = found == overlay.hovered and shown is told_of
             lines = (same and self.tip.lines) or slice_lines(shown, found.index)
             self._told_of = shown
@@ -436,10 +438,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             at, exact = self._anchor[2:]
         exact = max(exact * factor, 1.0)
         if round(exact) != span:
-            self.session.zoom(exact / span, at, share, now=now)
+            navigation.zoom(self.session, exact / span, at, share, now=now)
         elif abs(math.log(factor)) > _SMALL_ZOOM:
             # Small steps add up to a ns; a whole one is always seen.
-            self.session.zoom(factor, at, share, now=now)
+            navigation.zoom(self.session, factor, at, share, now=now)
         t0, t1 = self.session.state.t0, self.session.state.t1
         if round(exact) != t1 - t0:
             exact = float(t1 - t0)
@@ -452,7 +454,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             by += to_come
         whole = int(by)
         if whole:
-            self.session.pan(whole, now=now)
+            navigation.pan(self.session, whole, now=now)
         state = self.session.state
         self._to_come = (state.t0, state.t1), by - whole
 

@@ -51,8 +51,10 @@ from viewer.gui.qt.settings import (
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.empty_note import EmptyNote
 from viewer.gui.session import selection as selecting
+from viewer.gui.session.linking import pair_files
 from viewer.gui.session.loader import Loader
 from viewer.gui.session.saver import Saver
+from viewer.gui.session.search import Search
 from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import ABOVE, Timeline
@@ -226,7 +228,7 @@ class WindowController(QObject):
         self._fill_menus()
         self.toolbar = Toolbar(self.session, theme, self.commands)
         self._connect()
-        self.timeline.scene.glide.enabled = self.moves_smoothly
+        self.timeline.scene.animation.enabled = self.moves_smoothly
         self._set_shortcut_hints()
         window.take_toolbar(self.toolbar)
         self._restore_layout()
@@ -307,8 +309,8 @@ class WindowController(QObject):
         self.toolbar.links_requested.connect(self.show_links)
         self.toolbar.search.left.connect(self.timeline.view.setFocus)
         self.toolbar.search.list_requested.connect(self.show_hits)
-        session.searching.changed.connect(self.commands.refresh)
-        session.searching.changed.connect(self._count_hits)
+        Search.of(session).changed.connect(self.commands.refresh)
+        Search.of(session).changed.connect(self._count_hits)
         self._status.cancelled.connect(self._cancel_all)
         self.clock.refused.connect(self._message.show_error)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
@@ -382,7 +384,7 @@ class WindowController(QObject):
         return self.session.workspace.warnings(shown.file)
 
     def _pair(self, trace: str, program: str) -> None:
-        self.session.pair(trace, program, self._warn)
+        pair_files(self.session, trace, program, self._warn)
 
     def _keep_columns(self) -> None:
         self.settings.set_identifier_columns(self.session.workspace.choices.remembered)
@@ -540,7 +542,7 @@ class WindowController(QObject):
         self.hits.take_focus()
 
     def _count_hits(self) -> None:
-        self._docks.count_hits(len(self.session.searching.hits))
+        self._docks.count_hits(len(Search.of(self.session).hits))
 
     def _fit_width(self) -> None:
         """Lay the docks out anew when the window has become narrow, or wide again."""
@@ -577,7 +579,7 @@ class WindowController(QObject):
     def toggle_motion(self) -> None:
         """Let jumps of the timeline be motions, or cuts."""
         self.settings.set(SMOOTH_MOTION, not self.settings.get(SMOOTH_MOTION))
-        self.timeline.scene.glide.enabled = self.moves_smoothly
+        self.timeline.scene.animation.enabled = self.moves_smoothly
         self.commands.refresh()
 
     def show_error(self, text: str) -> None:

@@ -287,7 +287,7 @@ class MainWindow(QMainWindow):
 
     def settle(self, seconds: float = 10.0) -> None:
         """Let layouts and background answers come to rest, as before a picture is taken."""
-        moves = self.desk.timeline.scene.glide
+        moves = self.desk.timeline.scene.animation
         until = time.monotonic() + seconds
         quiet = 0
         while quiet < 10 and time.monotonic() < until:

@@ -8,6 +8,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.gui.events import open_files, settle
 from viewer.gui.panels.bookmarks.table import CELLS, BookmarkColumn
 from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.view.state import Bookmark
 
 MARKS = (
@@ -24,7 +25,7 @@ def marked(desk, qtbot, tmp_path):
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
     open_files(qtbot, desk, path)
     desk._docks.show_panel("marks")
-    desk.session.set_marks(MARKS, None, None)
+    set_bookmarks(desk.session, MARKS, None, None)
     settle(qtbot, desk)
     return desk
 
@@ -49,7 +50,7 @@ def test_rows_stand_by_start_in_one_unit(marked):
 
 
 def test_no_marks_say_how_to_make_one(marked):
-    marked.session.set_marks((), None, None)
+    set_bookmarks(marked.session, (), None, None)
     assert marked.marks.is_empty
 
 
@@ -63,7 +64,7 @@ def test_a_click_goes_there_and_both_follow_each_other(marked, qtbot):
     assert session.state.t0 <= 20_000
     assert session.state.t1 >= 50_000
     assert session.state.t1 - session.state.t0 == 40_000
-    session.set_marks(MARKS, 0, None)
+    set_bookmarks(session, MARKS, 0, None)
     assert marked_rows(panel.table) == [2]
 
 

@@ -11,6 +11,7 @@ from viewer.gui.panels.delegation import table as delegation_table
 from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
 from viewer.gui.panels.delegation.table import NO_CALLS, NONE_CALLED, UPPER_BOUND, DelegationLine
 from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.trace import KeyKind
 
@@ -23,7 +24,7 @@ def panel(sample, theme, qtbot):
     qtbot.addWidget(made)
     made.resize(900, 700)
     made.show()
-    made._session.pick_run(None)
+    pick_run(made._session, None)
     return made
 
 
@@ -71,7 +72,7 @@ def test_the_line_below_adds_up_to_the_inferences(panel):
 
 
 def test_of_a_picked_run_all_figures_are_of_that_run(panel):
-    panel._session.pick_run((0, 2))
+    pick_run(panel._session, (0, 2))
     run = panel._session.traces[0].trace.runs[2]
     assert panel.answer.page.whole == run.end - run.start
     assert all(of.calls == 1 for of, _ in lines(panel, DelegationLine.INSTANCE))
@@ -97,7 +98,7 @@ def test_a_call_selects_its_slices_on_the_timeline(panel):
 
 def test_in_a_picked_run_a_call_is_one_slice_with_its_operators(panel):
     session = panel._session
-    session.pick_run((0, 2))
+    pick_run(session, (0, 2))
     panel.table.chosen.emit(row_of(panel, "instr. 17"))
     assert len(session.state.slices) == 1
     assert len(session.state.operators[1]) == 5
@@ -147,7 +148,7 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot,
     monkeypatch.setattr(delegation_table, "MOST_OUTSIDE", 3)
     panel = DelegationPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     rows = lines(panel, DelegationLine.OUTSIDE)
     report = panel.answer.report
     of, row = rows[-1]

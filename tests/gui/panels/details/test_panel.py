@@ -20,6 +20,9 @@ from viewer.gui.panels.base.slice_facts import (
 )
 from viewer.gui.panels.details.panel import NOTHING, DetailsPanel
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, KeyFigure
+from viewer.gui.session.clocks import set_clock
+from viewer.gui.session.inferences import run_span_ns
+from viewer.gui.session.selection import slices_of
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.queries import children_of
 from viewer.model.times import format_time
@@ -43,7 +46,7 @@ def longest_call(session):
     run = shown.trace.runs[2]
     slices = shown.trace.slices
     own = [
-        i for i in session.slices_of(0, (ATTENTION_0,)).tolist()
+        i for i in slices_of(session, 0, (ATTENTION_0,)).tolist()
         if shown.trace.name(i) == "OPERATOR_CALL" and run.start <= slices.start[i] < run.end
     ]  # fmt: skip
     return max(own, key=lambda i: slices.end[i] - slices.start[i])
@@ -133,7 +136,7 @@ def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
     attention.select_slice(SliceRef(0, i))
     panel = show(attention, theme, qtbot)
     assert "assumed" in panel.widget().rows("Slice")["Ticks"]
-    attention.set_clock(0, Fraction(10))
+    set_clock(attention, 0, Fraction(10))
     assert ticks_text(attention.traces[0], i).endswith("1 tick = 10\u202fns")
     panel.refresh()
     assert "chosen" in panel.widget().rows("Slice")["Ticks"]
@@ -234,7 +237,7 @@ def test_a_frame_asks_for_its_source_line(attention, theme, qtbot):
 def test_an_area_counts_slices_and_busy_time(attention):
     shown = attention.traces[0]
     run = shown.trace.runs[2]
-    t0, t1 = attention.run_span_ns(0, run)
+    t0, t1 = run_span_ns(attention, 0, run)
     area = Area(t0, t1, frozenset({(0, run.track)}))
     facts = area_facts(attention.traces, area)
     slices = shown.trace.slices

@@ -5,6 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 
 from viewer.formats import open_file
 from viewer.gui.panels.estimates.panel import EstimatesPanel
+from viewer.gui.session.selection import operator_of
 
 FILES = (
     "torq/host_h4_latest_2inv.csv", "torq/compile_c3_taskid_mtu.csv", "torq/tiny_cnn.mlir",
@@ -66,7 +67,7 @@ def test_a_row_highlights_its_operators_in_the_profile_that_measured(panel):
     panel.table.chosen.emit(row)
     trace, operators = session.state.operators
     assert session.traces[trace].file.path.endswith("host_h4_latest_2inv.csv")
-    assert session.operator(trace, operators[0]).label == "tosa.max_pool2d@L18"
+    assert operator_of(session, trace, operators[0]).label == "tosa.max_pool2d@L18"
 
 
 def test_which_files_gave_which_side_is_said(panel):

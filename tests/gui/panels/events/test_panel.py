@@ -12,6 +12,7 @@ from viewer.gui.panels.events import panel as events_panel
 from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
 from viewer.gui.panels.events.table import CELLS, EventColumn, EventsModel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
+from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
 
@@ -25,7 +26,7 @@ def show(shown):
 @pytest.fixture
 def cnn(show):
     made = show("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
-    made._session.pick_run(None)
+    pick_run(made._session, None)
     return made
 
 
@@ -67,7 +68,7 @@ def test_a_picked_run_stands_beside_all_of_them(cnn):
     trace = cnn._session.traces[0].trace
     third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
     before = texts(cnn, EventColumn.P50)
-    cnn._session.pick_run((0, third))
+    pick_run(cnn._session, (0, third))
     assert texts(cnn, EventColumn.P50) == before
     assert (
         cnn.model.headerData(CELLS.index(EventColumn.PICKED), Qt.Orientation.Horizontal)
@@ -125,7 +126,7 @@ def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbo
     session = cnn._session
     row = texts(cnn, EventColumn.EVENT).index("addmm.out")
     at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
-    session.pick_run((0, 2))
+    pick_run(session, (0, 2))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert session.state.run != (0, 2)  # of the longest one
     assert marked_rows(cnn.table) == [row]

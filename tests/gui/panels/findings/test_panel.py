@@ -12,6 +12,7 @@ from viewer.gui.panels.findings import panel as findings_panel
 from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, FindingLine
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE
@@ -25,7 +26,7 @@ def panel(sample, theme, qtbot):
     qtbot.addWidget(made)
     made.resize(820, 600)
     made.show()
-    made._session.pick_run(None)
+    pick_run(made._session, None)
     return made
 
 
@@ -70,7 +71,7 @@ def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
 
 
 def test_it_follows_the_picked_run(panel):
-    panel._session.pick_run((0, 3))
+    pick_run(panel._session, (0, 3))
     assert "of run 3" in panel.subtitle.text()
     assert finding(panel, Family.GAPS).ticks == 3770
 

@@ -13,6 +13,8 @@ from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph.facts import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.qt.background import Latest
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.selection import slices_of
 from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, contrast, fills, label_colors
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
@@ -108,7 +110,7 @@ def test_it_is_about_the_selected_operator(about_qkv):
 
 def test_it_follows_a_slice_to_its_operators(panel, qtbot):
     session = panel._session
-    calls = session.slices_of(0, (ATTENTION,))
+    calls = slices_of(session, 0, (ATTENTION,))
     alone = [i for i in calls.tolist() if session.traces[0].link(i).operators == (ATTENTION,)]
     session.select_slice(SliceRef(0, alone[0]))
     settle(qtbot, panel)
@@ -350,7 +352,7 @@ def test_another_run_has_other_costs_and_the_picture_stays(about_qkv, qtbot):
     view = about_qkv.view
     view.zoom(1.3)
     before, scale, place = node(about_qkv, QKV).cost, view.scale, middle(about_qkv, QKV)
-    about_qkv._session.pick_run((0, 1))  # the first inference, the cold one
+    pick_run(about_qkv._session, (0, 1))  # the first inference, the cold one
     qtbot.waitUntil(lambda: node(about_qkv, QKV).cost != before)
     assert (view.scale, middle(about_qkv, QKV)) == (scale, place)
 

@@ -11,6 +11,7 @@ from viewer.gui.panels.handle_map import panel as handle_maps
 from viewer.gui.panels.handle_map import table as handle_map_table
 from viewer.gui.panels.handle_map.panel import NO_MAPS, NOTHING, HandleMapPanel
 from viewer.gui.panels.handle_map.table import NONE_OF, RowFilter
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 
 DEMO = ("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
@@ -20,7 +21,7 @@ XNNPACK = ("etdump/cnn_xnnpack3_x5.etdp", "etrecord/cnn_standalone_after_tobacke
 @pytest.fixture
 def panel(shown):
     made = shown(HandleMapPanel, *DEMO)
-    made._session.pick_run(None)
+    pick_run(made._session, None)
     return made
 
 
@@ -96,7 +97,7 @@ def test_a_click_selects_the_slices_of_an_identifier(panel):
 
 def test_in_a_picked_run_it_is_one_slice_and_the_time_is_of_that_run(panel):
     session = panel._session
-    session.pick_run((0, 2))
+    pick_run(session, (0, 2))
     row = panel.model.rows[row_of(panel, "div")]
     panel.table.chosen.emit(row_of(panel, "div"))
     shown = session.traces[0]

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.links.panel import BY_CHANCE, NO_CANDIDATE, NO_COLUMN, LinksPanel, Section
 from viewer.gui.qt.widgets.labels import EmptyPlace
+from viewer.gui.session.linking import pair_files
 from viewer.workspace.exports import prepare
 
 RECORD = "etrecord"
@@ -152,7 +153,7 @@ def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):
 def test_a_chosen_column_that_no_record_has_is_still_shown(panel_of):
     panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord", "demo_str.etrecord")
     panel._session.workspace.identify(panel._session.traces[0].file.path, "name")
-    panel._session.pair(panel._session.traces[0].file.path, None)
+    pair_files(panel._session, panel._session.traces[0].file.path, None)
     assert section(panel).columns.currentText() == "name · in no open record's map"
 
 

@@ -14,6 +14,7 @@ from viewer.gui.panels.model.rows import ModelColumn, RowKind
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.qt.widgets.tables import NoRows
 from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
 from viewer.view.state import SliceRef
@@ -149,7 +150,7 @@ def test_another_run_has_other_figures_and_the_same_rows_open(panel):
     block = row_at(panel, "forward", "blocks.0")
     panel.view.expand(index(panel, block))
     before = opened_rows(panel)
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
     assert texts(panel, row_at(panel, "forward"))[ModelColumn.SLICES] == "200"
     assert opened_rows(panel) == before == ["forward", "blocks.0"]
@@ -186,7 +187,7 @@ def test_of_many_slices_the_first_are_listed_and_the_rest_is_counted(panel, monk
 
 
 def test_slices_of_several_runs_say_of_which_they_are(panel):
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     rows = panel.model.rows
     inside = [rows.made[n] for n in rows.inside(rows.made[rows.find((ATTENTION_0,))])]
     assert len(inside) == 60
@@ -420,7 +421,7 @@ def test_columns_are_as_wide_after_a_second_opening(desk, qtbot):
 def test_every_column_has_the_unit_of_its_longest(shown):
     names = "cnn_portable_x10.etdp", "cnn_toedge_portable.etrecord"
     panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     rows = panel.model.rows
     titles = {cell: rows.title(cell) for cell in rows.cells}
     assert titles[ModelColumn.TOTAL] == "Total, ms"
@@ -432,7 +433,7 @@ def test_every_column_has_the_unit_of_its_longest(shown):
 
 
 def test_no_digit_of_a_count_is_cut(panel):
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     rows = panel.model.rows
     forward = rows.made[rows.top[0]]
     rows.costed.costs.slices[0] = 123_456_789
@@ -449,7 +450,7 @@ def test_the_model_keeps_the_rules_of_qt(panel):
     panel.filter.setText("blocks.0")
     panel.filter.clear()
     panel.view.sortByColumn(1, Qt.SortOrder.DescendingOrder)
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     panel._session.select_operators(0, (ATTENTION_0,))
     panel._session.close_all()
     assert tester.model() is panel.model
@@ -529,7 +530,7 @@ def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(
     assert texts(panel, row_at(panel, "forward"))[ModelColumn.TOTAL] == "50.998"
     # Another run: the old figures stay until the new ones are there, with the same rows open.
     panel.view.expand(index(panel, row_at(panel, "forward", "blocks.0")))
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     assert texts(panel, row_at(panel, "forward"))[ModelColumn.TOTAL] == "50.998"
     qtbot.waitUntil(lambda: panel.subtitle.text().startswith("all 5 runs"))
     assert opened_rows(panel) == ["forward", "blocks.0"]

@@ -14,6 +14,8 @@ from viewer.gui.panels.base.operator_table import (
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.linking import choose_method
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
 
@@ -52,7 +54,7 @@ def test_the_footer_adds_up_to_method_execute(panel):
 
 def test_the_head_says_which_run_of_which_file(panel):
     assert panel.subtitle.text() == "run 2 of 5 · attn_xnnpack_x5.etdp"
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
 
 
@@ -161,7 +163,7 @@ def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, 
     assert "may be of decode or forward" in panel._stack.empty.sentence.text()
     with qtbot.waitSignal(panel.links_requested):
         panel._stack.empty.pressed.emit()
-    session.choose_method(session.traces[0].trace.path, "Execute 1", "forward")
+    choose_method(session, session.traces[0].trace.path, "Execute 1", "forward")
     assert panel._stack.currentIndex() == 0
     assert panel.model.rows
 

@@ -6,6 +6,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.problems.panel import NOTHING, ProblemModel, ProblemsPanel, Severity
 from viewer.gui.qt.widgets.labels import EmptyPlace
+from viewer.gui.session.linking import pair_files
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_the_same_problem_shows_its_number_and_first_place(panel):
 
 def test_a_chosen_pair_is_still_warned_of(panel):
     space = panel._session.workspace
-    panel._session.pair(space.traces[0].path, space.programs[0].path)
+    pair_files(panel._session, space.traces[0].path, space.programs[0].path)
     assert "They are linked because you chose so." in panel.model.entries[0].what
 
 

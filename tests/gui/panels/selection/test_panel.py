@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.gui.panels.selection.table import CELLS, SelectionColumn
 from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session.selection import selected_span_ns
 from viewer.view.state import Area, SliceRef, SliceSet
 
 
@@ -109,7 +110,7 @@ def test_a_double_click_fits_the_group(rows, qtbot):
     at = row_at(panel, 0)
     qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     qtbot.mouseDClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    t0, t1 = session.selected_span_ns()
+    t0, t1 = selected_span_ns(session)
     assert (t0, t1) == (100, 780)
     assert session.state.t0 <= t0
     assert t1 <= session.state.t1

@@ -12,6 +12,8 @@ from viewer.gui.panels.source.call_path import CallPath, steps_of
 from viewer.gui.panels.source.code_view import MOST_LINES, CodeView
 from viewer.gui.panels.source.panel import NOTHING, SourcePanel
 from viewer.gui.panels.source.syntax import language_of, spans
+from viewer.gui.session.selection import operator_of
+from viewer.gui.session.source_paths import add_substitution, remove_substitution
 from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.program.program import Frame, GraphNode, Operator
 from viewer.program.sources.files import Substitution
@@ -96,7 +98,7 @@ def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot)
         y = panel.code.top_of(line) + 5
         qtbot.mouseClick(panel.code.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y))
         (chosen,) = session.state.operators[1]
-        assert session.operator(0, chosen).label == most_expensive
+        assert operator_of(session, 0, chosen).label == most_expensive
 
 
 def test_a_click_on_a_line_without_cost_changes_nothing(panel):
@@ -146,7 +148,7 @@ def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_pat
     assert panel._paths.isHidden()
     session.select_operators(0, (ATTENTION_0,))
     moved = Substitution("/home/user", str(tmp_path))
-    session.substitute(moved)
+    add_substitution(session, moved)
     assert not panel._paths.isHidden()
     panel._paths_menu.aboutToShow.emit()
     listed = [action.text() for action in panel._paths_menu.actions() if action.text()]
@@ -157,7 +159,7 @@ def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_pat
     for action in panel._paths_menu.actions():
         action.trigger()
     assert told == [RECORDED, moved]
-    session.withdraw(moved)
+    remove_substitution(session, moved)
     assert panel._paths.isHidden()
 
 

@@ -9,6 +9,8 @@ from viewer.formats import open_file
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
+from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.selection import operator_of
 from viewer.model.inference_views import Inferences
 from viewer.model.times import NARROW_SPACE
 from viewer.view.state import Area, SliceRef
@@ -113,7 +115,7 @@ def test_a_row_selects_what_it_stands_for(panel):
     pick(panel, "operator")
     names = [row.op for row in panel.model.rows]
     panel.table.chosen.emit(names.index("tosa.cast@L15"))
-    operator = session.operator(0, session.state.operators[1][0])
+    operator = operator_of(session, 0, session.state.operators[1][0])
     assert operator.label == "tosa.cast@L15"
     pick(panel, "name")
     names = [row.op for row in panel.model.rows]
@@ -175,7 +177,7 @@ def attention(sample, theme, qtbot):
     qtbot.addWidget(made)
     made.resize(1000, 500)
     made.show()
-    made._session.pick_run(None)
+    pick_run(made._session, None)
     return made
 
 
@@ -198,7 +200,7 @@ def test_a_click_selects_the_slices_that_the_row_counts(attention, key):
                     for i in chosen} == {row.op}  # fmt: skip
         if key == "line" and row.op.startswith("models.py:"):
             lines = {o.source.line for i in chosen for k in shown.link(i).operators
-                     if (o := session.operator(0, k)) and o.source}  # fmt: skip
+                     if (o := operator_of(session, 0, k)) and o.source}  # fmt: skip
             assert all(str(line) in row.op or "–" in row.op for line in lines)
 
 
@@ -206,7 +208,7 @@ def test_a_click_in_a_range_selects_those_that_begin_in_it_and_the_range_stays(a
     session = attention._session
     pick(attention, "name")
     runs = list(session.traces[0].trace.inferences())
-    t0, t1 = session.run_span_ns(0, runs[1])
+    t0, t1 = run_span_ns(session, 0, runs[1])
     area = Area(t0, t1, frozenset({(0, runs[1].track)}))
     session.select_area(area)
     before = [row.texts for row in attention.model.rows]

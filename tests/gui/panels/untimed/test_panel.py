@@ -10,6 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from viewer.gui.panels.base.slice_facts import slice_rows, track_text
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
 from viewer.gui.panels.untimed.table import CELLS, UntimedColumn, UntimedModel
+from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
 
@@ -26,7 +27,7 @@ def show(shown):
 @pytest.fixture
 def cnn(show):
     made = show("etdump/cnn_portable_x2_debug.etdp", "etrecord/cnn_toedge_portable.etrecord")
-    made._session.pick_run(None)
+    pick_run(made._session, None)
     return made
 
 
@@ -66,7 +67,7 @@ def test_it_says_that_the_order_is_known_and_the_time_is_not(cnn):
 
 def test_it_follows_the_picked_run(cnn):
     runs = [i for i, run in enumerate(cnn._session.traces[0].trace.runs) if run.number == 2]
-    cnn._session.pick_run((0, runs[0]))
+    pick_run(cnn._session, (0, runs[0]))
     assert {row[0] for row in plain(cnn)[1:]} == {"forward · run 2 of 2"}
     assert cnn.subtitle.text() == "14 of 28 events · forward · run 2 of 2 · order known, time not"
     assert "Run" not in columns(cnn)
@@ -74,11 +75,11 @@ def test_it_follows_the_picked_run(cnn):
 
 def test_a_run_without_any_says_where_there_are_some(show):
     panel = show("etdump/SYN_untimed_kinds.etdp")
-    panel._session.pick_run((0, 1))
+    pick_run(panel._session, (0, 1))
     assert not panel.is_empty
     panel = show("etdump/SYN_allocations.etdp", "etdump/cnn_portable_x2_debug.etdp")
     assert not panel.is_empty
-    panel._session.pick_run((1, 0))
+    pick_run(panel._session, (1, 0))
     assert panel.is_empty
     assert panel.empty.sentence.text() == "None in load; 28 debug events in other runs."
 
@@ -147,7 +148,7 @@ def test_the_filter_looks_for_every_word_in_any_text(cnn, text, rows):
 
 def test_scalars_names_and_identifiers_are_found_too(show):
     panel = show("etdump/SYN_untimed_kinds.etdp")
-    panel._session.pick_run(None)
+    pick_run(panel._session, None)
     for text, rows in (("fancy", [18]), ("bool", [12, 13]), ("planned", [1]), ("block", [25, 26])):
         panel.filter.setText(text)
         assert [int(row[1]) for row in plain(panel)[1:]] == rows

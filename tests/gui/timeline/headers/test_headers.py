@@ -21,6 +21,7 @@ from tests.gui.events import (
     wheel,
 )
 from viewer.gui.qt.settings import HEADER_WIDTH
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers import painting as header_painting
 from viewer.gui.timeline.headers.headers import NARROWEST, WIDTH
 from viewer.model.building.builder import TraceBuilder
@@ -74,14 +75,14 @@ def view(desk):
 def names(desk):
     """The titles from top to bottom."""
     scene = desk.timeline.scene
-    parts = [scene.parts.part_of(band) for band in scene.parts.titles()]
-    return [p[1] if isinstance(p[1], str) else scene.stock.names[scene.stock.track_of(p)]
+    parts = [scene.header_bands.part_of(band) for band in scene.header_bands.titles()]
+    return [p[1] if isinstance(p[1], str) else scene.track_list.names[scene.track_list.track_of(p)]
             for p in parts]  # fmt: skip
 
 
 def at(desk, part, x=60):
     """A point on the title of a part."""
-    return QPoint(x, middle_of(desk, desk.timeline.scene.parts.first_band(part)))
+    return QPoint(x, middle_of(desk, desk.timeline.scene.header_bands.first_band(part)))
 
 
 def click(desk, point, button=LEFT):
@@ -111,7 +112,7 @@ def test_what_was_opened_stands_as_in_the_files(tracks):
 
 
 def test_a_chevron_folds_a_track_of_several_rows(tracks):
-    band = tracks.timeline.scene.parts.first_band((0, 1))
+    band = tracks.timeline.scene.header_bands.first_band((0, 1))
     move(headers(tracks), at(tracks, (0, 1), 14))
     click(tracks, at(tracks, (0, 1), 14))
     assert view(tracks).collapsed == {(0, 1)}
@@ -175,14 +176,14 @@ def test_a_process_is_dragged_and_not_folded_by_it(tracks):
 
 def test_pinned_tracks_are_dragged_among_themselves(tracks):
     for track in (0, 1, 2):
-        tracks.session.arrange(view(tracks).pinned_or_not((0, track)))
+        arrange_tracks(tracks.session, view(tracks).pinned_or_not((0, track)))
     drag(headers(tracks), at(tracks, (0, 2)), at(tracks, (0, 0)) - QPoint(0, 12))
     assert view(tracks).pinned == ((0, 2), (0, 0), (0, 1))
     assert view(tracks).moved == ()
 
 
 def test_a_track_is_pinned_or_unpinned_by_where_it_is_dropped(tracks):
-    tracks.session.arrange(view(tracks).pinned_or_not((0, 2)).pinned_or_not((1, 0)))
+    arrange_tracks(tracks.session, view(tracks).pinned_or_not((0, 2)).pinned_or_not((1, 0)))
     drag(headers(tracks), at(tracks, (0, 1)), at(tracks, (1, 0)) - QPoint(0, 12))
     assert view(tracks).pinned == ((0, 2), (0, 1), (1, 0))
     drag(headers(tracks), at(tracks, (0, 2)), at(tracks, (0, 0)) - QPoint(0, 12))
@@ -352,7 +353,7 @@ def test_what_is_hidden_while_it_is_dragged_is_not_moved(tracks):
     column, end = headers(tracks), at(tracks, (0, 2)) + QPoint(0, 20)
     press(column, at(tracks, (0, 0)))
     move(column, end, LEFT)
-    tracks.session.arrange(view(tracks).without((0, 0)))
+    arrange_tracks(tracks.session, view(tracks).without((0, 0)))
     release(column, end)
     assert view(tracks).moved == ()
 

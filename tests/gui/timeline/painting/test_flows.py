@@ -7,6 +7,7 @@ from PySide6.QtGui import QImage
 
 from tests.gui.events import LEFT, canvas, open_sample, press, release, settle
 from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.painting import flows as flow_painting
 from viewer.view.state import SliceRef
 
@@ -148,7 +149,7 @@ def test_chips_do_not_lie_over_one_another(attention, qtbot):
 def test_an_end_on_a_folded_process_points_at_its_header(attention, qtbot):
     session, shown = attention.session, attention.session.traces[0]
     session.select_slice(attention.chosen)
-    session.toggle((0, shown.trace.tracks[0].process))
+    toggle_part(session, (0, shown.trace.tracks[0].process))
     paint(attention, qtbot)
     assert flows(attention).drawn == 4
     assert len(flows(attention).chips) == 4

@@ -80,7 +80,7 @@ def test_it_does_nothing_unless_enabled(moving):
 @pytest.fixture
 def smooth(desk, qtbot, clock):
     open_sample(qtbot, desk, "attention_xnnpack")
-    desk.timeline.scene.glide.enabled = True
+    desk.timeline.scene.animation.enabled = True
     return desk
 
 
@@ -101,7 +101,7 @@ def test_the_wheel_cuts_a_motion_short_and_zooms_from_where_it_went(smooth, cloc
     t0, t1 = smooth.session.state.t0, smooth.session.state.t1
     wheel(canvas(smooth), canvas(smooth).rect().center(), 1, held=CTRL)
     scene = smooth.timeline.scene
-    assert not scene.glide.is_moving
+    assert not scene.animation.is_moving
     assert scene.visible == (smooth.session.state.t0, smooth.session.state.t1)
     assert t1 - t0 > scene.visible[1] - scene.visible[0] > (t1 - t0) // 2
 
@@ -117,17 +117,17 @@ def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
 
 def test_pictures_wait_for_the_end(smooth, monkeypatch):
     monkeypatch.undo()  # the clock goes again
-    smooth.timeline.scene.glide.enabled = True
+    smooth.timeline.scene.animation.enabled = True
     navigation.fit_all(smooth.session)
     smooth.window.settle()
-    assert not smooth.timeline.scene.glide.is_moving
+    assert not smooth.timeline.scene.animation.is_moving
 
 
 def test_the_switch_is_kept(desk):
     assert not desk.moves_smoothly  # as tests want it
     desk.toggle_motion()
     assert desk.moves_smoothly
-    assert desk.timeline.scene.glide.enabled
+    assert desk.timeline.scene.animation.enabled
     assert desk.commands.actions["view.motion"].isChecked()
     desk.toggle_motion()
-    assert not desk.timeline.scene.glide.enabled
+    assert not desk.timeline.scene.animation.enabled

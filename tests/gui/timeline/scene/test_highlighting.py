@@ -7,6 +7,8 @@ import pytest
 
 import viewer.gui.timeline.scene.highlighting as highlighting
 from viewer.formats import open_file
+from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.resources import SAMPLES
@@ -40,7 +42,7 @@ def drawn(raster):
 
 def with_a_length(session, operators):
     slices = session.traces[0].trace.slices
-    return [int(i) for i in session.slices_of(0, operators) if slices.start[i] != slices.end[i]]
+    return [int(i) for i in slices_of(session, 0, operators) if slices.start[i] != slices.end[i]]
 
 
 def settled(qtbot, scene):
@@ -51,14 +53,14 @@ def test_all_is_dimmed_until_the_slices_are_found_in_a_thread(held, qtbot):
     session, scene, go, threads = held
     session.select_operators(0, (3,))
     assert scene.is_highlighting
-    assert scene.pictures[0].hits is None
+    assert scene.rasters[0].hits is None
     dimmed = scene.sources(dark=True)[0].colors.body
     go.set()
     settled(qtbot, scene)
     assert threads[0] is not threading.main_thread()
-    assert drawn(scene.pictures[0].hits) == with_a_length(session, (3,))
+    assert drawn(scene.rasters[0].hits) == with_a_length(session, (3,))
     session.clear_selection()
-    assert scene.pictures[0].hits is None
+    assert scene.rasters[0].hits is None
     assert (scene.sources(dark=True)[0].colors.body != dimmed).any()
 
 
@@ -68,14 +70,14 @@ def test_of_several_selections_the_last_is_shown_and_none_ends_it(held, qtbot):
     session.select_operators(0, (5,))
     go.set()
     settled(qtbot, scene)
-    assert drawn(scene.pictures[0].hits) == with_a_length(session, (5,))
+    assert drawn(scene.rasters[0].hits) == with_a_length(session, (5,))
     go.clear()
     session.select_operators(0, (3,))
-    assert scene.pictures[0].hits is None, "those of the operator before would be wrong"
+    assert scene.rasters[0].hits is None, "those of the operator before would be wrong"
     session.clear_selection()
     go.set()
     assert not scene.is_highlighting
-    assert scene.pictures[0].hits is None
+    assert scene.rasters[0].hits is None
 
 
 def test_another_slice_of_the_same_operators_asks_nothing_again(held, qtbot):
@@ -83,10 +85,10 @@ def test_another_slice_of_the_same_operators_asks_nothing_again(held, qtbot):
     go.set()
     session.select_operators(0, (3,))
     settled(qtbot, scene)
-    before = scene.pictures[0].hits
+    before = scene.rasters[0].hits
     session.select_operators(0, (3,))
     session.selection_changed.emit()
-    assert scene.pictures[0].hits is before
+    assert scene.rasters[0].hits is before
     assert len(threads) == 1
 
 
@@ -95,9 +97,9 @@ def test_other_colors_are_those_of_the_highlighted_slices_too(held, qtbot):
     go.set()
     session.select_operators(0, (3,))
     settled(qtbot, scene)
-    session.set_scheme("name")
+    set_scheme(session, "name")
     settled(qtbot, scene)
-    picture = scene.pictures[0]
+    picture = scene.rasters[0]
     assert (picture.hits.color == picture.palette[np.array(drawn(picture.hits))]).all()
 
 
@@ -107,4 +109,4 @@ def test_closing_while_they_are_looked_for_leaves_nothing(held, qtbot):
     session.close_all()
     go.set()
     assert not scene.is_highlighting
-    assert scene.pictures == []
+    assert scene.rasters == []

@@ -7,8 +7,12 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.gui.session import navigation
+from viewer.gui.session.clocks import set_clock
+from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.titles import has_own_clock, process_note, process_title, track_title
 from viewer.model import inference_views as run_views
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
@@ -57,27 +61,27 @@ def test_an_empty_scene_has_nothing_to_draw(scene_of):
 
 
 def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data):
-    assert attention.process_title(0) == (
+    assert process_title(attention, 0) == (
         "attn_xnnpack_x5.etdp", "record attn_teal_xnnpack.etrecord"
     )  # fmt: skip
-    assert attention.track_title(0, 0) == ("forward", "5 runs")
-    assert scene_of(ATTENTION).process_title(0)[1] == "no record"
+    assert track_title(attention, 0, 0) == ("forward", "5 runs")
+    assert process_title(scene_of(ATTENTION), 0)[1] == "no record"
     host = scene_of(data / "torq" / "host_h4_latest.csv")
     assert host.process_title(0)[1] == "no source"
-    assert attention.process_title(-1) == ("Pinned", "")
+    assert process_title(attention, -1) == ("Pinned", "")
 
 
 def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):
     scene = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
-    assert [scene.has_own_clock(process) for process in range(2)] == [False, True]
-    assert scene.process_note(1) == "own clock · aligned at start"
+    assert [has_own_clock(scene, process) for process in range(2)] == [False, True]
+    assert process_note(scene, 1) == "own clock · aligned at start"
 
 
 def test_a_guessed_or_chosen_rate_is_told_with_the_process(scene_of, data):
     scene = scene_of(data / "torq" / "compile_c3_taskid_mtu.csv")
-    assert scene.process_note(0) == "800\u202fMHz assumed"
-    scene.session.set_clock(0, Fraction(10))
-    assert scene.process_note(0) == "100\u202fMHz chosen"
+    assert process_note(scene, 0) == "800\u202fMHz assumed"
+    set_clock(scene.session, 0, Fraction(10))
+    assert process_note(scene, 0) == "100\u202fMHz chosen"
 
 
 def host_profile(path, *slices, domain="boot"):
@@ -101,9 +105,9 @@ def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
             host_profile("d.csv", (7_000, 7_001)),
         ]
     )
-    assert [scene.has_own_clock(i) for i in range(5)] == [False, True, True, True, True]
+    assert [has_own_clock(scene, i) for i in range(5)] == [False, True, True, True, True]
     own = "own clock · aligned at start"
-    assert [scene.process_note(i) for i in range(1, 5)] == [
+    assert [process_note(scene, i) for i in range(1, 5)] == [
         own, f"{own} · clock of a.csv, begins 20.000\u202fµs later",
         f"{own} · clock of a.csv, begins 10.000\u202fµs earlier",
         f"{own} · clock of a.csv, begins with it",
@@ -114,15 +118,15 @@ def test_files_of_the_first_clock_are_on_the_axis_by_right(scene_of):
     scene = scene_of()
     scene.session.add([host_profile("a.csv", (0, 9)), host_profile("b.csv", (4, 9)),
                        host_profile("e.csv")])  # fmt: skip
-    assert scene.process_note(1) == "clock of a.csv, begins 4.000\u202fµs later"
-    assert [scene.has_own_clock(i) for i in range(len(scene.processes))] == [False] * len(
+    assert process_note(scene, 1) == "clock of a.csv, begins 4.000\u202fµs later"
+    assert [has_own_clock(scene, i) for i in range(len(scene.processes))] == [False] * len(
         scene.processes
     )
 
 
 def test_every_slice_has_a_band_of_its_row(attention):
     layout = attention.layout
-    slices = attention.pictures[0].shown.trace.slices
+    slices = attention.rasters[0].shown.trace.slices
     for index in range(len(slices)):
         band = attention.band_of(SliceRef(0, index))
         assert layout.row[band] == slices.row_of(index)
@@ -133,7 +137,7 @@ def test_every_slice_has_a_band_of_its_row(attention):
 def test_folding_hides_rows_and_undo_shows_them(attention):
     told = heard(attention)
     before = attention.layout.total_height
-    attention.session.toggle((0, attention.processes[0].name))
+    toggle_part(attention.session, (0, attention.processes[0].name))
     assert told[:2] == ["arranged", "changed"]
     assert attention.band_of(SliceRef(0, 5)) == -1
     assert attention.layout.total_height < before
@@ -167,13 +171,13 @@ def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention):
     assert attention.scroll == 7
     attention.set_viewport_height(20)
     attention.scroll_to(10_000)
-    attention.session.toggle((0, attention.processes[0].name))
+    toggle_part(attention.session, (0, attention.processes[0].name))
     assert attention.scroll == attention.scroll_limit == 6
 
 
 def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
     attention.set_viewport_height(60)
-    slices = attention.pictures[0].shown.trace.slices
+    slices = attention.rasters[0].shown.trace.slices
     for row in [len(slices.row_ptr) - 2, 0]:
         ref = SliceRef(0, int(slices.row_ptr[row]))
         attention.session.revealed.emit(ref)
@@ -200,34 +204,34 @@ def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
 def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
     scene = scene_of(ATTENTION, ATTENTION_RECORD, *_PATHS["delegate_handle_map"])
     scene.session.select_operators(1, (0,))
-    assert scene.pictures[0].hits is None
-    assert scene.pictures[1].hits is not None
+    assert scene.rasters[0].hits is None
+    assert scene.rasters[1].hits is not None
     assert scene.related(0) is None
-    links = scene.pictures[1].shown.table.links
+    links = scene.rasters[1].shown.table.links
     assert scene.related(1).tolist() == [0 in link.operators for link in links]
     dimmed = [source.colors for source in scene.sources(dark=True)]
     scene.session.clear_selection()
     full = [source.colors for source in scene.sources(dark=True)]
     assert all((d.body != f.body).any() for d, f in zip(dimmed, full, strict=True))
-    assert scene.pictures[1].hits is None
+    assert scene.rasters[1].hits is None
 
 
 def test_adding_a_file_keeps_the_pictures_that_are_there(attention):
-    drawn = attention.pictures[0].raster.drawn
+    drawn = attention.rasters[0].raster.drawn
     attention.session.add([open_file(_PATHS["delegate_handle_map"][0])])
-    assert attention.pictures[0].raster.drawn is drawn
-    assert len(attention.pictures) == 2
+    assert attention.rasters[0].raster.drawn is drawn
+    assert len(attention.rasters) == 2
     attention.session.close_all()
-    assert attention.pictures == []
+    assert attention.rasters == []
     assert attention.layout.total_height == 0
 
 
 def test_recoloring_changes_the_palette_and_keeps_the_highlight(attention):
     attention.session.select_operators(0, (3,))
-    before = attention.pictures[0].palette
-    attention.session.set_scheme("name")
-    assert (attention.pictures[0].palette != before).any()
-    assert attention.pictures[0].hits is not None
+    before = attention.rasters[0].palette
+    set_scheme(attention.session, "name")
+    assert (attention.rasters[0].palette != before).any()
+    assert attention.rasters[0].hits is not None
 
 
 def test_bands_of_all_open_files_lie_below_one_another(scene_of):
@@ -244,6 +248,6 @@ def test_inferences_without_room_are_told(scene_of, data, monkeypatch):
     scene = scene_of(data / "etdump" / "cnn_portable_x10.etdp")
     session = scene.session
     session.show_inferences(Inferences.ALIGNED)
-    assert scene.process_note(0).startswith("3 more inferences have no room · ")
+    assert process_note(scene, 0).startswith("3 more inferences have no room · ")
     session.show_inferences(Inferences.MEAN)
-    assert "no room" not in scene.process_note(0)
+    assert "no room" not in process_note(scene, 0)

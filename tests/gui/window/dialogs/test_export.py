@@ -12,6 +12,7 @@ from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.settings import EXPORT_FLOWS, EXPORT_GZIP, Settings
 from viewer.gui.session import bookmarks
 from viewer.gui.session.export_scope import ALL_AS_RUN, display_order
+from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.export import export_perfetto
 from viewer.gui.window.dialogs.export import ExportDialog, size_text
@@ -139,7 +140,7 @@ def test_an_area_slices_and_operators_can_be_written_alone(session, settings, th
     session.select_slices(SliceSet({0: np.array([3, 5, 8])}), SliceRef(0, 3))
     assert told()[0] == 3
     session.select_operators(0, (9,))
-    slices = session.slices_of(0, (9,))
+    slices = slices_of(session, 0, (9,))
     count, wish = told()
     assert 0 < count == len(wish.only[0])
     assert set(wish.only[0].tolist()) <= set(slices.tolist())
@@ -217,7 +218,7 @@ def test_the_command_asks_for_a_name_and_writes(desk, qtbot, tmp_path, monkeypat
     ]
     shown_order = [d.thread.thread_name or d.name for d in tracks]
     scene = desk.timeline.scene
-    of_view = [scene.stock.names[t] for t in scene.arrangement.tracks.tolist()]
+    of_view = [scene.track_list.names[t] for t in scene.arrangement.tracks.tolist()]
     assert [n for n in dict.fromkeys(shown_order) if n in of_view] == list(dict.fromkeys(of_view))
     hashes = [a.string_value for p in trace.packet for a in p.trace_attributes.attribute
               if a.key.endswith("sha256")]  # fmt: skip

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 from tests.gui.app.test_windows import take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import drop, open_files, settle
+from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.view.session_file import read
 from viewer.view.state import Bookmark
 
@@ -31,7 +32,7 @@ def files(tmp_path):
 def marked(desk, qtbot, files):
     """The window with a dump, its record, and a mark that no file has."""
     open_files(qtbot, desk, *files)
-    desk.session.set_marks((SLOW,), None, None)
+    set_bookmarks(desk.session, (SLOW,), None, None)
     return desk
 
 
@@ -39,7 +40,7 @@ def marked(desk, qtbot, files):
 def named(marked, qtbot, files, monkeypatch):
     """The same, saved as mine.opscope, and marked once more since."""
     save_as(qtbot, marked, monkeypatch, files[0].with_name("mine.opscope"))
-    marked.session.set_marks((SLOW, Bookmark(5_000, 5_000, "late")), None, None)
+    set_bookmarks(marked.session, (SLOW, Bookmark(5_000, 5_000, "late")), None, None)
     return marked
 
 
@@ -116,7 +117,7 @@ def test_a_dropped_session_keeps_what_it_takes_the_place_of(marked, qtbot, files
     save_as(qtbot, marked, monkeypatch, session)
     press(qtbot, marked, Qt.Key.Key_W)
     open_files(qtbot, marked, DATA / "table_csv/two_threads.csv")
-    marked.session.set_marks((Bookmark(5, 5, "mine"),), None, None)
+    set_bookmarks(marked.session, (Bookmark(5, 5, "mine"),), None, None)
     with qtbot.waitSignal(marked.session.files_added, timeout=20_000):
         assert drop(marked, [str(session)])
     settle(qtbot, marked)
@@ -159,8 +160,8 @@ def test_changes_of_a_session_file_are_asked_for_and_saved(named, qtbot, files):
 def test_what_is_done_while_it_is_saved_is_asked_for_again(named, qtbot, files):
     press(qtbot, named, Qt.Key.Key_W)
     answer(qtbot, named, "Save")
-    named.session.set_marks(
-        (*named.session.state.marks, Bookmark(7_000, 7_000, "last")), None, None
+    set_bookmarks(
+        named.session, (*named.session.state.marks, Bookmark(7_000, 7_000, "last")), None, None
     )
     qtbot.waitUntil(lambda: named.leaving.question is not None)
     assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late"]
@@ -246,7 +247,7 @@ def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: ("", ""))
     answer(qtbot, marked, "Save")
     assert marks(marked) == ["slow"]
-    marked.session.set_marks((), None, None)
+    set_bookmarks(marked.session, (), None, None)
     press(qtbot, marked, Qt.Key.Key_W)
     assert marked.session.is_empty
 
@@ -271,9 +272,9 @@ def test_a_session_of_which_nothing_can_be_read_is_not_overwritten_by_others(
 
 def test_a_second_window_takes_no_place_of_the_first(windows, qtbot, files):
     first = take(qtbot, windows, *map(str, files))
-    first.desk.session.set_marks((SLOW,), None, None)
+    set_bookmarks(first.desk.session, (SLOW,), None, None)
     second = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
-    second.desk.session.set_marks((Bookmark(7, 9, "second"),), None, None)
+    set_bookmarks(second.desk.session, (Bookmark(7, 9, "second"),), None, None)
     sessions = first.desk.session_files.recent
     first.desk.commands.actions["file.quit"].trigger()
     assert sorted(marks_in(path)[0] for path in sessions.paths()) == ["second", "slow"]
@@ -285,7 +286,7 @@ def test_quitting_asks_about_each_window_and_cancel_keeps_the_rest(
     first = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
     second = take(qtbot, windows, *map(str, files))
     save_as(qtbot, second.desk, monkeypatch, files[0].with_name("mine.opscope"))
-    second.desk.session.set_marks((SLOW,), None, None)
+    set_bookmarks(second.desk.session, (SLOW,), None, None)
     first.desk.commands.actions["file.quit"].trigger()
     # It is asked before any window is closed.
     assert windows.all == [first, second]

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from tests.gui.events import open_files
+from viewer.gui.session.linking import pair_files
 from viewer.view.state import SliceRef
 
 
@@ -30,13 +31,13 @@ def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles,
     assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
     said = [label.text() for label in cycles.links.findChildren(QLabel)]
     assert any("opened by itself, as the profile names it" in text for text in said)
-    cycles.session.pair(recent[0], None)
+    pair_files(cycles.session, recent[0], None)
     assert cycles.session.traces[0].table.program is None
 
 
 def test_opening_the_profile_again_does_not_link_what_was_unlinked(cycles, qtbot, data):
     path = data / "torq" / "compile_c3_taskid_mtu.csv"
-    cycles.session.pair(str(path), None)
+    pair_files(cycles.session, str(path), None)
     open_files(qtbot, cycles, path)
     assert cycles.session.traces[0].table.program is None
 

@@ -12,6 +12,11 @@ from PySide6.QtWidgets import QFileDialog
 
 from tests.gui.events import desk_of, open_files, put_away, settle
 from viewer.gui.session import navigation
+from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.session.clocks import set_ruler
+from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.search import Search
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView
@@ -55,18 +60,18 @@ def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monke
     session = desk.session
     session.select_slice(SliceRef(0, 40))
     session.set_range(1_000, 9_000)
-    session.set_marks(
-        (Bookmark(2_000, 3_000, "slow", "why?"), Bookmark(5_000, 5_000, "now")), 1, None
+    set_bookmarks(
+        session, (Bookmark(2_000, 3_000, "slow", "why?"), Bookmark(5_000, 5_000, "now")), 1, None
     )
-    session.search("conv")
-    session.show_only_hits(True)
-    session.set_scheme("name")
-    session.set_ruler(RulerUnit.ABSOLUTE)
+    Search.of(session).set_query("conv")
+    Search.of(session).show_only_hits(True)
+    set_scheme(session, "name")
+    set_ruler(session, RulerUnit.ABSOLUTE)
     part = (0, session.traces[0].file.tracks[0].process)
     tracks = replace(
         session.state.tracks.with_row_height(part, 44), pinned=((0, 0),), order=TrackOrder.NAME
     )
-    session.arrange(tracks)
+    arrange_tracks(session, tracks)
     navigation.step_run(session, 1)
     was = session.state
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
@@ -143,7 +148,7 @@ def test_an_input_that_is_nowhere_is_asked_for(desk, qtbot, folder, tmp_path, mo
 
 def test_without_one_input_the_others_open_and_it_is_said(desk, qtbot, folder, monkeypatch):
     open_files(qtbot, desk, *files_in(folder))
-    desk.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
+    set_bookmarks(desk.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     desk.session.close_all()
     files_in(folder)[1].unlink()
@@ -202,10 +207,10 @@ def test_tracks_of_aligned_inferences_are_of_no_file(desk, qtbot, folder, monkey
     """They are more than the file has: nothing of them can be saved, nor stop what closes it."""
     open_files(qtbot, desk, *files_in(folder))
     desk.session.show_inferences(Inferences.ALIGNED)
-    desk.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
+    set_bookmarks(desk.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     last = len(desk.session.traces[0].trace.tracks) - 1
     assert last >= len(desk.session.traces[0].file.tracks)
-    desk.session.arrange(TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)})))
+    arrange_tracks(desk.session, TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)})))
     desk.session.select_area(Area(0, 9_000, frozenset({(0, last)})))
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     desk.commands.actions["file.close_all"].trigger()
@@ -220,7 +225,7 @@ def test_a_file_that_changes_is_offered_and_the_view_kept(desk, qtbot, folder):
     open_files(qtbot, desk, *files_in(folder))
     session = desk.session
     session.set_range(1_000, 9_000)
-    session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
+    set_bookmarks(session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     dump = files_in(folder)[0]
     longer = DATA / "etdump/cnn_xnnpack3_x5.etdp"
     other = folder / "other"
@@ -241,7 +246,7 @@ def test_what_was_open_last_opens_again_in_another_window(
 ):
     first = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     open_files(qtbot, first, *files_in(folder))
-    first.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
+    set_bookmarks(first.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     put_away(first.window, qapp)
     second = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     with qtbot.waitSignal(second.session.files_added, timeout=20_000):
@@ -274,7 +279,7 @@ def test_a_session_that_names_itself_is_read_once(desk, qtbot, folder, monkeypat
 
 def test_a_file_that_is_gone_is_not_lost_by_reading_again(desk, qtbot, folder):
     open_files(qtbot, desk, *files_in(folder))
-    desk.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
+    set_bookmarks(desk.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     files_in(folder)[0].unlink()
     desk.session_files.reload()
     assert "cnn_xnnpack_x10.etdp is not there any more" in errors(desk)

@@ -4,6 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from viewer.gui.session.clocks import set_clock
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import clock_text, range_text, selection_text
 from viewer.model.times import counted, format_time
@@ -35,7 +38,7 @@ def test_clocks(opened, data):
     assert clock_text(both) == "2 clocks, 1 assumed · 662 slices and 100 computed ones"
     cycles = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
     assert clock_text(cycles) == f"800{THIN}MHz assumed · 44 slices"
-    cycles.set_clock(0, Fraction(10))
+    set_clock(cycles, 0, Fraction(10))
     assert clock_text(cycles) == f"100{THIN}MHz chosen · 44 slices"
 
 
@@ -43,7 +46,7 @@ def test_several_clocks_are_counted_by_who_states_their_rate(opened, data):
     cycles = data / "torq" / "compile_c3_taskid_mtu.csv"
     session = opened(_PATHS["plain_csv"][0], _PATHS["attention_xnnpack"][0], cycles)
     assert clock_text(session) == "3 clocks, 2 assumed · 706 slices and 100 computed ones"
-    session.set_clock(2, Fraction(10))
+    set_clock(session, 2, Fraction(10))
     assert clock_text(session) == "3 clocks, 1 assumed, 1 chosen · 706 slices and 100 computed ones"
 
 
@@ -79,7 +82,7 @@ def test_a_slice_and_the_others_of_its_operator(opened):
     assert text.startswith("1 slice selected · ")
     more = f"{len(here) - 1} more of its operator in this run"
     assert more in text if len(here) > 1 else "of its operator" not in text
-    session.pick_run(None)
+    pick_run(session, None)
     assert f" · {len(same) - 1} more of its operator" in selection_text(session)
     assert "in this run" not in selection_text(session)
 
@@ -123,7 +126,7 @@ def test_operators(opened):
     for operator in range(3):
         session.select_operators(0, (operator,))
         calls = [
-            set(shown.link(i).operators) for i in session.slices_of(0, (operator,)).tolist()
+            set(shown.link(i).operators) for i in slices_of(session, 0, (operator,)).tolist()
             if is_call(shown, i)
         ]  # fmt: skip
         own = calls.count({operator})

@@ -6,6 +6,8 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QTabBar
 
 from tests.gui.events import canvas, open_sample, place_of, press, release, settle
+from viewer.gui.session.search import Search
+from viewer.gui.session.selection import slices_of
 from viewer.gui.window.frame.docks import TITLES
 from viewer.model.inference_views import Inferences
 
@@ -111,13 +113,13 @@ def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
     attention.operators.table.chosen.emit(0)
     assert tour.tells
     trace, operators = attention.session.state.operators
-    count = len(attention.session.slices_of(trace, operators))
+    count = len(slices_of(attention.session, trace, operators))
     assert f"{count} slices" in tour.callout.text.text()
     tour.callout.next.click()
     qtbot.keyClicks(attention.toolbar.search, "linear")
     qtbot.waitUntil(lambda: tour.tells)
-    qtbot.waitUntil(lambda: not attention.session.searching.pending)
-    hits = len(attention.session.searching.hits)
+    qtbot.waitUntil(lambda: not Search.of(attention.session).pending)
+    hits = len(Search.of(attention.session).hits)
     assert tour.callout.text.text().startswith(f"{hits} slices found")
     # Who typed has the keyboard in the field: there W is a letter.
     assert (
@@ -143,7 +145,7 @@ def test_next_does_what_the_user_does_not(attention, tour, qtbot):
     tour.callout.next.click()
     tour.callout.next.click()
     qtbot.waitUntil(lambda: tour.tells)
-    assert len(attention.session.searching.hits) > 0
+    assert len(Search.of(attention.session).hits) > 0
 
 
 def test_what_is_selected_already_does_not_hold_the_tour_up(attention, tour):
@@ -205,7 +207,7 @@ def test_the_tour_needs_no_mouse(attention, tour, qtbot):
     assert attention.window.focusWidget() is tour.callout.next
     for _ in range(6):
         qtbot.keyClick(tour.callout.next, Qt.Key.Key_Return)
-        qtbot.waitUntil(lambda: not attention.session.searching.pending)
+        qtbot.waitUntil(lambda: not Search.of(attention.session).pending)
     assert tour.number == 4
     qtbot.keyClick(tour.callout.next, Qt.Key.Key_Return)
     assert not tour.is_on
@@ -218,7 +220,7 @@ def test_the_tour_runs_over_what_is_open_if_that_has_operators(desk, qtbot):
     desk.guide.start_tour()
     for _ in range(7):
         desk.guide.tour.next()
-        qtbot.waitUntil(lambda: not desk.session.searching.pending)
+        qtbot.waitUntil(lambda: not Search.of(desk.session).pending)
     assert not desk.guide.tour.is_on
     assert desk.session.workspace.paths == before
 

@@ -31,6 +31,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
 from viewer.gui.qt.widgets.tables import let_copy
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
@@ -205,7 +206,7 @@ class FindingsPanel(QWidget):
     def _go(self, answer: FindingsAnswer, finding: Finding, number: int) -> None:
         session, place = self._session, finding.place
         if isinstance(place, RunRef):
-            session.pick_run((number, place.run))
+            pick_run(session, (number, place.run))
             return
         if isinstance(place, Stretch):
             axis = answer.shown.axis

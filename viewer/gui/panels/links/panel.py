@@ -32,6 +32,12 @@ from viewer.analysis.links.pairing import Candidate
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
+from viewer.gui.session.linking import (
+    choose_method,
+    match_automatically,
+    pair_files,
+    set_identifier_column,
+)
 from viewer.gui.session.session import Session
 from viewer.model.provenance import is_of_one_file, of_source
 from viewer.model.text import display_name
@@ -159,7 +165,7 @@ class Section(QWidget):
         if self._session.workspace.is_explicit(self._shown.file):
             undo = QPushButton("Decide by agreement")
             undo.setToolTip("Forget what was chosen here")
-            undo.clicked.connect(partial(self._session.decide_by_agreement, self._path))
+            undo.clicked.connect(partial(match_automatically, self._session, self._path))
             row.addWidget(undo)
         self._column.addLayout(row)
 
@@ -294,15 +300,15 @@ class Section(QWidget):
         self._column.addLayout(grid)
 
     def _pair(self, program_path: str | None, checked: bool = True) -> None:
-        self._session.pair(self._path, program_path)
+        pair_files(self._session, self._path, program_path)
 
     def _identify(self, index: int) -> None:
-        self._session.identify(self._path, self.columns.itemData(index))
+        set_identifier_column(self._session, self._path, self.columns.itemData(index))
 
     def _choose_method(self, scope: str, index: int) -> None:
         method = self.methods[scope].itemData(index)
         if method is not None:
-            self._session.choose_method(self._path, scope, method)
+            choose_method(self._session, self._path, scope, method)
 
 
 def _wide_chooser(name: str) -> QComboBox:

@@ -27,6 +27,7 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session import costs as cost_feed
 from viewer.gui.session import navigation
 from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
@@ -342,7 +343,7 @@ class ModelPanel(QWidget):
             return
         chosen = SliceSet({trace: slices})
         self._picked = chosen, module
-        first = SliceRef(trace, self._session.nearest(trace, slices))
+        first = SliceRef(trace, nearest_slice(self._session, trace, slices))
         self._session.select_slices(chosen, first, reveal=True, keep_area=True)
 
     def _source_of(self, row: ModelRow) -> tuple[str, int] | None:

@@ -22,7 +22,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
 from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, let_copy
-from viewer.gui.session.search import NOTHING, Hits
+from viewer.gui.session.search import NOTHING, Hits, Search
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -42,7 +42,7 @@ class HitsPanel(QWidget):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session, self._theme, self._searching = session, theme, session.searching
+        self._session, self._theme, self._searching = session, theme, Search.of(session)
         self._teaches = NOTHING_OPEN
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
         self._by = Order()

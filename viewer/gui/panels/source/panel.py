@@ -22,6 +22,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, PageOrSentence, explain, label, span
 from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_in, format_share, tick_to_ns, unit_for
 from viewer.program.mlir.locations import FilePosition
@@ -206,7 +207,7 @@ class SourcePanel(QWidget):
         chosen = self._session.state.operators
         if chosen is None:
             return []
-        found = (self._session.operator(chosen[0], i) for i in chosen[1])
+        found = (operator_of(self._session, chosen[0], i) for i in chosen[1])
         return [operator for operator in found if operator is not None]
 
     @Slot(str, int)

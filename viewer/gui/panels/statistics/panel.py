@@ -28,6 +28,7 @@ from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
@@ -228,7 +229,7 @@ class StatisticsPanel(GroupedPanel):
             self._session.select_operators(number, shown.table.sets[group])
         elif key == "run":
             run = list(shown.trace.inferences())[group]
-            self._session.pick_run((number, shown.trace.runs.index(run)))
+            pick_run(self._session, (number, shown.trace.runs.index(run)))
         else:
             slices = shown.trace.slices
             # Where none begins in the scope, those that reach into it from before.

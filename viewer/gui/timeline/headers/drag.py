@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import BandKind, HeaderPart
@@ -37,7 +38,7 @@ def places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
 
 def all_places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
     """All that it can be dragged to: a track is pinned, or unpinned, by where it is dropped."""
-    if scene.stock.track_of(part) < 0:
+    if scene.track_list.track_of(part) < 0:
         return places_of(scene, part)
     # Behind the pinned tracks nothing can be dropped.
     edge = scene.scroll + scene.layout.stuck_height
@@ -46,7 +47,7 @@ def all_places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
 
 
 def _places(scene: Scene, part: HeaderPart, pinned: bool) -> list[DropPlace]:
-    layout, stock = scene.layout, scene.stock
+    layout, stock = scene.layout, scene.track_list
     if stock.track_of(part) < 0:
         bands = np.flatnonzero((layout.kind == BandKind.PROCESS) & (layout.process >= 0))
         processes = [stock.processes[i].part for i in layout.process[bands].tolist()]
@@ -81,19 +82,19 @@ class Reorder:
     def drop(self) -> None:
         """Let it stand there; in its own place nothing changes."""
         session, part, place = self._scene.session, self.part, self.place
-        track, view = self._scene.stock.track_of(part), session.state.tracks
+        track, view = self._scene.track_list.track_of(part), session.state.tracks
         # What was dragged may be gone, or its place.
         if place is None or place not in all_places_of(self._scene, part):
             return
         if place.pinned != (part in view.pinned) and track >= 0:
-            moved = view.pinned_or_not(self._scene.stock.part(track))
-            session.arrange(moved.placed_before(part, place.before))
+            moved = view.pinned_or_not(self._scene.track_list.part(track))
+            arrange_tracks(session, moved.placed_before(part, place.before))
             return
         fellows = [fellow.before for fellow in places_of(self._scene, part)]
         own = fellows.index(part) if part in fellows else None
         # Before itself, or before the next one, is where it stands.
         if own is not None and place.before not in fellows[own : own + 2]:
-            session.arrange(view.placed_before(part, place.before))
+            arrange_tracks(session, view.placed_before(part, place.before))
 
 
 def moved_by(scene: Scene, part: HeaderPart, by: int) -> TrackView:
@@ -116,7 +117,7 @@ class RowResize:
     def __init__(self, scene: Scene, band: int, y: int) -> None:
         layout = scene.layout
         self._scene = scene
-        self.process = scene.stock.processes[scene.parts.process_of(band)].part
+        self.process = scene.track_list.processes[scene.header_bands.process_of(band)].part
         self._from = y
         self._height = scene.session.state.tracks.row_height(self.process)
         self._rows = max(_rows_until(layout.kind, layout.process, band), 1)
@@ -129,7 +130,7 @@ class RowResize:
         height = self._height + round((y - self._from) / self._rows)
         now = session.state.tracks
         wanted = now.with_row_height(self.process, height)
-        session.arrange(wanted, joins=self._set is not None and self._set is now)
+        arrange_tracks(session, wanted, joins=self._set is not None and self._set is now)
         self._set = session.state.tracks
 
     def take_back(self) -> None:
@@ -137,7 +138,7 @@ class RowResize:
         session = self._scene.session
         if self._set is not None and self._set is session.state.tracks:
             session.history.forget(replace(session.state, tracks=self._before))
-            session.arrange(self._before, joins=True)
+            arrange_tracks(session, self._before, joins=True)
 
 
 def _rows_until(kind: NDArray[np.uint8], process: Ints, band: int) -> int:

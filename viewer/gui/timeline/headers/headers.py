@@ -28,6 +28,7 @@ from viewer.gui.qt.accessibility import has_accessible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, turn_of
+from viewer.gui.session.tracks import arrange_tracks, toggle_part
 from viewer.gui.timeline.headers.accessibility import HeaderItems, HeadersAccessible
 from viewer.gui.timeline.headers.drag import Reorder, RowResize
 from viewer.gui.timeline.headers.menu import header_menu
@@ -95,7 +96,7 @@ class Headers(QWidget):
     @property
     def parts(self) -> list[HeaderPart]:
         """What has a header, from top to bottom."""
-        parts = self._scene.parts
+        parts = self._scene.header_bands
         found = (parts.part_of(band) for band in parts.titles())
         return [part for part in dict.fromkeys(found) if part is not None]
 
@@ -105,18 +106,18 @@ class Headers(QWidget):
 
     def room_of(self, part: HeaderPart) -> QRect:
         """Where the header of a part is in the column, which may be above or below of its view."""
-        band = self._scene.parts.first_band(part)
+        band = self._scene.header_bands.first_band(part)
         return self._room(band) if band >= 0 else QRect()
 
     def is_folded(self, part: HeaderPart) -> bool | None:
         """Whether a part is folded, None where there is nothing to fold."""
-        if not self._scene.parts.can_fold(part):
+        if not self._scene.header_bands.can_fold(part):
             return None
         return part in self._scene.session.state.tracks.collapsed
 
     def part_at(self, y: int) -> HeaderPart | None:
         """The process or track whose header is at a line of the column."""
-        return self._scene.parts.part_of(self._band_at(y))
+        return self._scene.header_bands.part_of(self._band_at(y))
 
     def _band_at(self, y: int) -> int:
         return self._scene.layout.band_at(y + self._scene.scroll)
@@ -128,11 +129,11 @@ class Headers(QWidget):
         scene, band = self._scene, self._band_at(at.y())
         if self._band_of_edge(at.y()) >= 0:
             return HeaderZone.HEIGHT
-        part = scene.parts.part_of(band)
+        part = scene.header_bands.part_of(band)
         if part is None:
             return HeaderZone.NOTHING
-        if scene.parts.is_title(band):
-            if at.x() < TITLE_INDENT and scene.parts.can_fold(part):
+        if scene.header_bands.is_title(band):
+            if at.x() < TITLE_INDENT and scene.header_bands.can_fold(part):
                 return HeaderZone.FOLD
             for spot, room in self._buttons(band):
                 if room.contains(at):
@@ -143,7 +144,7 @@ class Headers(QWidget):
         """The band of rows, or the header above some, whose lower edge is at a line; else -1."""
         layout, scroll = self._scene.layout, self._scene.scroll
         for band in dict.fromkeys((self._band_at(y - _EDGE), self._band_at(y + _EDGE))):
-            if band < 0 or not self._scene.parts.has_rows(band):
+            if band < 0 or not self._scene.header_bands.has_rows(band):
                 continue
             if abs(int(layout.y[band] + layout.height[band]) - scroll - y) <= _EDGE:
                 return band
@@ -178,7 +179,7 @@ class Headers(QWidget):
             look.dragged, look.line = self._order.part, self._order.place.y - self._scene.scroll
         elif self._mouse is not None and self._press is None:
             band = self._band_at(self._mouse.y())
-            if self._scene.parts.is_title(band):
+            if self._scene.header_bands.is_title(band):
                 look.hovered = band
                 look.buttons = [(spot.value, room) for spot, room in self._buttons(band)]
         self._painter.paint(self, look)
@@ -279,14 +280,14 @@ class Headers(QWidget):
         self._autoscroll.stop()
 
     def _click(self, spot: HeaderZone, part: HeaderPart) -> None:
-        session, track = self._scene.session, self._scene.stock.track_of(part)
+        session, track = self._scene.session, self._scene.track_list.track_of(part)
         view = session.state.tracks
         if spot is HeaderZone.FOLD or (spot is HeaderZone.TITLE and track < 0):
-            session.toggle(part)
+            toggle_part(session, part)
         elif spot is HeaderZone.HIDE:
-            session.arrange(view.without(part))
+            arrange_tracks(session, view.without(part))
         elif spot is HeaderZone.PIN:
-            session.arrange(view.pinned_or_not(self._scene.stock.part(track)))
+            arrange_tracks(session, view.pinned_or_not(self._scene.track_list.part(track)))
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -324,7 +325,7 @@ class Headers(QWidget):
         at, part = event.pos(), self.part_at(event.pos().y())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             part = self.current
-            band = self._scene.parts.first_band(part) if part is not None else -1
+            band = self._scene.header_bands.first_band(part) if part is not None else -1
             at = self._room(band).center() if band >= 0 else QPoint(TITLE_INDENT, 0)
         self._let_go()
         header_menu(self._scene, part, self).popup(self.mapToGlobal(at))
@@ -400,7 +401,7 @@ class Headers(QWidget):
 
             def fold(wanted: bool) -> None:
                 if is_folded is not None and wanted != is_folded:
-                    session.toggle(part)
+                    toggle_part(session, part)
 
             acts |= {
                 Qt.Key.Key_Left: lambda: fold(True),
@@ -408,21 +409,21 @@ class Headers(QWidget):
                 Qt.Key.Key_Return: lambda: fold(not is_folded),
                 Qt.Key.Key_Enter: lambda: fold(not is_folded),
                 Qt.Key.Key_Space: lambda: fold(not is_folded),
-                Qt.Key.Key_Delete: lambda: session.arrange(view.without(part)),
+                Qt.Key.Key_Delete: lambda: arrange_tracks(session, view.without(part)),
             }
         return acts.get(event.key())
 
     def _step(self, by: int) -> None:
-        band = -1 if self._current is None else self._scene.parts.first_band(self._current)
-        titles = self._scene.parts.titles()
+        band = -1 if self._current is None else self._scene.header_bands.first_band(self._current)
+        titles = self._scene.header_bands.titles()
         self._go_to(titles.index(band) + by if band in titles else 0)
 
     def _go_to(self, position: int) -> None:
-        titles = self._scene.parts.titles()
+        titles = self._scene.header_bands.titles()
         if not titles:
             return
         band = titles[min(max(position, 0), len(titles) - 1)]
-        self._current = self._scene.parts.part_of(band)
+        self._current = self._scene.header_bands.part_of(band)
         self._scene.scroll_to_band(band)
         if self._current is not None:
             self.items.announce_current(self._current)
@@ -432,7 +433,7 @@ class Headers(QWidget):
     def _forget_gone(self) -> None:
         """What is no longer shown cannot be the current header; the next one is."""
         self.items.forget_gone()
-        if self._current is not None and self._scene.parts.first_band(self._current) < 0:
+        if self._current is not None and self._scene.header_bands.first_band(self._current) < 0:
             self._current = None
             if self.hasFocus():
                 self._go_to(0)

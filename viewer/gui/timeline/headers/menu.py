@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.gui.session import navigation
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView
 from viewer.render.layout import ROW_HEIGHT, HeaderPart
@@ -35,30 +36,32 @@ def header_menu(scene: Scene, part: HeaderPart | None, parent: QWidget) -> QMenu
 
     def add(menu: QMenu, title: str, wanted: Callable[[TrackView], TrackView]) -> None:
         # Of the view as it is when it is chosen: a menu stays open while other things happen.
-        menu.addAction(title, lambda: session.arrange(wanted(session.state.tracks)))
+        menu.addAction(title, lambda: arrange_tracks(session, wanted(session.state.tracks)))
 
     if part is not None:
-        track = scene.stock.track_of(part)
+        track = scene.track_list.track_of(part)
         if track >= 0:
-            own = scene.stock.part(track)
+            own = scene.track_list.part(track)
             title = "Unpin" if own in view.pinned else "Pin on top"
             add(menu, title, lambda now: now.pinned_or_not(own))
         add(menu, "Hide", lambda now: now.without(part))
-        if scene.parts.can_fold(part):
+        if scene.header_bands.can_fold(part):
             title = "Expand" if part in view.collapsed else "Collapse"
             add(menu, title, lambda now: now.toggled(part))
-        add(menu, "Hide all others", lambda now: now.showing_only(scene.stock, part))
+        add(menu, "Hide all others", lambda now: now.showing_only(scene.track_list, part))
         if len(session.traces) > 1:
-            spec = scene.stock.processes[scene.stock.process_of(part)]
+            spec = scene.track_list.processes[scene.track_list.process_of(part)]
             menu.addAction(ZOOM, lambda: navigation.fit_file(session, spec.trace))
         menu.addSeparator()
     add(menu, "Show all", TrackView.with_all)
     menu.actions()[-1].setEnabled(bool(scene.missing_text))
-    add(menu, "Collapse all", lambda now: replace(now, collapsed=scene.parts.all_processes()))
+    add(
+        menu, "Collapse all", lambda now: replace(now, collapsed=scene.header_bands.all_processes())
+    )
     add(menu, "Expand all", lambda now: replace(now, collapsed=frozenset()))
     menu.addSeparator()
     if part is not None:
-        process = scene.stock.processes[scene.stock.process_of(part)].part
+        process = scene.track_list.processes[scene.track_list.process_of(part)].part
         heights = menu.addMenu("Row height")
         for name, height in HEIGHTS:
             add(heights, f"{name} ({height} px)",

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.timeline.painting.frame import paint_process_header
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.titles import counter_title, has_own_clock, track_title
 from viewer.model.trace import KeyKind, Trace
 from viewer.render.layout import BandKind, HeaderPart
 
@@ -79,7 +80,7 @@ class HeaderPainter:
         self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
     ) -> None:
         scene, theme, layout = self._scene, self._theme, self._scene.layout
-        parts, own_clock = scene.parts, dict[HeaderPart | None, bool]()
+        parts, own_clock = scene.header_bands, dict[HeaderPart | None, bool]()
         for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
             y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
             room = QRect(0, y, width, height)
@@ -104,7 +105,7 @@ class HeaderPainter:
             if buttons:
                 self._buttons(painter, buttons, part)
             if part not in own_clock:
-                own_clock[part] = scene.has_own_clock(parts.process_of(band))
+                own_clock[part] = has_own_clock(scene, parts.process_of(band))
             if own_clock[part]:
                 stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
                 painter.fillRect(QRect(0, y, 4, height), stripes)
@@ -147,17 +148,17 @@ class HeaderPainter:
     def _row(self, painter: QPainter, band: int, room: QRect, *, hovered: bool) -> None:
         layout, scene = self._scene.layout, self._scene
         part = int(layout.trace[band]), int(layout.track[band])
-        is_title = scene.parts.is_title(band)
+        is_title = scene.header_bands.is_title(band)
         folded = part in scene.session.state.tracks.collapsed
-        if is_title and (folded or hovered) and scene.parts.can_fold(part):
+        if is_title and (folded or hovered) and scene.header_bands.can_fold(part):
             self._chevron(painter, part, room)
         room = room.adjusted(self._indent, 0, -10, 0)
         if not is_title:
             self._text(painter, self._hint(part[0], int(layout.row[band])), "ruler", "text3", room)
             return
-        title, hint = scene.track_title(*part)
+        title, hint = track_title(scene, *part)
         if band < layout.pinned:
-            hint = scene.processes[scene.stock.process_of(part)].name
+            hint = scene.processes[scene.track_list.process_of(part)].name
         if hovered:
             hint, room = "", room.adjusted(0, 0, -2 * BUTTON, 0)
         taken = 0
@@ -171,7 +172,7 @@ class HeaderPainter:
 
     def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
         room = room.adjusted(self._indent, 2, -10, -2)
-        name, hint = self._scene.counter_title(band)
+        name, hint = counter_title(self._scene, band)
         if room.height() + 4 < _TWO_LINES:
             self._text(painter, name, "label", "text1", room)
             return
@@ -214,7 +215,7 @@ class HeaderPainter:
         if (number, row) not in self._hints:
             if len(self._hints) >= _MOST_KEPT:
                 self._hints.clear()
-            trace = self._scene.pictures[number].shown.trace
+            trace = self._scene.rasters[number].shown.trace
             self._hints[number, row] = row_hint(trace, row)
         return self._hints[number, row]
 

@@ -126,16 +126,16 @@ class FlowPainter:
 
     def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
         """Whether what is drawn is still the trace that was asked about."""
-        pictures = self._scene.pictures
+        pictures = self._scene.rasters
         return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
 
     def _is_of_npu(self, ref: SliceRef) -> bool:
-        trace = self._scene.pictures[ref.trace].shown.trace
+        trace = self._scene.rasters[ref.trace].shown.trace
         return trace.tracks[trace.slices.track(ref.index)].unit is Unit.NSS
 
     def _is_before(self, first: SliceRef, last: SliceRef) -> bool:
         """Whether one slice ended when another begins."""
-        slices = self._scene.pictures[first.trace].shown.trace.slices
+        slices = self._scene.rasters[first.trace].shown.trace.slices
         return bool(slices.end[first.index] <= slices.start[last.index])
 
     # -- where ends are ------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class FlowPainter:
         here: the visible range in ticks of its trace.
         """
         scene, layout = self._scene, self._scene.layout
-        slices = scene.pictures[ref.trace].shown.trace.slices
+        slices = scene.rasters[ref.trace].shown.trace.slices
         tick = (slices.end if at_end else slices.start)[ref.index]
         x = canvas.x(float(here.x_of(np.array([tick]))[0]))
         band = scene.band_of(ref)
@@ -168,7 +168,7 @@ class FlowPainter:
     def _header_of(self, ref: SliceRef) -> int:
         """The band of the header of the process that a slice is in, -1 if that is hidden."""
         scene, layout = self._scene, self._scene.layout
-        trace = scene.pictures[ref.trace].shown.trace
+        trace = scene.rasters[ref.trace].shown.trace
         name = trace.tracks[trace.slices.track(ref.index)].process
         for band in np.flatnonzero(layout.kind == BandKind.PROCESS).tolist():
             process = int(layout.process[band])

@@ -23,6 +23,12 @@ from viewer.gui.timeline.painting.label_text import LabelCache
 from viewer.gui.timeline.painting.selection import stamp_chosen
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
+from viewer.gui.timeline.scene.titles import (
+    counter_value,
+    has_own_clock,
+    process_note,
+    process_title,
+)
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
@@ -116,8 +122,8 @@ class FramePainter:
             self._stamp_marks(image, xmap)
             self._stamp_counters(image, xmap)
             stamp_hits(
-                part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.pictures,
-                canvas, xmap, theme, bars=not scene.session.searching.shows_only_hits,
+                part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.rasters,
+                canvas, xmap, theme, bars=not scene.search.shows_only_hits,
             )  # fmt: skip
             stamp_chosen(part, scene, (top, bottom), canvas, xmap, theme)
         picture = QImage(
@@ -173,7 +179,7 @@ class FramePainter:
     def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
         layout, dark = self.scene.layout, self.theme.dark
         painter.setFont(self._labels.font)
-        for number, picture in enumerate(self.scene.pictures):
+        for number, picture in enumerate(self.scene.rasters):
             bands = [
                 b
                 for b in self._bands(BandKind.ROW, number)
@@ -185,7 +191,7 @@ class FramePainter:
             rows = [int(layout.row[b]) for b in bands]
             found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
             standing = self.scene.stand_out(number, found.slice)
-            searching = self.scene.session.searching
+            searching = self.scene.search
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
             inks = _inks(dark, self.theme.tokens.text2)
             tops = [self._y(band) + SLICE_TOP for band in bands]
@@ -258,11 +264,11 @@ class FramePainter:
 
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
-        dimmed = self.scene.session.searching.shows_only_hits
+        dimmed = self.scene.search.shows_only_hits
         plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
         reach = self._canvas.device(_MARK)
         for band in self._bands(BandKind.STRIP):
-            picture = self.scene.pictures[int(layout.trace[band])]
+            picture = self.scene.rasters[int(layout.trace[band])]
             marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
             middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, reach, plain)
@@ -272,11 +278,11 @@ class FramePainter:
         painter.setFont(self._marks.font)
         painter.setPen(self.theme.color("text2"))
         for band in self._bands(BandKind.STRIP):
-            picture = self.scene.pictures[int(layout.trace[band])]
+            picture = self.scene.rasters[int(layout.trace[band])]
             if layout.height[band] < STRIP_HEIGHT:
                 continue
             raster = picture.raster
-            if self.scene.session.searching.shows_only_hits:
+            if self.scene.search.shows_only_hits:
                 if picture.found is None:
                     continue
                 raster = picture.found
@@ -309,7 +315,7 @@ class FramePainter:
         )
         colors = CounterColors(area, peak, line, ground)
         for band in self._bands(BandKind.COUNTER):
-            shown = self.scene.pictures[int(layout.trace[band])].shown
+            shown = self.scene.rasters[int(layout.trace[band])].shown
             plot = shown.counters[int(layout.counter[band])]
             y, tall = (self._canvas.device(part) for part in self._plot(band))
             stamp(image, y, tall, plot, xmap.on(shown.axis), colors)
@@ -322,7 +328,7 @@ class FramePainter:
     def _dot(self, painter: QPainter, band: int, x: int) -> None:
         """Where the counter under the mouse stands at its time."""
         y, tall = self._plot(band)
-        high, _ = self.scene.counter_value(band, x, self._canvas)
+        high, _ = counter_value(self.scene, band, x, self._canvas)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self.theme.color("canvas"), 1.5))
         painter.setBrush(self.theme.color("text1"))
@@ -367,7 +373,7 @@ class FramePainter:
         """A line under every wide slice of the highlighted operator, dashed where it is shared."""
         layout = self.scene.layout
         accent = self.theme.color("accent")
-        for number, picture in enumerate(self.scene.pictures):
+        for number, picture in enumerate(self.scene.rasters):
             if picture.hits is None:
                 continue
             bands = self._bands(BandKind.ROW, number)
@@ -392,7 +398,7 @@ class FramePainter:
         band = self.scene.band_of(ref)
         if band < 0:
             return None
-        picture = self.scene.pictures[ref.trace]
+        picture = self.scene.rasters[ref.trace]
         slices, here = picture.shown.trace.slices, xmap.on(picture.shown.axis)
         columns = here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
         if slices.end[ref.index] < here.edges[0] or slices.start[ref.index] >= here.edges[-1]:
@@ -465,7 +471,7 @@ def paint_process_header(
     painter.fillRect(room, theme.color("chrome"))
     painter.setPen(QPen(theme.color("hairline"), 1))
     painter.drawLine(room.bottomLeft(), room.bottomRight())
-    name, record = scene.process_title(process)
+    name, record = process_title(scene, process)
     left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
     x = room.left() + indent
     painter.setFont(theme.font("process"))
@@ -477,8 +483,8 @@ def paint_process_header(
     record_x = x + taken + 16
     wide = painter.fontMetrics().horizontalAdvance(record)
     painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
-    note = scene.process_note(process) if with_note else ""
+    note = process_note(scene, process) if with_note else ""
     if note and room.width() > record_x + wide + painter.fontMetrics().horizontalAdvance(note) + 32:
-        painter.setPen(theme.color("warning" if scene.has_own_clock(process) else "text3"))
+        painter.setPen(theme.color("warning" if has_own_clock(scene, process) else "text3"))
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(room.adjusted(0, 0, -12, 0), right, note)

@@ -38,8 +38,8 @@ def stamp_chosen(
     ring = theme.color("ring").rgb() | _OPAQUE
     ground = theme.color("canvas").rgb() | _OPAQUE
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
-    for trace, raster in scene.chosen.rasters.items():
-        here = xmap.on(scene.pictures[trace].shown.axis)
+    for trace, raster in scene.selected_rasters.rasters.items():
+        here = xmap.on(scene.rasters[trace].shown.axis)
         own = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
         rows = [band for band in own if layout.kind[band] == BandKind.ROW]
         cells = raster.draw([int(layout.row[band]) for band in rows], here) != 0

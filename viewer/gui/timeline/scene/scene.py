@@ -13,19 +13,21 @@ from functools import lru_cache
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.links.labels import unlinked_text
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
+from viewer.gui.session.clocks import cycle_trace, shared_clocks
+from viewer.gui.session.search import Search
+from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.scene.animation import RangeAnimation
 from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters, picture_again, prepare
-from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
-from viewer.model.times import RateOrigin, counted, format_time, group_digits
+from viewer.model.times import counted
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands
@@ -37,18 +39,10 @@ from viewer.render.ticks import Ruler, Scale
 from viewer.render.track_table import Busy, ProcessSpec, TrackList, track_list
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import RulerUnit, SliceRef
-from viewer.view.visible_range import file_span_ns
 
 # Pinned tracks stay in view while they take up to this share of it.
 _MOST_PINNED = 2 / 3
 _HEIGHT_STEP = 2  # px
-# A file of which this many fit into the view beside one another is a sliver in it, and is told so.
-SLIVER_RATIO = 20
-SLIVER = "a sliver of the view · right click its name to zoom to this file"
-_VIEW_NOTES = {
-    Inferences.ALIGNED: "inferences from one start · loads are not in it",
-    Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
-}
 
 
 @lru_cache(maxsize=8)
@@ -74,18 +68,21 @@ class Scene(QObject):
     moved = Signal()  # other times are in view, and all else is as before
     arranged = Signal()  # the layout is another one; `changed` follows
     scrolled = Signal()  # other rows are in view, and all else is as before
-    recolored = Signal()  # `pictures` are others; `changed` follows
+    recolored = Signal()  # `rasters` are others; `changed` follows
     pointed = Signal(object)  # the time under the mouse in ns, or None
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.session = session
-        self.pictures: list[TraceRasters] = []
-        self._same_clock: list[str] = []  # by trace: the file whose clock it shares
-        self.stock: TrackList = track_list([])
+        self.search = Search.of(session)
+        self.rasters: list[TraceRasters] = []
+        self.shared_clocks: list[str] = []  # by trace: the file whose clock it shares
+        self.track_list: TrackList = track_list([])
         self._arranged: tuple[TrackList, TrackView] | None = None  # what the layout is of
-        self.arrangement: Arrangement = arrange(self.stock, session.state.tracks)
-        self._unscrolled: TimelineLayout = stack(self.stock, session.state.tracks, self.arrangement)
+        self.arrangement: Arrangement = arrange(self.track_list, session.state.tracks)
+        self._unscrolled: TimelineLayout = stack(
+            self.track_list, session.state.tracks, self.arrangement
+        )
         self.layout: TimelineLayout = self._unscrolled  # with the pinned tracks where they are seen
         self._counting = Latest(self)  # how busy tracks are
         self._counting.answered.connect(self._counted)
@@ -95,14 +92,14 @@ class Scene(QObject):
         self._scroll_rest = 0.0  # px below one that a fine wheel has turned
         self.viewport_height = 0
         self.scale = Scale()
-        self.glide = RangeAnimation(self)
-        self.glide.moved.connect(self.moved)
+        self.animation = RangeAnimation(self)
+        self.animation.moved.connect(self.moved)
         self._recoloring = Recoloring(self)
         self._recoloring.made.connect(self._take_colors)
-        self.chosen = SelectedRasters(session)
-        self.chosen.changed.connect(self.changed)
-        self._found = HitRasters(session)
-        self._found.changed.connect(self.changed)
+        self.selected_rasters = SelectedRasters(session)
+        self.selected_rasters.changed.connect(self.changed)
+        self._hit_rasters = HitRasters(session)
+        self._hit_rasters.changed.connect(self.changed)
         self._highlighting = Highlighting(session)
         self._highlighting.changed.connect(self.changed)
         session.query_changed.connect(self.changed)
@@ -126,12 +123,12 @@ class Scene(QObject):
     @property
     def processes(self) -> Sequence[ProcessSpec]:
         """The processes of all open traces, as `layout.process` counts them."""
-        return self.stock.processes
+        return self.track_list.processes
 
     def shown_tracks(self) -> frozenset[tuple[int, int]]:
         """The tracks that are neither hidden nor filtered away, as (trace, track)."""
         shown = np.flatnonzero(self.arrangement.shown)
-        pairs = np.column_stack([self.stock.trace[shown], self.stock.number[shown]])
+        pairs = np.column_stack([self.track_list.trace[shown], self.track_list.number[shown]])
         return frozenset((trace, track) for trace, track in pairs.tolist())
 
     @property
@@ -143,23 +140,23 @@ class Scene(QObject):
         return f"{counted(missing, 'track')} {verb}" if missing else ""
 
     @property
-    def parts(self) -> HeaderBands:
+    def header_bands(self) -> HeaderBands:
         """The bands as processes and tracks."""
-        return HeaderBands(self.stock, self.layout)
+        return HeaderBands(self.track_list, self.layout)
 
     def full_title(self, part: HeaderPart) -> str:
         """What a part is called, a track with its process."""
-        track = self.stock.track_of(part)
-        process = self.stock.processes[self.stock.process_of(part)]
-        return process.name if track < 0 else f"{self.stock.names[track]} · {process.name}"
+        track = self.track_list.track_of(part)
+        process = self.track_list.processes[self.track_list.process_of(part)]
+        return process.name if track < 0 else f"{self.track_list.names[track]} · {process.name}"
 
     def grow_rows(self, y: int, by: int) -> None:
         """Make the rows of the process at a line of the canvas higher (1) or lower (-1)."""
-        process = self.parts.process_of(self.layout.band_at(y + self.scroll))
+        process = self.header_bands.process_of(self.layout.band_at(y + self.scroll))
         if process >= 0:
-            tracks, part = self.session.state.tracks, self.stock.processes[process].part
+            tracks, part = self.session.state.tracks, self.track_list.processes[process].part
             height = tracks.row_height(part) + by * _HEIGHT_STEP
-            self.session.arrange(tracks.with_row_height(part, height))
+            arrange_tracks(self.session, tracks.with_row_height(part, height))
 
     # -- what is drawn -----------------------------------------------------------------------
 
@@ -167,15 +164,15 @@ class Scene(QObject):
         """The open traces as a frame needs them: dimmed while an operator is highlighted."""
         dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
-        if self.session.searching.shows_only_hits:
+        if self.search.shows_only_hits:
             emphasis = Emphasis.HIDDEN
-        return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
+        return [picture.source(dark=dark, emphasis=emphasis) for picture in self.rasters]
 
     @property
     def visible(self) -> tuple[int, int]:
         """The range that is drawn now: that of the view, or on the way to it."""
         state = self.session.state
-        return self.glide.now() or (state.t0, state.t1)
+        return self.animation.now() or (state.t0, state.t1)
 
     def xmap(self, columns: int) -> XMap:
         """The visible range on some columns."""
@@ -185,100 +182,6 @@ class Scene(QObject):
     def ruler(self, canvas: Canvas) -> Ruler:
         """The lines of the ruler as columns of the canvas, and its labels."""
         return _lines(self.scale, *self.visible, canvas.columns, canvas.width)
-
-    def process_title(self, process: int) -> tuple[str, str]:
-        """The name of a process and the record or source that it is linked to."""
-        if process < 0:
-            unstuck = self.layout.pinned and not self.layout.stuck
-            return "Pinned", "too tall to stay in view" if unstuck else ""
-        spec = self.processes[process]
-        table = self.pictures[spec.trace].shown.table
-        if table.program is None:
-            return spec.name, unlinked_text(table.trace)
-        return spec.name, f"{table.program.noun} {display_name(table.program.path)}"
-
-    def process_note(self, process: int) -> str:
-        """What must be known about the time of a process, on the right of its header."""
-        if process < 0:
-            return ""
-        trace = self.processes[process].trace
-        note = _VIEW_NOTES.get(self.session.state.inferences)
-        shown = self.pictures[trace].shown
-        if note and shown.trace is not shown.file:
-            more = f"{group_digits(shown.left_out)} more inferences have no room · "
-            return f"{more if shown.left_out else ''}{note}"
-        rate = shown.rate
-        guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
-        parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
-        if self.has_own_clock(process):
-            parts.append("own clock · aligned at start")
-        if self._same_clock[trace]:
-            parts.append(self._same_clock[trace])
-        if self._is_sliver(process):
-            parts.append(SLIVER)
-        if trace == 0 and process == 0 and self.session.first_view_note:
-            parts.append(self.session.first_view_note)
-        return " · ".join(parts)
-
-    def _is_sliver(self, process: int) -> bool:
-        """Whether a process is the first of a file that hardly fills any of the view."""
-        trace = self.processes[process].trace
-        if process and self.processes[process - 1].trace == trace:
-            return False
-        first, last = file_span_ns(self.session.traces[trace])
-        t0, t1 = self.visible
-        return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0
-
-    def has_own_clock(self, process: int) -> bool:
-        """Whether a process is aligned with the first file by its start alone."""
-        if process < 0:
-            return False
-        shown = self.pictures[self.processes[process].trace].shown
-        space = self.session.workspace
-        return shown.trace is shown.file and space.traces[0] not in space.clocks.same_clock(
-            shown.file
-        )
-
-    def track_title(self, trace: int, track: int) -> tuple[str, str]:
-        """The name of a track and how many runs it has, or how many hits of the search."""
-        shown = self.pictures[trace].shown
-        name = shown.tracks.names[track]
-        if self.session.searching.is_on:
-            hits = self.session.searching.hits_on(trace, track)
-            return name, counted(hits, "hit") if hits else ""
-        if shown.trace is not shown.file:
-            return name, ""
-        runs = sum(1 for run in shown.trace.inferences() if run.track == track)
-        return name, counted(runs, "run") if runs else ""
-
-    def counter_title(self, band: int) -> tuple[str, str]:
-        """The name of the counter in a band, and its windows and greatest value."""
-        shown = self.pictures[int(self.layout.trace[band])].shown
-        plot = shown.counters[int(self.layout.counter[band])]
-        name, _, windows = plot.counter.name.partition(" · ")
-        greatest = f"max {plot.counter.text(plot.top, shown.axis.ns_per_tick)}"
-        return name, f"{windows} · {greatest}" if windows else greatest
-
-    def counter_value(self, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
-        """How high the counter of a band is at an x, 0 to 1 of its greatest, and in words."""
-        shown = self.pictures[int(self.layout.trace[band])].shown
-        plot = shown.counters[int(self.layout.counter[band])]
-        rate = shown.axis.ns_per_tick
-        greatest, mean = plot.at(int(canvas.column(x)), self.xmap(canvas.columns).on(shown.axis))
-        text = plot.counter.text(greatest, rate)
-        if mean < greatest:
-            text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
-        return greatest / plot.top if plot.top else 0.0, text
-
-    def counter_tip(self, band: int, x: int, canvas: Canvas) -> list[str]:
-        """All that is to be said of the counter in a band, at an x."""
-        shown = self.pictures[int(self.layout.trace[band])].shown
-        counter = shown.counters[int(self.layout.counter[band])].counter
-        at = format_time(self.xmap(canvas.width).t_of(x))
-        lines = [counter.name, f"{self.counter_value(band, x, canvas)[1]} at {at}"]
-        if counter.per_tick and shown.trace.clock.assumed:
-            lines.append("at the assumed rate of the clock")
-        return [*lines, counter.note] if counter.note else lines
 
     # -- vertical ----------------------------------------------------------------------------
 
@@ -324,7 +227,7 @@ class Scene(QObject):
 
     def band_of(self, ref: SliceRef) -> int:
         """The band in which a slice is drawn: its row, or the strip of zero-length slices."""
-        slices = self.pictures[ref.trace].shown.trace.slices
+        slices = self.rasters[ref.trace].shown.trace.slices
         zero = slices.start[ref.index] == slices.end[ref.index]
         kind = BandKind.STRIP if zero else BandKind.ROW
         return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
@@ -340,20 +243,20 @@ class Scene(QObject):
     def _glide(self, t0: int, t1: int) -> None:
         """The view has jumped from a range to that of the state."""
         state = self.session.state
-        self.glide.start(self.glide.now() or (t0, t1), (state.t0, state.t1))
+        self.animation.start(self.animation.now() or (t0, t1), (state.t0, state.t1))
 
     def _show(self) -> None:
         state = self.session.state
-        self.glide.keep_to(state.t0, state.t1)
+        self.animation.keep_to(state.t0, state.t1)
         self.moved.emit()
 
     def _rescale(self) -> None:
         """What the ruler counts follows the selection and the current trace."""
         session, unit = self.session, self.session.state.ruler
-        number = session.cycle_trace if unit is RulerUnit.CYCLES else session.current_trace
+        number = cycle_trace(session) if unit is RulerUnit.CYCLES else session.current_trace
         self.scale = Scale()
         if unit is RulerUnit.FROM_SELECTION:
-            span = session.selected_span_ns()
+            span = selected_span_ns(session)
             if span is not None:
                 self.scale = Scale(span[0], start="the selection")
         elif number is not None and unit is not RulerUnit.FROM_START:
@@ -367,42 +270,31 @@ class Scene(QObject):
         self.changed.emit()
 
     def _reopen(self) -> None:
-        before = {id(p.shown.trace): p for p in self.pictures}
+        before = {id(p.shown.trace): p for p in self.rasters}
         # Another scheme than that for which a trace is prepared may take a thread.
-        self.pictures = [
+        self.rasters = [
             picture_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         opened = self.session.traces
-        self.stock = track_list(
+        self.track_list = track_list(
             [shown.tracks for shown in opened],
             [shown.axis for shown in opened],
             [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
         )
-        self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
+        self.shared_clocks = shared_clocks(self.session)
         # Before anybody is told: what is under the mouse is looked up at once, in both.
         self._arrange()
         self._recolor()
-        self._highlighting.show(self.pictures)
-        self._found.show(self.pictures)
-
-    def _same_clock_note(self, shown: OpenTrace) -> str:
-        """With which earlier file a trace shares its clock, and how much later it begins."""
-        space = self.session.workspace
-        group = space.clocks.same_clock(shown.file)
-        first = group[0]
-        if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
-            return ""
-        later = shown.axis.to_ns(shown.file.start) - shown.axis.to_ns(first.start)
-        when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
-        return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"
+        self._highlighting.show(self.rasters)
+        self._hit_rasters.show(self.rasters)
 
     def _recolor(self) -> None:
-        self._recoloring.ask(self.pictures, self.session.state.scheme, self.session.state.lit)
+        self._recoloring.ask(self.rasters, self.session.state.scheme, self.session.state.lit)
 
     def _take_colors(self, pictures: list[TraceRasters]) -> None:
-        self.pictures = pictures
-        self._highlighting.show(self.pictures)
-        self._found.show(self.pictures)
+        self.rasters = pictures
+        self._highlighting.show(self.rasters)
+        self._hit_rasters.show(self.rasters)
         self.recolored.emit()
 
     @property
@@ -411,16 +303,16 @@ class Scene(QObject):
         return self._counting.pending
 
     def _rearrange(self) -> None:
-        if self._arranged != (self.stock, self.session.state.tracks):
+        if self._arranged != (self.track_list, self.session.state.tracks):
             self._arrange()
 
     def _arrange(self) -> None:
         tracks = self.session.state.tracks
-        self._arranged = self.stock, tracks
+        self._arranged = self.track_list, tracks
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
-        self.arrangement = arrange(self.stock, tracks, busy)
-        self._unscrolled = stack(self.stock, tracks, self.arrangement)
+        self.arrangement = arrange(self.track_list, tracks, busy)
+        self._unscrolled = stack(self.track_list, tracks, self.arrangement)
         # Whether the pinned tracks stay on top decides how far one can scroll: not at all, or not.
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
@@ -466,11 +358,11 @@ class Scene(QObject):
     @property
     def has_lit_class(self) -> bool:
         """Whether one class of the color scheme is drawn in full, and the rest dimmed."""
-        return any(picture.lit_slices is not None for picture in self.pictures)
+        return any(picture.lit_slices is not None for picture in self.rasters)
 
     def stand_out(self, trace: int, which: Ints) -> Bools:
         """Whether each of some slices of a trace is drawn in full: all, but while others are."""
-        picture, related = self.pictures[trace], self.related(trace)
+        picture, related = self.rasters[trace], self.related(trace)
         if related is not None:
             return related[picture.shown.trace.slices.key[which]]
         if self.session.state.operators is None and self.has_lit_class:
@@ -482,7 +374,7 @@ class Scene(QObject):
         wanted = self.session.state.operators
         if wanted is None or wanted[0] != trace:
             return None
-        return self.pictures[trace].shown.table.keys_of(wanted[1])
+        return self.rasters[trace].shown.table.keys_of(wanted[1])
 
 
 def _count_busy(opened: Sequence[OpenTrace]) -> None:

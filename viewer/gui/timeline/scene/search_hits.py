@@ -17,6 +17,7 @@ from PySide6.QtGui import QPainter
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.search import Search
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.trace import Slices
@@ -39,7 +40,7 @@ class HitRasters(QObject):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._searching = session.searching
+        self._searching = Search.of(session)
         self._pictures: Sequence[TraceRasters] = ()
         self._latest = Latest(self)
         self._latest.answered.connect(self._made)
@@ -139,7 +140,8 @@ def hit_columns(starts: Ints, xmap: XMap) -> Ints:
 
 def paint_ticks(painter: QPainter, session: Session, xmap: XMap, y: int, theme: Theme) -> None:
     """A tick for every column of the overview in which hits begin."""
-    if not session.searching.is_on:
+    search = Search.of(session)
+    if not search.is_on:
         return
-    for x in hit_columns(session.searching.hits.start, xmap).tolist():
+    for x in hit_columns(search.hits.start, xmap).tolist():
         painter.fillRect(QRectF(x, y, 2, TICK), theme.color("hit"))

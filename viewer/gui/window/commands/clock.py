@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
+from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import clock_text
 from viewer.model.text import display_name
@@ -29,14 +30,14 @@ def clock_commands(desk: WindowController) -> list[Command]:
     session = desk.session
     has_clock = Precondition(
         "a clock whose rate can be chosen",
-        lambda: session.clock_trace is not None or session.workspace.clocks.cycle_rate is not None,
+        lambda: clock_trace(session) is not None or session.workspace.clocks.cycle_rate is not None,
     )
 
     # Read once: what is checked is asked in every frame.
     rates = {text: parse_rate(text) for text in CYCLE_RATES}
 
     def chosen_rate() -> Fraction | None:
-        number = session.clock_trace
+        number = clock_trace(session)
         of = DEBUG_INFO if number is None else session.traces[number].file.path
         return session.state.clocks.get(of)
 
@@ -97,7 +98,7 @@ class ClockButton(QToolButton):
     def _adjustable(self) -> tuple[str, ClockRate] | None:
         """What the clock is of whose rate can be chosen, and its rate: that of a trace, else of the
         cycles in debug info."""
-        number = self._session.clock_trace
+        number = clock_trace(self._session)
         if number is not None:
             shown = self._session.traces[number]
             return display_name(shown.file.path), shown.rate
@@ -106,12 +107,12 @@ class ClockButton(QToolButton):
 
     def choose(self, ns_per_tick: Fraction | None) -> None:
         """Choose the clock rate of the current trace or of debug info, None: as its file has it."""
-        number = self._session.clock_trace
+        number = clock_trace(self._session)
         try:
             if number is not None:
-                self._session.set_clock(number, ns_per_tick)
+                set_clock(self._session, number, ns_per_tick)
             elif self._session.workspace.clocks.cycle_rate is not None:
-                self._session.set_clock(None, ns_per_tick)
+                set_clock(self._session, None, ns_per_tick)
         except ValueError as error:
             self.refused.emit(f"The clock rate stays as it was: {error}")
 

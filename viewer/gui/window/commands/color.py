@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
 from viewer.gui.qt.settings import LEGEND
+from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.preconditions import open_profile
 from viewer.render.color_schemes import SCHEMES
 
@@ -38,7 +39,7 @@ def color_commands(desk: WindowController) -> list[Command]:
     has_trace = open_profile(session)
 
     def choose(scheme: str) -> None:
-        session.set_scheme(scheme)
+        set_scheme(session, scheme)
         desk.commands.refresh()  # Qt takes the check from an action that is chosen again
 
     def toggle_legend() -> None:
@@ -54,9 +55,9 @@ def color_commands(desk: WindowController) -> list[Command]:
                 lambda id=scheme.id: choose(id),  # type: ignore[misc]
                 enabled=Precondition(
                     _NEEDS[scheme.id],
-                    lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
+                    lambda id=scheme.id: not scheme_problem(session, id),  # type: ignore[misc]
                 ),
-                checked=lambda id=scheme.id: session.colored_by == id,  # type: ignore[misc]
+                checked=lambda id=scheme.id: shown_scheme(session) == id,  # type: ignore[misc]
                 group="Colour by",
             )
             for scheme in SCHEMES
@@ -79,9 +80,9 @@ def color_commands(desk: WindowController) -> list[Command]:
 
 def step_scheme(session: Session, by: int) -> None:
     """Color by the next or previous scheme that what is open can have."""
-    able = [scheme.id for scheme in SCHEMES if not session.why_not(scheme.id)]
+    able = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
     if able:
-        session.set_scheme(able[(able.index(session.colored_by) + by) % len(able)])
+        set_scheme(session, able[(able.index(shown_scheme(session)) + by) % len(able)])
 
 
 def add_color_menu(desk: WindowController) -> None:
@@ -93,7 +94,7 @@ def add_color_menu(desk: WindowController) -> None:
 
     def tell() -> None:
         for scheme in SCHEMES:
-            text = session.why_not(scheme.id) or scheme.tells
+            text = scheme_problem(session, scheme.id) or scheme.tells
             action = table.actions[f"view.colour_{scheme.id}"]
             action.setStatusTip(text)
             action.setToolTip(f"<p>{escape(text)}</p>")

@@ -65,7 +65,7 @@ def export_perfetto(desk: WindowController) -> ExportDialog:
 
     scene, session = desk.timeline.scene, desk.session
     as_run = session.state.inferences is Inferences.AS_RUN
-    order = display_order(scene.stock, scene.arrangement) if as_run else ()
+    order = display_order(scene.track_list, scene.arrangement) if as_run else ()
     dialog = ExportDialog(
         session, desk.settings, desk.theme, order, scene.missing_text, desk.window
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.clocks import cycle_trace, set_ruler
 from viewer.gui.session.preconditions import open_profile
 from viewer.view.state import RulerUnit
 
@@ -25,13 +26,13 @@ def ruler_commands(desk: WindowController) -> list[Command]:
     session = desk.session
     has_trace = open_profile(session)
     has_cycles = Precondition(
-        "a profile that counts cycles", lambda: session.cycle_trace is not None
+        "a profile that counts cycles", lambda: cycle_trace(session) is not None
     )
 
     return [
         Command(
             f"ruler.{unit.name.lower()}", title, "View",
-            lambda unit=unit: session.set_ruler(unit),  # type: ignore[misc]
+            lambda unit=unit: set_ruler(session, unit),  # type: ignore[misc]
             enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
             checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
             group="Ruler",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
+from viewer.gui.session.search import Search
 
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController
@@ -15,17 +16,17 @@ def search_commands(desk: WindowController) -> list[Command]:
     """Every action of the search of a desk."""
     session = desk.session
     has_trace = open_profile(session)
-    is_on = Precondition("a search", lambda: session.searching.is_on)
+    is_on = Precondition("a search", lambda: Search.of(session).is_on)
 
     return [
         Command(
             "search.find", "Searc&h", "Go", desk.search, ("Ctrl+F", "/"), has_trace
         ),
         Command(
-            "search.next", "Next hi&t", "Go", lambda: session.searching.step(1), ("F3",), is_on
+            "search.next", "Next hi&t", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
         ),
         Command(
-            "search.previous", "Previous h&it", "Go", lambda: session.searching.step(-1),
+            "search.previous", "Previous h&it", "Go", lambda: Search.of(session).step(-1),
             ("Shift+F3",), is_on,
         ),
         Command(
@@ -33,7 +34,7 @@ def search_commands(desk: WindowController) -> list[Command]:
         ),
         Command(
             "view.only_hits", "Show only &hits", "View",
-            lambda: session.show_only_hits(not session.state.only_hits), ("H",), is_on,
+            lambda: Search.of(session).show_only_hits(not session.state.only_hits), ("H",), is_on,
             lambda: session.state.only_hits,
         ),
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
 from viewer.gui.session.preconditions import open_profile
+from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.render.arrangement import TrackView
@@ -44,8 +45,8 @@ def track_commands(desk: WindowController) -> list[Command]:
 
     def track() -> tuple[int, int] | None:
         found = part()
-        at = -1 if found is None else scene.stock.track_of(found)
-        return scene.stock.part(at) if at >= 0 else None
+        at = -1 if found is None else scene.track_list.track_of(found)
+        return scene.track_list.part(at) if at >= 0 else None
 
     def view() -> TrackView:
         return session.state.tracks
@@ -54,18 +55,18 @@ def track_commands(desk: WindowController) -> list[Command]:
         def run() -> None:
             about = part()
             if about is not None:
-                session.arrange(make(about))
+                arrange_tracks(session, make(about))
 
         return run
 
     def pin() -> None:
         about = track()
         if about is not None:
-            session.arrange(view().pinned_or_not(about))
+            arrange_tracks(session, view().pinned_or_not(about))
 
     def grow(by: int) -> Callable[[], None]:
         def make(about: HeaderPart) -> TrackView:
-            process = scene.stock.processes[scene.stock.process_of(about)].part
+            process = scene.track_list.processes[scene.track_list.process_of(about)].part
             return view().with_row_height(process, view().row_height(process) + by)
 
         return change(make)
@@ -82,7 +83,7 @@ def track_commands(desk: WindowController) -> list[Command]:
 
     def can_fold() -> bool:
         about = part()
-        return about is not None and scene.parts.can_fold(about)
+        return about is not None and scene.header_bands.can_fold(about)
 
     def is_folded() -> bool:
         return part() in view().collapsed
@@ -110,7 +111,7 @@ def track_commands(desk: WindowController) -> list[Command]:
             "tracks.only",
             "Hide all &others",
             "Tracks",
-            change(lambda about: view().showing_only(scene.stock, about)),
+            change(lambda about: view().showing_only(scene.track_list, about)),
             (),
             has_part,
         ),
@@ -118,7 +119,7 @@ def track_commands(desk: WindowController) -> list[Command]:
             "tracks.show_all",
             "&Show all",
             "Tracks",
-            lambda: session.arrange(view().with_all()),
+            lambda: arrange_tracks(session, view().with_all()),
             ("Ctrl+Shift+T",),
             Precondition("hidden or filtered tracks", lambda: bool(scene.missing_text)),
         ),
@@ -143,7 +144,7 @@ def track_commands(desk: WindowController) -> list[Command]:
                 f"tracks.sort_{order.name.lower()}",
                 f"Sort: {name[0].lower()}{name[1:]}",
                 "Tracks",
-                lambda order=order: session.arrange(view().ordered(order)),  # type: ignore[misc]
+                lambda order=order: arrange_tracks(session, view().ordered(order)),  # type: ignore[misc]
                 (),
                 has_tracks,
                 lambda order=order: view().order is order,  # type: ignore[misc]
@@ -163,7 +164,9 @@ def track_commands(desk: WindowController) -> list[Command]:
             "tracks.collapse_all",
             "Collapse all p&rocesses",
             "Tracks",
-            lambda: session.arrange(replace(view(), collapsed=scene.parts.all_processes())),
+            lambda: arrange_tracks(
+                session, replace(view(), collapsed=scene.header_bands.all_processes())
+            ),
             ("Ctrl+Up",),
             has_tracks,
         ),
@@ -171,7 +174,7 @@ def track_commands(desk: WindowController) -> list[Command]:
             "tracks.expand_all",
             "&Expand all",
             "Tracks",
-            lambda: session.arrange(replace(view(), collapsed=frozenset())),
+            lambda: arrange_tracks(session, replace(view(), collapsed=frozenset())),
             ("Ctrl+Down",),
             has_tracks,
         ),
@@ -195,7 +198,7 @@ def track_commands(desk: WindowController) -> list[Command]:
             "tracks.reset_heights",
             "Reset row hei&ghts",
             "Tracks",
-            lambda: session.arrange(replace(view(), heights=())),
+            lambda: arrange_tracks(session, replace(view(), heights=())),
             (),
             Precondition("rows of another height", lambda: bool(view().heights)),
         ),

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Slot
 
 from viewer.gui.session.loader import Loader
 from viewer.gui.session.reading_progress import ReadingProgress
+from viewer.gui.session.source_paths import add_substitution
 from viewer.gui.window.frame.status_text import added_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
@@ -56,7 +57,7 @@ class FileOpener(QObject):
         if choices is not None:
             self._choices = choices
             for substitution in choices.source_paths:
-                self._session.substitute(substitution)
+                add_substitution(self._session, substitution)
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
             self._asked.append(path)
             self._found.pop(path, None)

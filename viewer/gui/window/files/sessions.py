@@ -275,7 +275,7 @@ class SessionFiles(QObject):
         saved = opening.saved.view
         if saved is not None:
             state, said = shown_view(saved, session.state, self._traces(), opening.paths)
-            session.take_up(state)
+            session.restore_view(state)
             wanted = [way for way in Inferences if way.value == saved.inferences]
             if wanted:
                 session.show_inferences(wanted[0])

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.gui.qt.settings import LAST_FOLDER
+from viewer.gui.session.source_paths import add_substitution, remove_substitution
 from viewer.program.sources.files import (
     MAX_SOURCE,
     Substitution,
@@ -31,7 +32,7 @@ class SourcePaths(QObject):
         desk.source.forget_requested.connect(self._forget)
         for recorded, local in self._settings.source_paths():
             with contextlib.suppress(ValueError):  # it was stored on another system
-                self._session.substitute(Substitution(recorded, local))
+                add_substitution(self._session, Substitution(recorded, local))
 
     @Slot(object)
     def _locate(self, recorded: str) -> None:
@@ -52,7 +53,7 @@ class SourcePaths(QObject):
             return
         others = [pair for pair in self._settings.source_paths() if pair[0] != made.recorded]
         self._settings.set_source_paths([*others, (made.recorded, made.local)])
-        self._session.substitute(made)
+        add_substitution(self._session, made)
         for trace in self._session.workspace.traces:
             self._desk.intake.look_for_companions(trace)
 
@@ -60,4 +61,4 @@ class SourcePaths(QObject):
     def _forget(self, gone: Substitution) -> None:
         pair = (gone.recorded, gone.local)
         self._settings.set_source_paths([p for p in self._settings.source_paths() if p != pair])
-        self._session.withdraw(gone)
+        remove_substitution(self._session, gone)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewer.analysis.links.labels import run_number, track_name
+from viewer.gui.session.selection import calls_of
 from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.hover_text import slice_lines
@@ -98,7 +99,7 @@ def _operator_text(session: Session, less: int = 0) -> str:
     chosen = session.state.operators
     if chosen is None:
         return ""
-    own, shared = session.calls_of(*chosen)
+    own, shared = calls_of(session, *chosen)
     scope = session.scope(chosen[0])
     where = " in this run" if scope.run else " in it" if scope.ticks else ""
     parts = []

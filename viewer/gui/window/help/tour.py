@@ -19,6 +19,8 @@ from viewer.analysis.links.labels import set_label
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.callout import Callout
+from viewer.gui.session.search import Search
+from viewer.gui.session.selection import slices_of
 from viewer.model.times import counted
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
@@ -71,7 +73,7 @@ class Tour(QObject):
         session = self._session
         session.files_added.connect(self._added)
         session.workspace_changed.connect(self._opened)
-        for signal in (session.selection_changed, session.searching.changed):
+        for signal in (session.selection_changed, Search.of(session).changed):
             signal.connect(self._follow)
         for signal in (session.range_changed, session.tracks_changed):
             signal.connect(self._move)
@@ -319,7 +321,7 @@ class Tour(QObject):
             assert session.state.operators is not None
             trace, operators = session.state.operators
             shown = session.traces[trace]
-            count = len(session.slices_of(trace, operators))
+            count = len(slices_of(session, trace, operators))
             return (
                 f"{counted(count, 'slice')} of {set_label(shown.table, operators)} stand out, in "
                 f"every inference. {self._key('view.fit')} shows all of them."
@@ -352,7 +354,7 @@ class Tour(QObject):
         word = program.operators[self._most_expensive(number)[0]].op
 
         def told() -> str:
-            hits = len(session.searching.hits)
+            hits = len(Search.of(session).hits)
             zoom = " and ".join(map(self._key, ("view.zoom_in", "view.zoom_out")))
             move = " and ".join(map(self._key, ("view.pan_left", "view.pan_right")))
             return (
@@ -367,8 +369,8 @@ class Tour(QObject):
             f"{self._key('search.find')} leads here from anywhere. Type {word}, or any part of a "
             "name, operator, module or source file.",
             lambda: self._rect(desk.toolbar.search),
-            lambda: bool(len(session.searching.hits)),
-            lambda: session.search(word),
+            lambda: bool(len(Search.of(session).hits)),
+            lambda: Search.of(session).set_query(word),
             told,
             lambda: self._rect(desk.timeline.view),
         )

@@ -17,6 +17,7 @@ from viewer.analysis.search.query import LONGEST
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.session.search import Search
 from viewer.gui.session.session import Session
 from viewer.model.times import group_digits
 
@@ -47,7 +48,7 @@ class SearchField(EscapeField):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self._session, self._theme = session, theme
-        self._searching = session.searching
+        self._searching = Search.of(session)
         self._wished = theme.px(USUAL_WIDTH)
         self.setPlaceholderText(PLACEHOLDER)
         self.setAccessibleName("Search slices")
@@ -79,7 +80,7 @@ class SearchField(EscapeField):
 
     @Slot(str)
     def _search(self, text: str) -> None:
-        self._session.search(text, now=time.monotonic())
+        Search.of(self._session).set_query(text, now=time.monotonic())
 
     @Slot()
     def _follow(self) -> None:
@@ -170,7 +171,7 @@ class SearchField(EscapeField):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, back = event.key(), event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         if key == Qt.Key.Key_Escape:
-            self._session.search("")
+            Search.of(self._session).set_query("")
             self.left.emit()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._searching.step(-1 if back else 1)

@@ -12,6 +12,8 @@ from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
+from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
+from viewer.gui.session.inferences import pick_run, run_trace
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import run_texts
 from viewer.gui.window.toolbar.link_state import LinkStateButton
@@ -147,7 +149,7 @@ class Toolbar(QToolBar):
 
     def _fill_runs(self) -> None:
         session = self._session
-        trace = session.run_trace
+        trace = run_trace(session)
         shown = session.traces[trace] if trace is not None else None
         if shown is not self._runs_of or shown is None:
             self._runs_of = shown
@@ -176,20 +178,20 @@ class Toolbar(QToolBar):
         session, items = self._session, self.scheme.model()
         assert isinstance(items, QStandardItemModel)
         for i, scheme in enumerate(SCHEMES):
-            why = session.why_not(scheme.id) if session.traces else ""
+            why = scheme_problem(session, scheme.id) if session.traces else ""
             items.item(i).setEnabled(not why)
             items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
-        self.scheme.setCurrentIndex(self.scheme.findData(session.colored_by))
+        self.scheme.setCurrentIndex(self.scheme.findData(shown_scheme(session)))
 
     def _pick_run(self, index: int) -> None:
         chosen = self.run.itemData(index)
-        trace = self._session.run_trace
+        trace = run_trace(self._session)
         if isinstance(chosen, int) and trace is not None:
-            self._session.pick_run((trace, chosen))
+            pick_run(self._session, (trace, chosen))
         elif chosen is Inferences.AS_RUN:
-            self._session.pick_run(None)
+            pick_run(self._session, None)
         elif isinstance(chosen, Inferences):
             self._session.show_inferences(chosen)
 
     def _pick_scheme(self, index: int) -> None:
-        self._session.set_scheme(self.scheme.itemData(index))
+        set_scheme(self._session, self.scheme.itemData(index))

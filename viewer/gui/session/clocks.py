@@ -1,0 +1,81 @@
+"""How long a tick of a trace's clock lasts, and what the ruler counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from fractions import Fraction
+
+from viewer.gui.session.session import Session
+from viewer.model.text import display_name
+from viewer.model.times import format_time
+from viewer.view.open_trace import OpenTrace, views_of
+from viewer.view.state import RulerUnit
+from viewer.view.visible_range import axis_length, with_ticks_kept
+from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
+
+
+def clock_trace(session: Session) -> int | None:
+    """The trace whose clock rate can be chosen: the current one, else the first that has such a
+    clock, None if none has."""
+    able = [i for i, shown in enumerate(session.traces) if can_choose_clock(shown.file)]
+    return _current_or_first(session, able)
+
+
+def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None) -> None:
+    """Choose how long a tick of a trace lasts, None: as its file has it. Without a trace it is the
+    cycles of debug info, in which nothing drawn is counted. The visible range and the selected area
+    stay at the same ticks of that trace.
+
+    Raises ValueError as `Workspace.set_clock` does.
+    """
+    inferences = session.state.inferences
+    space = copy(session.workspace)
+    if trace is None:
+        space.set_clock(DEBUG_INFO, ns_per_tick)
+        session.change(replace(session.state, clocks=space.choices.clocks))
+        return
+    space.set_clock(session.traces[trace].file.path, ns_per_tick)
+    if space.choices.clocks == session.state.clocks:
+        return
+    views = views_of(space, {inferences}, session.views)
+    traces = [views[t, inferences] for t in space.traces]
+    whole = axis_length(space, traces, inferences)
+    axes = session.traces[trace].axis, traces[trace].axis
+    state = with_ticks_kept(session.state, trace, *axes, whole)
+    session.change(replace(state, clocks=space.choices.clocks))
+
+
+def set_ruler(session: Session, unit: RulerUnit) -> None:
+    """Choose what the ruler counts."""
+    session.change(replace(session.state, ruler=unit))
+
+
+def cycle_trace(session: Session) -> int | None:
+    """The trace whose cycles the ruler can count: the current one, else the first that is counted
+    in cycles, None if none is."""
+    counted = [i for i, t in enumerate(session.traces) if t.trace.clock.unit == "cycle"]
+    return _current_or_first(session, counted)
+
+
+def _current_or_first(session: Session, traces: Sequence[int]) -> int | None:
+    current = session.current_trace
+    return current if current in traces else traces[0] if traces else None
+
+
+def shared_clocks(session: Session) -> list[str]:
+    """For each trace a note: the earlier file whose clock it shares, and how much later it starts.
+
+    "" where it shares none, or nothing is in either.
+    """
+    return [_shared_clock(session, shown) for shown in session.traces]
+
+
+def _shared_clock(session: Session, shown: OpenTrace) -> str:
+    first = session.workspace.clocks.same_clock(shown.file)[0]
+    if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
+        return ""
+    later = shown.axis.to_ns(shown.file.start) - shown.axis.to_ns(first.start)
+    when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
+    return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"

@@ -1,0 +1,36 @@
+"""Which inference costs are computed for, and where inferences are on the axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
+from viewer.model.trace import Run
+from viewer.view import visible_range
+
+
+def pick_run(session: Session, run: tuple[int, int] | None) -> None:
+    """Choose the inference that costs are computed for and show it as it ran; None is all."""
+    with session.one_step():
+        session.show_inferences(Inferences.AS_RUN)
+        state = replace(session.state, run=run)
+        if run is not None:
+            one = session.traces[run[0]].trace.runs[run[1]]
+            span = run_span_ns(session, run[0], one)
+            t0, t1 = session.limited(*visible_range.with_margin(*span))
+            state = replace(state, t0=t0, t1=t1)
+        session.change(state)
+
+
+def run_span_ns(session: Session, trace: int, run: Run) -> tuple[int, int]:
+    """The start and end of an inference of a trace, in ns of the axis."""
+    return visible_range.run_span_ns(session.traces[trace], run)
+
+
+def run_trace(session: Session) -> int | None:
+    """The trace whose inferences are listed and stepped through: the current one, or the first
+    that has any, so that a profile without inferences does not hide those of other profiles."""
+    current = session.current_trace
+    order = () if current is None else (current, *range(len(session.traces)))
+    return next((i for i in order if any(session.traces[i].file.inferences())), current)

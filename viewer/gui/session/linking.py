@@ -1,0 +1,42 @@
+"""Choices about links: which program a profile is linked to, and what its identifiers are.
+
+Links are worked out again off the GUI thread where traces are large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from viewer.gui.session.session import Session
+from viewer.gui.session.workspace_edits import Change, Edit
+
+
+def pair_files(
+    session: Session,
+    trace_path: str,
+    program_path: str | None,
+    then: Callable[[], None] | None = None,
+) -> None:
+    """Link a profile to a program, or to none, as the user chose; `then` call something."""
+    session.edit_workspace(
+        Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
+    )
+
+
+def match_automatically(session: Session, trace_path: str) -> None:
+    """Forget what the user chose for a profile."""
+    _edit_columns(session, lambda space: space.decide_by_agreement(trace_path))
+
+
+def set_identifier_column(session: Session, trace_path: str, column: str | None) -> None:
+    """Choose the column with a profile's identifiers, and remember it for profiles of this form."""
+    _edit_columns(session, lambda space: space.identify(trace_path, column, remember=True))
+
+
+def choose_method(session: Session, trace_path: str, scope: str, method: str) -> None:
+    """Choose the method whose inferences a scope holds."""
+    session.edit_workspace(Edit(lambda space: space.choose_method(trace_path, scope, method)))
+
+
+def _edit_columns(session: Session, change: Change) -> None:
+    session.edit_workspace(Edit(change, lambda _: session.columns_remembered.emit()))

@@ -1,0 +1,126 @@
+"""The names, notes and values that headers of processes, tracks and counters show."""
+
+from __future__ import annotations
+
+from viewer.analysis.links.labels import unlinked_text
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name
+from viewer.model.times import RateOrigin, counted, format_time, group_digits
+from viewer.render.canvas import Canvas
+from viewer.view.open_trace import OpenTrace
+from viewer.view.visible_range import file_span_ns
+
+# A file of which this many fit into the view next to one another is a sliver in it.
+SLIVER_RATIO = 20
+SLIVER = "a sliver of the view · right click its name to zoom to this file"
+_VIEW_NOTES = {
+    Inferences.ALIGNED: "inferences from one start · loads are not in it",
+    Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
+}
+
+
+def process_title(scene: Scene, process: int) -> tuple[str, str]:
+    """The name of a process and the record or source that it is linked to."""
+    if process < 0:
+        unstuck = scene.layout.pinned and not scene.layout.stuck
+        return "Pinned", "too tall to stay in view" if unstuck else ""
+    spec = scene.processes[process]
+    table = scene.rasters[spec.trace].shown.table
+    if table.program is None:
+        return spec.name, unlinked_text(table.trace)
+    return spec.name, f"{table.program.noun} {display_name(table.program.path)}"
+
+
+def process_note(scene: Scene, process: int) -> str:
+    """What must be known about the time of a process, on the right of its header."""
+    if process < 0:
+        return ""
+    trace = scene.processes[process].trace
+    note = _VIEW_NOTES.get(scene.session.state.inferences)
+    shown = scene.rasters[trace].shown
+    if note and shown.trace is not shown.file:
+        more = f"{group_digits(shown.left_out)} more inferences have no room · "
+        return f"{more if shown.left_out else ''}{note}"
+    rate = shown.rate
+    guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
+    parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
+    if has_own_clock(scene, process):
+        parts.append("own clock · aligned at start")
+    if scene.shared_clocks[trace]:
+        parts.append(scene.shared_clocks[trace])
+    if _is_sliver(scene, process):
+        parts.append(SLIVER)
+    if trace == 0 and process == 0 and scene.session.first_view_note:
+        parts.append(scene.session.first_view_note)
+    return " · ".join(parts)
+
+
+def has_own_clock(scene: Scene, process: int) -> bool:
+    """Whether a process is aligned with the first file by its start alone."""
+    if process < 0:
+        return False
+    shown = scene.rasters[scene.processes[process].trace].shown
+    space = scene.session.workspace
+    return shown.trace is shown.file and space.traces[0] not in space.clocks.same_clock(shown.file)
+
+
+def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
+    """The name of a track and how many runs it has, or how many hits of the search."""
+    shown = scene.rasters[trace].shown
+    name = shown.tracks.names[track]
+    if scene.search.is_on:
+        hits = scene.search.hits_on(trace, track)
+        return name, counted(hits, "hit") if hits else ""
+    if shown.trace is not shown.file:
+        return name, ""
+    runs = sum(1 for run in shown.trace.inferences() if run.track == track)
+    return name, counted(runs, "run") if runs else ""
+
+
+def counter_title(scene: Scene, band: int) -> tuple[str, str]:
+    """The name of the counter in a band, and its windows and greatest value."""
+    shown, number = _counter(scene, band)
+    plot = shown.counters[number]
+    name, _, windows = plot.counter.name.partition(" · ")
+    greatest = f"max {plot.counter.text(plot.top, shown.axis.ns_per_tick)}"
+    return name, f"{windows} · {greatest}" if windows else greatest
+
+
+def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
+    """How high the counter of a band is at an x, 0 to 1 of its greatest, and as text."""
+    shown, number = _counter(scene, band)
+    plot = shown.counters[number]
+    rate = shown.axis.ns_per_tick
+    greatest, mean = plot.at(int(canvas.column(x)), scene.xmap(canvas.columns).on(shown.axis))
+    text = plot.counter.text(greatest, rate)
+    if mean < greatest:
+        text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
+    return greatest / plot.top if plot.top else 0.0, text
+
+
+def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
+    """The lines of the tip over the counter in a band, at an x."""
+    shown, number = _counter(scene, band)
+    counter = shown.counters[number].counter
+    at = format_time(scene.xmap(canvas.width).t_of(x))
+    lines = [counter.name, f"{counter_value(scene, band, x, canvas)[1]} at {at}"]
+    if counter.per_tick and shown.trace.clock.assumed:
+        lines.append("at the assumed rate of the clock")
+    return [*lines, counter.note] if counter.note else lines
+
+
+def _counter(scene: Scene, band: int) -> tuple[OpenTrace, int]:
+    """The trace of a counter's band, and the number of the counter in it."""
+    layout = scene.layout
+    return scene.rasters[int(layout.trace[band])].shown, int(layout.counter[band])
+
+
+def _is_sliver(scene: Scene, process: int) -> bool:
+    """Whether a process is the first of a file that hardly fills any of the view."""
+    trace = scene.processes[process].trace
+    if process and scene.processes[process - 1].trace == trace:
+        return False
+    first, last = file_span_ns(scene.session.traces[trace])
+    t0, t1 = scene.visible
+    return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0
