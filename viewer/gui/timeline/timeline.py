@@ -12,8 +12,8 @@ from viewer.gui.session.session import Session
 from viewer.gui.timeline.bookmarks_bar import BookmarksBar
 from viewer.gui.timeline.corner import Corner
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
-from viewer.gui.timeline.legend import HEIGHT as LEGEND_HEIGHT
 from viewer.gui.timeline.legend import Legend
+from viewer.gui.timeline.legend_buttons import HEIGHT as LEGEND_HEIGHT
 from viewer.gui.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
 from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.gui.timeline.ruler import RulerBar
