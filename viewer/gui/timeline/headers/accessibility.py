@@ -1,11 +1,9 @@
-"""Headers as assistive technology meets them: a tree, and in it an item per process or track.
+"""Headers for assistive technology: a tree, and in it an item per process or track.
 
-Headers are painted, so an item is an object that stands for one, made when it is first asked for.
+Headers are painted, so an item is an object that represents one, made when it is first requested.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, QRect
 from PySide6.QtGui import (
@@ -15,22 +13,52 @@ from PySide6.QtGui import (
     QAccessibleObject,
     QAccessibleStateChangeEvent,
 )
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.accessibility import PaintedAccessible, has_accessible
 from viewer.gui.qt.crash_report import guard
 from viewer.render.layout import HeaderPart
 
-if TYPE_CHECKING:
-    from viewer.gui.timeline.headers.headers import Headers
-
 _query = QAccessible.queryAccessibleInterface
 _NONE: QAccessibleInterface = None  # type: ignore[assignment] # Qt's answer; the stubs know of none
+
+
+class HeaderColumn(QWidget):
+    """What the tree has to know of the column of headers."""
+
+    items: HeaderItems
+
+    @property
+    def current(self) -> HeaderPart | None:
+        """The part that the keyboard is on, None while the keyboard is elsewhere."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> list[HeaderPart]:
+        """What has a header, from top to bottom."""
+        raise NotImplementedError
+
+    def title_of(self, part: HeaderPart) -> str:
+        """What a part is called, a track with its process."""
+        raise NotImplementedError
+
+    def room_of(self, part: HeaderPart) -> QRect:
+        """Where the header of a part is in the column, which may be above or below of its view."""
+        raise NotImplementedError
+
+    def is_folded(self, part: HeaderPart) -> bool | None:
+        """Whether a part is folded, None where there is nothing to fold."""
+        raise NotImplementedError
+
+    def part_at(self, y: int) -> HeaderPart | None:
+        """The process or track whose header is at a line of the column."""
+        raise NotImplementedError
 
 
 class HeadersAccessible(PaintedAccessible):
     """The column."""
 
-    def __init__(self, headers: Headers) -> None:
+    def __init__(self, headers: HeaderColumn) -> None:
         super().__init__(headers, QAccessible.Role.Tree)
         self._headers = headers
 
@@ -127,7 +155,7 @@ class HeaderItemAccessible(QAccessibleObject):
 class HeaderItem(QObject):
     """Stands for one header."""
 
-    def __init__(self, headers: Headers, part: HeaderPart) -> None:
+    def __init__(self, headers: HeaderColumn, part: HeaderPart) -> None:
         super().__init__(headers)
         self.headers, self.part = headers, part
 
@@ -135,7 +163,7 @@ class HeaderItem(QObject):
 class HeaderItems:
     """The items of a column of headers."""
 
-    def __init__(self, headers: Headers) -> None:
+    def __init__(self, headers: HeaderColumn) -> None:
         self._headers = headers
         self._made: dict[HeaderPart, HeaderItem] = {}
 

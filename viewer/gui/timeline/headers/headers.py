@@ -29,7 +29,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, turn_of
 from viewer.gui.session.tracks import arrange_tracks, toggle_part
-from viewer.gui.timeline.headers.accessibility import HeaderItems, HeadersAccessible
+from viewer.gui.timeline.headers.accessibility import HeaderColumn, HeaderItems, HeadersAccessible
 from viewer.gui.timeline.headers.drag import Reorder, RowResize
 from viewer.gui.timeline.headers.menu import header_menu
 from viewer.gui.timeline.headers.painting import BUTTON, HeaderLook, HeaderPainter, shortened
@@ -56,7 +56,7 @@ class HeaderZone(Enum):
 
 
 @has_accessible(HeadersAccessible)
-class Headers(QWidget):
+class Headers(HeaderColumn):
     """Shows the names beside the rows, at the same scroll, and takes what is done with them."""
 
     width_changed = Signal(int)  # the user has made the column wider or narrower

@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.timeline.painting.frame import paint_process_header
+from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import counter_title, has_own_clock, track_title
 from viewer.model.trace import KeyKind, Trace

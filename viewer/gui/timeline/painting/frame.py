@@ -20,15 +20,11 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.bookmarks import paint_marks
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.label_text import LabelCache
+from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_chosen
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
-from viewer.gui.timeline.scene.titles import (
-    counter_value,
-    has_own_clock,
-    process_note,
-    process_title,
-)
+from viewer.gui.timeline.scene.titles import counter_value
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
@@ -191,20 +187,20 @@ class FramePainter:
             rows = [int(layout.row[b]) for b in bands]
             found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
             standing = self.scene.stand_out(number, found.slice)
-            searching = self.scene.search
+            search = self.scene.search
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
             inks = _inks(dark, self.theme.tokens.text2)
             tops = [self._y(band) + SLICE_TOP for band in bands]
             talls = layout.slice_height[bands].tolist()
             ratio = self._canvas.ratio
             left, right = found.x0 / ratio, (found.x1 - 1) / ratio
-            only_hits = searching.shows_only_hits
+            only_hits = search.shows_only_hits
             for position, i, x0, wide, index, lit in zip(
                 found.position.tolist(), found.slice.tolist(), left.tolist(),
                 (right - left).tolist(), picture.palette[found.slice].tolist(), standing.tolist(),
                 strict=True,
             ):  # fmt: skip
-                if only_hits and not searching.hits.holds(SliceRef(number, i)):
+                if only_hits and not search.hits.holds(SliceRef(number, i)):
                     continue
                 room = QRectF(x0, tops[position], wide, talls[position])
                 if index in _HATCHED:
@@ -454,37 +450,3 @@ def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:
     after = np.concatenate([x[breaks], [width]])
     free = after - x[last - 1]
     return list(zip(first.tolist(), last.tolist(), free.tolist(), strict=True))
-
-
-def paint_process_header(
-    painter: QPainter,
-    scene: Scene,
-    theme: Theme,
-    process: int,
-    room: QRect,
-    indent: int,
-    *,
-    with_note: bool = False,
-) -> None:
-    """The header of a process. It runs over the headers column and the canvas; `indent` is where
-    its text begins, negative on the canvas, so that one line of text crosses both."""
-    painter.fillRect(room, theme.color("chrome"))
-    painter.setPen(QPen(theme.color("hairline"), 1))
-    painter.drawLine(room.bottomLeft(), room.bottomRight())
-    name, record = process_title(scene, process)
-    left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-    x = room.left() + indent
-    painter.setFont(theme.font("process"))
-    painter.setPen(theme.color("text1"))
-    taken = painter.fontMetrics().horizontalAdvance(name)
-    painter.drawText(QRect(x, room.top(), taken + 4, room.height()), left, name)
-    painter.setFont(theme.font("caption"))
-    painter.setPen(theme.color("text2"))
-    record_x = x + taken + 16
-    wide = painter.fontMetrics().horizontalAdvance(record)
-    painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
-    note = process_note(scene, process) if with_note else ""
-    if note and room.width() > record_x + wide + painter.fontMetrics().horizontalAdvance(note) + 32:
-        painter.setPen(theme.color("warning" if has_own_clock(scene, process) else "text3"))
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(room.adjusted(0, 0, -12, 0), right, note)
