@@ -37,7 +37,7 @@ from viewer.workspace.workspace import Workspace
 AT_ONCE = 20_000
 
 
-@dataclass
+@dataclass(eq=False)  # one is equal to itself alone
 class OpenTrace:
     """What the window keeps beside one open trace, all made once.
 

@@ -1,19 +1,19 @@
 """The flows of the selected slice: what it takes and from where, what takes its results.
 
-There is one feed per session. Timeline, details card and keys ask it, so what is drawn, listed and
-stepped along is the same. What takes longer than a moment, as the first question to a large trace
-or an operator with thousands of consumers, is worked out off the GUI thread.
+Timeline, Details and keys use the same feed, so what is drawn, listed and stepped along is the
+same. It takes longer than a moment for the first question to a large trace, and for an operator
+with thousands of consumers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.slice_flows import FlowIndex, SliceFlows
-from viewer.gui.qt.background import Latest
+from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.program.dataflow import Neighbors, neighbors_of
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -25,6 +25,8 @@ LINES_AT_ONCE = 300
 PROGRAM_AT_ONCE = 2000
 # So many operators are looked at in less than 5 ms.
 OPERATORS_AT_ONCE = 60
+
+FlowQuestion = tuple[OpenTrace, SliceRef | None, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +44,14 @@ class FlowAnswer:
     around: Neighbors | None
 
 
-class FlowFeed(QObject):
-    """`changed`: `answer` is another one, or arrows are switched on or off."""
-
-    changed = Signal()
-
-    @staticmethod
-    def of(session: Session) -> FlowFeed:
-        """The feed of a session, made when it is first asked for."""
-        return session.findChild(FlowFeed) or FlowFeed(session)
+class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
+    """`changed` also when arrows are switched on or off."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._session = session
         # Of the tables that are open: another clock rate is another trace, of the same table.
         self._indexes: list[FlowIndex] = []
-        self._asked: tuple[OpenTrace, SliceRef | None, tuple[int, ...]] | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.failed.connect(self._give_up)
         self._visible = True
-        self.answer: FlowAnswer | None = None
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self._follow)
         self._reopen()
@@ -71,11 +60,6 @@ class FlowFeed(QObject):
     def visible(self) -> bool:
         """Whether arrows are drawn."""
         return self._visible
-
-    @property
-    def pending(self) -> bool:
-        """Whether the flows of the selected slice are still worked out."""
-        return self._latest.pending
 
     def show(self, visible: bool) -> None:
         """Draw arrows, or none."""
@@ -91,35 +75,28 @@ class FlowFeed(QObject):
         ]
         self._follow()
 
-    @Slot()
-    def _follow(self) -> None:
+    def _question(self) -> FlowQuestion | None:
         state = self._session.state
-        if state.slice is None and state.operators is None:
-            self._asked = None
-            self._latest.cancel()
-            self._set(None)
-            return
         if state.slice is not None:
             shown = self._session.traces[state.slice.trace]
-            operators = shown.link(state.slice.index).operators
-        else:
-            assert state.operators is not None
-            shown, operators = self._session.traces[state.operators[0]], state.operators[1]
-        asked = shown, state.slice, operators
-        if self._asked is not None and self._asked[0] is shown and self._asked[1:] == asked[1:]:
-            return
-        self._asked = asked
+            return shown, state.slice, shown.link(state.slice.index).operators
+        if state.operators is not None:
+            return self._session.traces[state.operators[0]], None, state.operators[1]
+        return None
+
+    def _ask(self, question: FlowQuestion) -> None:
+        shown = question[0]
         index = self._index(shown)
         if index is None and _is_small(shown):
             index = self._keep(FlowIndex(shown.table))
-        answer = None if index is None else _answer(*asked, index, OPERATORS_AT_ONCE)
+        answer = None if index is None else _answer(*question, index, OPERATORS_AT_ONCE)
         if answer is not None:
             self._latest.cancel()
             self._set(answer)
         else:
             # Arrows of another slice would be wrong ones.
             self._set(None)
-            self._latest.submit(_work_out, *asked, index)
+            self._latest.submit(_work_out, *question, index)
 
     def _index(self, shown: OpenTrace) -> FlowIndex | None:
         return next((index for index in self._indexes if index.table is shown.table), None)
@@ -134,17 +111,6 @@ class FlowFeed(QObject):
         answer, index = found
         self._keep(index)
         self._set(answer)
-
-    @Slot(str)
-    def _give_up(self, sentence: str) -> None:
-        """The fault is reported already."""
-        self._asked = None
-        self._set(None)
-
-    def _set(self, answer: FlowAnswer | None) -> None:
-        if answer is not self.answer:
-            self.answer = answer
-            self.changed.emit()
 
 
 def _is_small(shown: OpenTrace) -> bool:

@@ -1,8 +1,7 @@
-"""What the query of the view finds in all open traces, and the way from one hit to the next.
+"""What the query of the view finds in all open traces, and stepping from one hit to the next.
 
-Traces are searched off the GUI thread where they are large; the hits before stay until the answer
-is there, unless the traces have changed, since hits are numbers of slices. `changed` tells of new
-hits, of a complaint about the query, and of a search that begins.
+The hits before stay until the answer is there, unless the traces have changed, since hits are
+numbers of slices.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 
 from viewer.analysis.search.query import Query, parse
 from viewer.analysis.search.search import SearchedTrace
 from viewer.arrays import Codes, Ints
-from viewer.gui.qt.background import Latest
+from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -99,34 +98,28 @@ def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
     )  # fmt: skip
 
 
-class Search(QObject):
-    """Keeps the hits of a session's query."""
+# The text of the query, and the traces to search.
+SearchQuestion = tuple[str, tuple[OpenTrace, ...]]
 
-    changed = Signal()
 
-    @staticmethod
-    def of(session: Session) -> Search:
-        """The search of a session, made when it is first asked for."""
-        return session.findChild(Search) or Search(session)
+class Search(Feed[SearchQuestion, Hits]):
+    """The hits of a session's query. Emits `changed` also when a search starts."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._session = session
         self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
-        self._searched: list[tuple[OpenTrace, SearchedTrace]] = []
-        self._asked = ""  # the text that hits are of, or are being looked for
-        self._of: list[OpenTrace] = []  # the traces that `hits` are of
-        self._step = 0  # wished while the hits were looked for
+        self._searched: dict[OpenTrace, SearchedTrace] = {}
+        self._step = 0  # requested while the hits were looked for
         self.query = Query()
         self.complaint = ""
-        self.hits = NOTHING
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._found)
-        self._latest.failed.connect(self._failed)
-        session.workspace_changed.connect(self._reopen)
-        session.query_changed.connect(self._ask)
-        self._reopen()
-        self._ask()
+        session.workspace_changed.connect(self._follow)
+        session.query_changed.connect(self._follow)
+        self._follow()
+
+    @property
+    def hits(self) -> Hits:
+        """What the query finds; before the first answer, and without a query, nothing."""
+        return NOTHING if self.answer is None else self.answer
 
     def set_query(self, query: str, *, now: float | None = None) -> None:
         """Search for something; "" for nothing. `now` (s) joins a burst of typing for undo."""
@@ -146,14 +139,9 @@ class Search(QObject):
         """Dim all that the query does not find, or nothing."""
         self._session.change(replace(self._session.state, only_hits=only))
 
-    @property
-    def pending(self) -> bool:
-        """Whether the hits of the present query are still being looked for."""
-        return self._latest.pending
-
     def is_of(self, traces: Sequence[OpenTrace]) -> bool:
         """Whether the hits are of these traces, as they are shown now."""
-        return [id(trace) for trace in traces] == [id(trace) for trace in self._of]
+        return list(traces) == list(self._searched)
 
     @property
     def advice(self) -> str:
@@ -209,53 +197,41 @@ class Search(QObject):
         """Select the hit at a position in time and bring it into view, unfolded."""
         self._session.select_slice(self.hits.ref(at), reveal=True)
 
-    # -- following the session -------------------------------------------------------------------
+    def _question(self) -> SearchQuestion:
+        return self._session.state.query, tuple(self._session.traces)
 
-    @Slot()
-    def _reopen(self) -> None:
-        """Search what is open now; what did not change keeps its folded texts."""
-        shown = self._session.traces
-        kept = {id(trace): searched for trace, searched in self._searched}
-        if self.is_of(shown):
-            return
-        self._searched = [(trace, kept.get(id(trace)) or _searched(trace)) for trace in shown]
-        self._asked, self.hits = "", NOTHING
-        self._of = list(shown)
-        self._ask()
-
-    @Slot()
-    def _ask(self) -> None:
-        text = self._session.state.query
-        if text == self._asked and text:
-            return
-        self._asked = text
+    def _ask(self, question: SearchQuestion) -> None:
+        text, traces = question
+        if not self.is_of(traces):
+            # What did not change keeps its folded texts.
+            self._searched = {one: self._searched.get(one) or _searched(one) for one in traces}
+            self.answer = None
+        searched = tuple(self._searched.values())
         self.query = parse(text)
         self.complaint = self.query.complaint
         self._step = 0
-        self._latest.cancel()
-        traces = tuple(searched for _, searched in self._searched)
-        if self.query.asks_cycles and not any(trace.counts_cycles for trace in traces):
-            self.complaint = NO_CYCLES if traces else ""
+        if self.query.asks_cycles and not any(trace.counts_cycles for trace in searched):
+            self.complaint = NO_CYCLES if searched else ""
         if not self.is_on:
-            self.hits = NOTHING
-        elif sum(len(trace.table.trace.slices) for trace in traces) <= AT_ONCE:
-            self.hits = find(self.query, traces)
-        else:
-            self._latest.submit(find, self.query, traces)
-        self.changed.emit()
+            self._latest.cancel()
+            self._set(None)
+            return
+        small = sum(len(trace.table.trace.slices) for trace in searched) <= AT_ONCE
+        self._latest.ask(small, find, self.query, searched)
+        if not small:
+            self.changed.emit()
 
-    @Slot(object)
-    def _found(self, hits: Hits) -> None:
-        self.hits = hits
+    def _set(self, answer: Hits | None) -> None:
+        self.answer = answer
         by, self._step = self._step, 0
         self.changed.emit()
         if by:
             self.step(by)
 
     @Slot(str)
-    def _failed(self, sentence: str) -> None:
-        self.hits, self.complaint = NOTHING, sentence
-        self.changed.emit()
+    def _fail(self, sentence: str) -> None:
+        self.complaint = sentence
+        super()._fail(sentence)
 
 
 def _searched(shown: OpenTrace) -> SearchedTrace:

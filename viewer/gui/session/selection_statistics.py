@@ -1,8 +1,8 @@
-"""Statistics of what is selected, worked out once for the panel and the status bar.
+"""Statistics of what is selected, computed once for the panel and the status bar.
 
-There is one feed per session. It is about the slices that are selected, or the area. It stays about
-them while one slice of them is selected, or those that its own table has picked out: else a look at
-a row would take the table away.
+The feed is about the selected slices, or the area. It stays about them while one slice of them is
+selected, or those that its own table has picked out: else a look at a row would take the table
+away.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import Slot
 
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.selection import (
@@ -21,7 +21,7 @@ from viewer.analysis.statistics.selection import (
     selection_statistics,
 )
 from viewer.arrays import Ints
-from viewer.gui.qt.background import Latest
+from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.selected_slices import chosen_in, span_ns
@@ -75,40 +75,28 @@ def _has(index: Ints, number: int) -> bool:
     return at < len(index) and int(index[at]) == number
 
 
-class SelectionFeed(QObject):
-    """Emits `changed` whenever `answer` is another one, `late` when the next one takes its time."""
+# What is selected, the open traces, and the key by which slices are grouped.
+SelectionQuestion = tuple[Area | SliceSet, tuple[OpenTrace, ...], str]
 
-    changed = Signal()
-    late = Signal()
 
-    @staticmethod
-    def of(session: Session) -> SelectionFeed:
-        """The feed of a session, made when it is first asked for."""
-        return session.findChild(SelectionFeed) or SelectionFeed(session)
+class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
+    """Emits `changed` also when nothing is selected again: why may be another reason."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._session = session
         self.key = KEYS[0]
-        self.answer: SelectionAnswer | None = None
-        self._subject: Area | SliceSet | None = None
-        self._traces: Sequence[OpenTrace] = ()
         self._picked: SliceSet | None = None  # by the table
         self._picked_ns = 0
         self._groupings: dict[int, tuple[OpenTrace, Grouping]] = {}
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.late.connect(self.late)
-        self._latest.failed.connect(self._give_up)
         session.selection_changed.connect(self._follow)
-        session.workspace_changed.connect(self._follow)
+        session.workspace_changed.connect(self._reopen)
         self._follow()
 
     def group_by(self, key: str) -> None:
         """Cut the same slices in another way."""
         if key != self.key:
             self.key = key
-            self._ask()
+            self._follow()
 
     def pick_out(self, chosen: SliceSet, first: SliceRef, total_ns: int) -> None:
         """Select some of the slices that the answer is about, and keep it; how long they take."""
@@ -136,60 +124,35 @@ class SelectionFeed(QObject):
         return kept[1]
 
     @Slot()
-    def _follow(self) -> None:
-        session = self._session
-        same_traces = session.traces is self._traces
-        self._traces = session.traces
-        if not same_traces:
-            tables = {id(shown.table) for shown in session.traces}
-            kept = self._groupings.items()
-            self._groupings = {n: one for n, one in kept if id(one[0].table) in tables}
-            self._picked = None
-        subject = self._wanted()
-        if subject is not None and subject is self._subject and same_traces:
-            return
-        if same_traces and subject == self._subject and subject is not None:
-            return
-        self._subject = subject
-        self._ask()
+    def _reopen(self) -> None:
+        tables = {id(shown.table) for shown in self._session.traces}
+        kept = self._groupings.items()
+        self._groupings = {n: one for n, one in kept if id(one[0].table) in tables}
+        self._picked = None
+        self._follow()
 
-    def _wanted(self) -> Area | SliceSet | None:
-        state, about = self._session.state, self._subject
+    def _question(self) -> SelectionQuestion | None:
+        subject = self._subject()
+        return None if subject is None else (subject, tuple(self._session.traces), self.key)
+
+    def _subject(self) -> Area | SliceSet | None:
+        state = self._session.state
         if state.slice is None:
             return state.area
-        chosen = state.slices
-        answer = self.answer if about is not None else None
-        if answer is not None and answer.subject is about and about is not None:
-            if len(chosen) == 1 and answer.holds(state.slice):
+        selected = state.slices
+        if self.answer is not None and self._asked is not None:
+            about = self._asked[0]
+            within = len(selected) == 1 and self.answer.holds(state.slice)
+            if self.answer.subject is about and (within or selected == self._picked):
                 return about
-            if chosen == self._picked:
-                return about
-        return chosen
+        return selected
 
-    def _ask(self) -> None:
-        subject = self._subject
-        if subject is None:
-            self._latest.cancel()
-            self._set(None)
-            return
-        traces = self._session.traces
-        asked = (
-            subject, tuple(traces), self.key,
-            {number: self._grouping(number) for number in range(len(traces))},
-        )  # fmt: skip
+    def _ask(self, question: SelectionQuestion) -> None:
+        subject, traces, _ = question
+        groupings = {number: self._grouping(number) for number in range(len(traces))}
         # An area is counted first: that is work on its slices already.
         small = len(subject) <= AT_ONCE if isinstance(subject, SliceSet) else _is_small(traces)
-        self._latest.ask(small, _answer, *asked)
-
-    @Slot(object)
-    def _take(self, answer: object) -> None:
-        if isinstance(answer, SelectionAnswer):
-            self._set(answer)
-
-    @Slot(str)
-    def _give_up(self, sentence: str) -> None:
-        """The fault is reported already; old figures must not stand for new ones."""
-        self._set(None)
+        self._latest.ask(small, _answer, *question, groupings)
 
     def _set(self, answer: SelectionAnswer | None) -> None:
         self.answer = answer

@@ -12,9 +12,9 @@ from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
+from viewer.gui.session.costs import MOST_RUNS
 from viewer.model.times import format_in, unit_for
 
-MOST_RUNS = 24
 _BAR_SPACE = 44
 _WIDEST = 28
 _GAP = 6
