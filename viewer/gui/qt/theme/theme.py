@@ -270,6 +270,7 @@ def make_palette(tokens: Tokens) -> QPalette:
     return palette
 
 
+@lru_cache(maxsize=512)
 def _recolored(name: str, color: str) -> bytes:
     svg = resource("icons", f"{name}.svg").read_bytes()
     return svg.replace(b"currentColor", color.encode())

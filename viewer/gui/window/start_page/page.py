@@ -115,8 +115,9 @@ class StartPage(QScrollArea):
         self._has_last_session = False
         self._pictures: dict[str, Thumbnail] = {}
         self._gone: frozenset[str] = frozenset()
+        self._replaced: QWidget | None = None
         self.cards: list[SampleCard] = []
-        self.recent: list[str] = []
+        self.recent: list[str] = settings.recent_files()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName("Start page")
@@ -147,7 +148,7 @@ class StartPage(QScrollArea):
         """Tell these keys, each with what it does before it."""
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
-            self._rebuild()
+            self._rebuild_side()
 
     def offer_last_session(self, there_is_one: bool) -> None:
         """Have a button that opens again what was open when the window closed, or none."""
@@ -161,7 +162,7 @@ class StartPage(QScrollArea):
         paths = self._settings.recent_files()
         if paths != self.recent:
             self.recent = paths
-            self._rebuild()
+            self._rebuild_side()
         if paths:
             self._seeker.submit(_gone_of, tuple(paths))
 
@@ -176,7 +177,7 @@ class StartPage(QScrollArea):
     def _take_missing(self, answer: object) -> None:
         if isinstance(answer, frozenset) and answer != self._gone:
             self._gone = answer
-            self._rebuild()
+            self._rebuild_side()
 
     # -- the page ----------------------------------------------------------------------------
 
@@ -218,6 +219,16 @@ class StartPage(QScrollArea):
         self.setWidget(page)
         self._columns = 0
         self._arrange()
+
+    def _rebuild_side(self) -> None:
+        """Make recent files and keys anew; what surrounds them stays, with its focus."""
+        old, self._right = self._right, self._side()
+        self._lower.replaceWidget(old, self._right)
+        # It may hold the sender of the click that led here, so it lives until the event loop deletes
+        # it: without the reference, Python would do so at once.
+        self._replaced = old
+        old.setParent(None)
+        old.deleteLater()
 
     def _head(self) -> QHBoxLayout:
         theme = self._theme
