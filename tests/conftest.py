@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Before Qt is imported: QSettings of any test must not touch those of the user.
@@ -17,6 +18,25 @@ os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="opscope-test-")
 # Widgets of earlier tests must not be collected in the thread of a reader; see
 # viewer/gui/qt/garbage_collector.py.
 gc.disable()
+
+# A time limit fails on a busy machine and proves nothing.
+settings.register_profile("opscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("opscope")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses among them
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that take long."""
+    from tests.speeds import mark
+
+    for item in items:
+        if isinstance(item, pytest.Function):
+            mark(item)
+
+
+def pytest_collection_finish() -> None:
+    """Tests and modules stay to the end: no collection needs to look at them."""
+    gc.freeze()
 
 
 def pytest_runtest_teardown() -> None:

@@ -221,6 +221,21 @@ def test_test_goes_on_after_a_failure_and_returns_the_first(tmp_path):
     assert done.returncode == 4
 
 
+def test_test_quick_leaves_out_types_and_what_takes_long(tmp_path):
+    project = Project(tmp_path, "test")
+    tool = '#!/bin/sh\n[ "$1" = -c ] || echo "$*"\n[ "$2" != ruff ] || exit 3\n'
+    executable(project.root / ".venv/bin/python", tool)
+    executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
+    done = project.run(project.root / "packaging/test", "--quick")
+    assert done.stdout.splitlines() == [
+        "-m ruff check",
+        "-m ruff format --check",
+        "lint-imports",
+        "-m pytest -n auto -m not window and not slow",
+    ]
+    assert done.returncode == 3
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")

@@ -224,8 +224,8 @@ class StartPage(QScrollArea):
         """Make recent files and keys anew; what surrounds them stays, with its focus."""
         old, self._right = self._right, self._side()
         self._lower.replaceWidget(old, self._right)
-        # It may hold the sender of the click that led here, so it lives until the event loop deletes
-        # it: without the reference, Python would do so at once.
+        # It may hold the sender of the click that led here: the event loop deletes it, which Python
+        # would do at once without a reference.
         self._replaced = old
         old.setParent(None)
         old.deleteLater()
