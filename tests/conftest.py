@@ -24,6 +24,14 @@ settings.register_profile("opscope", deadline=None, suppress_health_check=[Healt
 settings.load_profile("opscope")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Benches that are measured have their full size, in the processes of xdist too."""
+    from tests.builders.bench_sizes import MEASURED
+
+    if config.getoption("benchmark_enable"):
+        os.environ[MEASURED] = "1"
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses among them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that take long."""

@@ -6,7 +6,6 @@ its peak memory counts; it reads as the window and the commands do, once all is 
 
 import gzip
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import bench_sizes
+
 TS = re.compile(r'"ts": (\d+)')
-EVENTS = int(os.environ.get("OPSCOPE_BENCH_EVENTS", "200000"))
+EVENTS = bench_sizes.size(200_000, 10_000, "OPSCOPE_BENCH_EVENTS")
 MEASURE = """
 import json, sys, time
 how, path = sys.argv[1:]

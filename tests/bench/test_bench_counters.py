@@ -5,12 +5,12 @@ OPSCOPE_BENCH_SLICES sets the size. Prints only; nothing is asserted about time.
 """
 
 import io
-import os
 from functools import cache
 
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import rounds, size
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.source import PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
@@ -19,7 +19,7 @@ from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
 from viewer.render.layout import XMap
 
-SLICES = int(os.environ.get("OPSCOPE_BENCH_SLICES", "1000000"))
+SLICES = size(1_000_000, 20_000, "OPSCOPE_BENCH_SLICES")
 UNITS = {
     "DMA In": Unit.DMA_IN, "DMA Out": Unit.DMA_OUT, "Slice unit 0": Unit.SLICE,
     "Slice unit 1": Unit.SLICE,
@@ -71,7 +71,7 @@ def test_floor_a_dictionary_of_changes(benchmark):
                 steps.append((tick, level))
         return steps
 
-    found = benchmark.pedantic(count, rounds=2)
+    found = benchmark.pedantic(count, rounds=rounds(2))
     counter = unit_counters(trace())[0]
     assert found == list(zip(counter.tick.tolist(), counter.value.tolist(), strict=True))
 
@@ -98,4 +98,4 @@ def test_a_frame_of_all_counters(benchmark, share):
 def test_export(benchmark, counters):
     made = PerfettoSource.of(trace())
     source = PerfettoSource(trace(), made.ns_per_tick, made.tracks, counters=counters)
-    benchmark.pedantic(lambda: write_perfetto([source], io.BytesIO()), rounds=3)
+    benchmark.pedantic(lambda: write_perfetto([source], io.BytesIO()), rounds=rounds(3))

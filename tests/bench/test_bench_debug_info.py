@@ -4,10 +4,9 @@ Run with `pytest tests/bench/test_bench_debug_info.py --benchmark-enable`; OPSCO
 sets the size (100,000 operations unless set). Prints only; nothing is asserted about time.
 """
 
-import os
-
 import pytest
 
+from tests.builders.bench_sizes import size
 from tests.builders.torq_host_trace import host_trace
 from viewer.analysis.links.debug_info_locations import located
 from viewer.codecs.reading import never_cancelled, no_progress
@@ -15,7 +14,7 @@ from viewer.formats.source import mlir as mlir_file
 from viewer.program.mlir.operations import operations
 from viewer.program.program import Program
 
-OPERATIONS = int(os.environ.get("OPSCOPE_BENCH_OPERATIONS", "100000"))
+OPERATIONS = size(100_000, 5_000, "OPSCOPE_BENCH_OPERATIONS")
 LOCATION = (
     'loc(fused[callsite("m.mlir":{0}:10 at "m.mlir":2:3), '
     'callsite("m.mlir":11:10 at "m.mlir":2:3)])'

@@ -7,6 +7,7 @@ Prints only: `pytest tests/bench/test_bench_delegation.py --benchmark-enable -s`
 
 import pytest
 
+from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import CALLS, EVENTS, OPERATORS, RUNS, opened
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps
@@ -22,7 +23,7 @@ def shown():
 
 
 def test_the_report_of_all_runs(benchmark, shown):
-    report = benchmark.pedantic(lambda: Delegation(shown.table).report(), rounds=3)
+    report = benchmark.pedantic(lambda: Delegation(shown.table).report(), rounds=rounds(3))
     assert len(report.instances) == CALLS
 
 
@@ -34,7 +35,7 @@ def test_the_report_of_another_run(benchmark, shown):
 
 
 def test_the_rows_of_the_handle_maps(benchmark, shown):
-    rows = benchmark.pedantic(lambda: HandleMaps(shown.table).rows(), rounds=3)
+    rows = benchmark.pedantic(lambda: HandleMaps(shown.table).rows(), rounds=rounds(3))
     assert len(rows) == CALLS * (EVENTS + 1)
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import size
 from tests.builders.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 
-RUNS, OPERATORS = 100, 250  # two events per operator and one around all: 50 100
+RUNS, OPERATORS = size(100, 4), 250  # two events per operator and one around all: 50 100
 WIDE = 50_000  # operators of one run, no two events alike: 100 001
 
 
@@ -49,7 +50,7 @@ def test_read_a_dump_of_events_that_are_all_different(benchmark, tmp_path):
     assert len(trace.keys) == len(trace.slices) == 2 * count + 1
 
 
-DEBUG_RUNS, DEBUG_OPERATORS, OUTPUTS = 50, 1000, 4
+DEBUG_RUNS, DEBUG_OPERATORS, OUTPUTS = size(50, 2), 1000, 4
 
 
 @pytest.fixture(scope="module")

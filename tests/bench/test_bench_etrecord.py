@@ -16,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.bench_sizes import rounds, size
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etrecord import reader as etrecord
 from viewer.program.program import Program
 
-LAYERS = 800
+LAYERS = size(800, 50)
 GRAPH_ID = 139_914_754_455_952
 # One layer of `x = torch.relu(linear(x)) + x`: ATen call, edge operators, inputs, module.
 LAYER = (
@@ -128,7 +129,7 @@ def test_floor_parse_its_json(benchmark, record):
 
 
 def test_read_a_member_of_90_mb_of_weights(benchmark, tmp_path):
-    path, weights = tmp_path / "weights.etrecord", "Aa9+/zZ0" * (45_000_000 // 8)
+    path, weights = tmp_path / "weights.etrecord", "Aa9+/zZ0" * (size(45_000_000, 4_000_000) // 8)
     lowered = {"backend_id": "XnnpackBackend", "processed_bytes": "AAAA",
                "original_module": program(edge=True), "original_state_dict": weights,
                "named_data_store": json.dumps({"buffers": [weights]})}  # fmt: skip
@@ -142,7 +143,7 @@ def test_read_a_member_of_90_mb_of_weights(benchmark, tmp_path):
             json.dumps({"graph_module": {"graph": {"nodes": [call], "tensor_values": {}}}}),
         )
         archive.writestr("debug_handle_map", '{"forward": {"0": [1, 1]}}')
-    found = benchmark.pedantic(read, (path,), rounds=3)
+    found = benchmark.pedantic(read, (path,), rounds=rounds(3))
     assert len(found.operators) == LAYERS
     tracemalloc.start()
     read(path)

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import RUNS, opened
 from viewer.analysis.findings.findings import FindingsOf
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
@@ -48,7 +49,7 @@ def printed(shown):
 
 def _best(ask) -> float:
     took = []
-    for _ in range(3):
+    for _ in range(rounds(3)):
         begin = time.perf_counter()
         ask()
         took.append(time.perf_counter() - begin)
@@ -56,7 +57,9 @@ def _best(ask) -> float:
 
 
 def test_the_first_findings(benchmark, shown):
-    answer = benchmark.pedantic(lambda: FindingsOf(shown.table, shown.costs).of(None, NS), rounds=3)
+    answer = benchmark.pedantic(
+        lambda: FindingsOf(shown.table, shown.costs).of(None, NS), rounds=rounds(3)
+    )
     assert answer.found
 
 

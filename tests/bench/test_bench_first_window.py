@@ -1,6 +1,6 @@
 """How long a user waits for the first window, beside a bare window of Qt.
 
-python -m pytest tests/bench/test_bench_first_window.py -s
+python -m pytest tests/bench/test_bench_first_window.py --benchmark-enable -s
 
 Wall ms from the start of a process to the end of its first painting, the second of two starts and
 more, since the first one writes bytecode. Nothing is asserted about time.
@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 
-STARTS = 7
+from tests.builders.bench_sizes import rounds
+
+STARTS = rounds(7)
 FLOOR = """
 from PySide6.QtWidgets import QApplication, QMainWindow
 app = QApplication([])

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.bench_sizes import size
 from viewer.analysis.links.identifier_columns import identified_by, identifier_columns
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
-ROWS = 1_000_000
+ROWS = size(1_000_000, 40_000)
 DATA = Path(__file__).parents[1] / "data"
 
 

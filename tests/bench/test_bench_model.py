@@ -13,6 +13,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 
 from tests.builders import many_operators
+from tests.builders.bench_sizes import rounds
 from tests.builders.many_operators import OPERATORS
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.modules import module_costs, run_medians
@@ -26,14 +27,14 @@ from viewer.program.module_tree import module_tree
 from viewer.program.program import Program
 
 
-def told(what: str, work: Callable[[], object], rounds: int = 3) -> None:
+def told(what: str, work: Callable[[], object], times: int = 3) -> None:
     """Print the least CPU time of some calls: other work on the machine is not in it."""
-    times = []
-    for _ in range(rounds):
+    took = []
+    for _ in range(rounds(times)):
         began = time.process_time()
         work()
-        times.append(time.process_time() - began)
-    print(f"\n{what}: {1e3 * min(times):.1f} ms", end="")
+        took.append(time.process_time() - began)
+    print(f"\n{what}: {1e3 * min(took):.1f} ms", end="")
 
 
 @pytest.fixture(scope="module")

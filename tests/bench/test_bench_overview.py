@@ -5,11 +5,10 @@ size (1,000,000 rows unless set). Torq's own profiler is quadratic on such a fil
 Prints only; nothing is asserted about time.
 """
 
-import os
-
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import rounds, size
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.grouping import Grouping
@@ -17,7 +16,7 @@ from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace, Unit
 
-ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "1000000"))
+ROWS = size(1_000_000, 40_000, "OPSCOPE_BENCH_ROWS")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def alternating() -> Trace:
 
 
 def test_overview(benchmark, alternating):
-    overview = benchmark.pedantic(lambda: UnitOverview(alternating).rows(), rounds=5)
+    overview = benchmark.pedantic(lambda: UnitOverview(alternating).rows(), rounds=rounds(5))
     assert overview[-1].ticks == alternating.end - alternating.start
 
 
@@ -58,6 +57,6 @@ def test_overview_of_a_range(benchmark, alternating):
 @pytest.mark.parametrize("key", ["location", "thread", "name"])
 def test_statistics_by_key(benchmark, alternating, key):
     table = unlinked(alternating)
-    found = benchmark.pedantic(lambda: Grouping(table).by(key), rounds=3)
+    found = benchmark.pedantic(lambda: Grouping(table).by(key), rounds=rounds(3))
     assert key in KEYS
     assert found.groups

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.builders import bench_sizes
 from viewer.codecs.protobuf.writer import varint
 from viewer.compat.torq_logger.original_packets import OriginalPackets
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
@@ -15,7 +16,7 @@ from viewer.export.tables.delimited import write_table
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
-SLICES = 1_000_000
+SLICES = bench_sizes.size(1_000_000, 200_000)
 TRACKS = 16
 
 
@@ -117,7 +118,7 @@ def with_reused_packets(trace: Trace) -> int:
 def cpu_seconds(function, *arguments) -> float:
     """CPU time, so that what else the machine does changes neither side; the best of three."""
     took = []
-    for _ in range(3):
+    for _ in range(bench_sizes.rounds(3)):
         began = time.process_time()
         function(*arguments)
         took.append(time.process_time() - began)
@@ -138,7 +139,7 @@ def flows_of(trace: Trace):
 
 
 def test_columns_are_encoded_many_times_faster_than_objects():
-    few = generated(20_000)
+    few = generated(bench_sizes.size(20_000, 5_000))
     objects, reused = (
         len(few.slices) / cpu_seconds(write, few)
         for write in (with_an_object_a_packet, with_reused_packets)
@@ -183,7 +184,7 @@ def test_memory_does_not_grow_with_the_file():
 
 
 def test_a_million_rows_of_a_table_take_seconds(tmp_path):
-    rows = 1_000_000
+    rows = bench_sizes.size(1_000_000, 50_000)
     texts = [f"op {i % 500}" for i in range(rows)]
     columns = [texts, integers(rows), np.arange(rows) / 7, integers(rows)]
     took = seconds(write_table, tmp_path / "a.csv", list("abcd"), columns)

@@ -3,19 +3,19 @@
 OPSCOPE_BENCH_IMPORT=10000000 makes the file larger.
 """
 
-import os
 import time
 import tracemalloc
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.bench.test_bench_perfetto import generated
+from tests.builders.bench_sizes import size
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto
 from viewer.formats import open_file
 from viewer.formats.perfetto import trace_reader as perfetto_reading
 
-SLICES = int(os.environ.get("OPSCOPE_BENCH_IMPORT", "200000"))
+SLICES = size(200_000, 60_000, "OPSCOPE_BENCH_IMPORT")
 
 
 def with_official_protos(data: bytes, most: int) -> int:

@@ -1,6 +1,6 @@
 """How long a second start takes until the window that is open has taken its file.
 
-python -m pytest tests/bench/test_bench_second_start.py -s
+python -m pytest tests/bench/test_bench_second_start.py --benchmark-enable -s
 
 Wall ms from the start of the process to its end, beside a bare start of the interpreter. With Xvfb
 in a display of its own, else offscreen; the load of the machine is printed too. Asserted is only
@@ -17,11 +17,12 @@ import time
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import FULL, rounds
 from tests.gui.x_server import x_server
 from viewer.resources import SAMPLES
 
-STARTS = 20
-REST = 1.5  # s, in which the window that was asked for comes
+STARTS = rounds(20)
+REST = 1.5 if FULL else 0.2  # s, in which the window that was asked for comes
 FILE = str(SAMPLES[1].paths()[0])
 OPSCOPE = [sys.executable, "-m", "viewer"]
 

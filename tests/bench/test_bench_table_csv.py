@@ -6,7 +6,6 @@ the size (200,000 rows unless set). Prints only; nothing is asserted about time.
 
 import csv
 import itertools
-import os
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from PySide6.QtCore import QTimer
 
 from tests.builders import many_slices
+from tests.builders.bench_sizes import size
 from tests.gui.events import settle
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.table.reader import FORMAT
@@ -23,7 +23,7 @@ from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 
-ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))
+ROWS = size(200_000, 10_000, "OPSCOPE_BENCH_ROWS")
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDockWidget
 
 from tests.builders import many_slices
+from tests.builders.bench_sizes import rounds
 from tests.builders.stocks import Tracked, table
 from tests.gui.events import CTRL, wheel
 from viewer.gui.qt.background import Latest
@@ -102,14 +103,14 @@ def frame(zoom: str, image: np.ndarray, hits: RowRaster | None = None) -> np.nda
     return draw_frame(stack(), 0, HEIGHT, view(zoom), [source], BACKDROP, image)
 
 
-def cpu_ms(run, rounds: int = 25) -> float:
+def cpu_ms(run, times: int = 25) -> float:
     run()
-    times = []
-    for _ in range(rounds):
+    took = []
+    for _ in range(rounds(times)):
         began = time.process_time_ns()
         run()
-        times.append((time.process_time_ns() - began) / 1e6)
-    return statistics.median(times)
+        took.append((time.process_time_ns() - began) / 1e6)
+    return statistics.median(took)
 
 
 class Shown:
@@ -293,7 +294,7 @@ def test_frame(benchmark, zoom):
 
 def test_building_mipmaps(benchmark):
     drawn = DrawnSlices.of(slices())
-    mips = benchmark.pedantic(build_mips, (drawn, slices().key.astype(np.uint8)), rounds=3)
+    mips = benchmark.pedantic(build_mips, (drawn, slices().key.astype(np.uint8)), rounds=rounds(3))
     held = sum(level.nbytes for mip in mips.values() for level in mip.levels)
     assert held < 4.2 * len(slices())
 

@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import size
 from viewer.compat.perfetto_logger import convert_to_perfetto
 from viewer.compat.torq_logger.overview import all_units, two_units
 from viewer.workspace import exports as exporting
 from viewer.workspace.workspace import Workspace
 
-ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "100000"))
+ROWS = size(100_000, 10_000, "OPSCOPE_BENCH_ROWS")
 ROUNDS = int(os.environ.get("OPSCOPE_BENCH_ROUNDS", "1"))
 # rows/s of the original, wall and CPU: f63e303 on C0, 36d5652 on C1, 183cae4 on C2 (it reads no C3)
 ORIGINAL = {"c0": (43_000, 90_000), "c1": (22_000, 62_000), "c3": (29_000, 64_000)}

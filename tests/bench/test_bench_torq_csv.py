@@ -4,17 +4,17 @@ Run with `pytest tests/bench/test_bench_torq_csv.py --benchmark-enable`; OPSCOPE
 size (200,000 rows unless set). Prints only; nothing is asserted about time.
 """
 
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.builders.bench_sizes import size
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.formats.torq.compile_csv import FORMAT
 from viewer.model.trace import Trace
 
-ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))
+ROWS = size(200_000, 6_000, "OPSCOPE_BENCH_ROWS")
 FUSED = (
     'loc(fused[callsite("tiny_cnn.mlir":{}:10 at "tiny_cnn.mlir":2:3), '
     'callsite("tiny_cnn.mlir":11:10 at "tiny_cnn.mlir":2:3)])'

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.builders.bench_sizes import rounds, size
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.timeline import Timeline
@@ -20,19 +21,19 @@ from viewer.render.arrangement import TrackOrder, TrackView, arrange
 from viewer.render.stacking import stack
 from viewer.render.track_table import busy_of_tracks, table_of, track_list
 
-LANES = 1_000_000
+LANES = size(1_000_000, 100_000)
 LAYOUT_SECONDS = 0.3
 MOST_TIMES = 2.0  # a scrolled frame of 2,000 tracks beside one of ten
 
 
-def cpu(run, rounds=5):
+def cpu(run, times=5):
     """The median CPU seconds of a call."""
-    times = []
-    for _ in range(rounds):
+    took = []
+    for _ in range(rounds(times)):
         began = time.process_time()
         run()
-        times.append(time.process_time() - began)
-    return statistics.median(times)
+        took.append(time.process_time() - began)
+    return statistics.median(took)
 
 
 def lanes(tracks: int) -> Trace:

@@ -2,11 +2,11 @@
 events each, in 70 runs: a million slices. OPSCOPE_BENCH_RUNS sets the size.
 """
 
-import os
 from functools import cache
 
 import numpy as np
 
+from tests.builders.bench_sizes import size
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind, RunKind
@@ -15,7 +15,7 @@ from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.workspace import Workspace
 
-RUNS = int(os.environ.get("OPSCOPE_BENCH_RUNS", "70"))
+RUNS = size(70, 4, "OPSCOPE_BENCH_RUNS")
 OPERATORS, CALLS, EVENTS = 5000, 200, 20
 STEP = 1000  # ns of an instruction
 

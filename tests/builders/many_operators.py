@@ -4,16 +4,15 @@ OPSCOPE_BENCH_RUNS sets how many runs; 100 are a million slices. The same every 
 call is one of two operators, so some time is shared.
 """
 
-import os
-
 import numpy as np
 
+from tests.builders.bench_sizes import size
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.program import Frame, GraphNode, Method, Operator, Program
 
 OPERATORS = 5000
-RUNS = int(os.environ.get("OPSCOPE_BENCH_RUNS", "10"))
+RUNS = size(10, 2, "OPSCOPE_BENCH_RUNS")
 LINES = 400  # of the source
 _LONG = 1000  # ticks of a call
 
