@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.paths import DATA
+
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Before Qt is imported: QSettings of any test must not touch those of the user.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="opscope-test-settings-")
@@ -52,9 +54,6 @@ def pytest_runtest_teardown() -> None:
     from viewer.gui.qt.garbage_collector import collect_due
 
     collect_due()
-
-
-DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture

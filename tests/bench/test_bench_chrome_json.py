@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.builders import bench_sizes
+from tests.paths import DATA, ROOT
 
 TS = re.compile(r'"ts": (\d+)')
 EVENTS = bench_sizes.size(200_000, 10_000, "OPSCOPE_BENCH_EVENTS")
@@ -49,7 +49,7 @@ def pytorch(i: int) -> str:
     )
 
 
-SAMPLE = Path(__file__).parents[1] / "data/chrome_json/kineto_cpu.json"
+SAMPLE = DATA / "chrome_json/kineto_cpu.json"
 REAL = re.findall(r"  (\{\n    \"ph\": \"X.*?\n  \})", SAMPLE.read_text(), re.DOTALL)
 
 
@@ -101,7 +101,7 @@ def test_read(kind, packed, tmp_path):
     for how in ("ours", "json"):
         out = subprocess.run(
             [sys.executable, "-c", MEASURE, how, str(path if how == "ours" else plain)],
-            capture_output=True, check=True, text=True, cwd=Path(__file__).parents[2],
+            capture_output=True, check=True, text=True, cwd=ROOT,
         )  # fmt: skip
         count, seconds, peak = json.loads(out.stdout)
         assert count == (EVENTS // 2 if kind is pairs and how == "ours" else EVENTS)

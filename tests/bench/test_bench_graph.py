@@ -1,7 +1,8 @@
 """What the graph view takes in a program of 5,000 operators and a trace of a million slices.
 
-Prints only: `pytest tests/bench/test_bench_graph.py -s`. The floor beside each figure is what
-cannot be saved: reading the edges once, or painting as many plain boxes and lines.
+Prints only: `pytest tests/bench/test_bench_graph.py --benchmark-enable -s`. The floor beside
+each figure is what cannot be saved: reading the edges once, or painting as many plain boxes and
+lines.
 """
 
 from __future__ import annotations

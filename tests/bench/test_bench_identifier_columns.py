@@ -5,18 +5,16 @@ Prints only: `pytest tests/bench/test_bench_identifier_columns.py --benchmark-en
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.builders.bench_sizes import size
+from tests.paths import DATA
 from viewer.analysis.links.identifier_columns import identified_by, identifier_columns
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
 ROWS = size(1_000_000, 40_000)
-DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture(scope="module")

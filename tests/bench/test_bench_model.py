@@ -1,7 +1,8 @@
 """What the panel of modules takes for 5,000 operators in 1,000 modules and a million slices.
 
-Prints only: `OPSCOPE_BENCH_RUNS=100 pytest tests/bench/test_bench_model.py -s`. The figures are
-worked out off the GUI thread; what is told as "on the GUI thread" is what a user waits for.
+Prints only:
+`OPSCOPE_BENCH_RUNS=100 pytest tests/bench/test_bench_model.py --benchmark-enable -s`. The figures
+are worked out off the GUI thread; what is told as "on the GUI thread" is what a user waits for.
 """
 
 from __future__ import annotations

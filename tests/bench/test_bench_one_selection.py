@@ -3,7 +3,8 @@
 5,000 operators; with OPSCOPE_BENCH_RUNS=100 a million slices. Of each panel, raised as one has it
 beside the timeline, wall ms from the act until its answer is painted and no work is under way, and
 the longest time in which the GUI thread answered nothing. Beside them the floor: the timeline
-alone, all panels closed. Prints only: `pytest tests/bench/test_bench_one_selection.py -s`.
+alone, all panels closed. Prints only:
+`pytest tests/bench/test_bench_one_selection.py --benchmark-enable -s`.
 """
 
 import time

@@ -1,7 +1,8 @@
 """Frames of a large trace in the real window, beside a plain blit through the same widget.
 
-python -m pytest tests/bench/test_bench_timeline.py -s
-OPSCOPE_BENCH_SLICES=10000000 xvfb-run python -m pytest tests/bench/test_bench_timeline.py -s
+python -m pytest tests/bench/test_bench_timeline.py --benchmark-enable -s
+OPSCOPE_BENCH_SLICES=10000000 xvfb-run python -m pytest \
+    tests/bench/test_bench_timeline.py --benchmark-enable -s
 
 With QT_QPA_PLATFORM=xcb frames go to the server of Xvfb, else they stay in memory.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.bench_sizes import size
+from tests.paths import DATA
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.formats.torq.compile_csv import FORMAT
@@ -58,7 +59,7 @@ def test_floor_split_at_every_comma(benchmark, profiles, generation):
 @pytest.fixture(scope="module")
 def host_profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample of two inferences (60 rows each), with as many more as it takes."""
-    sample = Path(__file__).parents[1] / "data" / "torq" / "host_h4_latest_2inv.csv"
+    sample = DATA / "torq/host_h4_latest_2inv.csv"
     header, *lines = sample.read_text().splitlines()
     inference = [line.split(",") for line in lines[10:70]]
     rows = [header, *lines[:10]]

@@ -1,6 +1,6 @@
 """Arranging a million lanes, and scrolling over 2,000 tracks, beside ten of them.
 
-python -m pytest tests/bench/test_bench_tracks.py -s
+python -m pytest tests/bench/test_bench_tracks.py --benchmark-enable -s
 Prints CPU times; what is asserted is far from what was measured.
 """
 

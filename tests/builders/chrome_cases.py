@@ -4,10 +4,11 @@ import gzip
 import json
 from pathlib import Path
 
+from tests import paths
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 
-DATA = Path(__file__).parents[1] / "data" / "chrome_json"
+DATA = paths.DATA / "chrome_json"
 
 
 def slice_event(name, ts, dur, **more):

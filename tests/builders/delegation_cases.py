@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
+from tests.paths import DATA
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 
-DATA = Path(__file__).parents[1] / "data"
 SAMPLES = DATA.parent.parent / "resources" / "samples"
 
 DUMPS = [

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tests.builders.etdump_writer import framework, operator
+from tests.paths import DATA
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
 
-DUMPS = Path(__file__).parents[1] / "data" / "etdump"
+DUMPS = DATA / "etdump"
 READABLE = sorted(p.stem for p in DUMPS.glob("*.etdp") if not p.stem.startswith("BAD_"))
 REAL = [name for name in READABLE if not name.startswith(("SYN_", "noprefix"))]
 WHOLE = [name for name in REAL if "failing" not in name]  # a failed run has no Method::execute

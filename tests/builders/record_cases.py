@@ -5,12 +5,13 @@ import time
 import zipfile
 from pathlib import Path
 
+from tests import paths
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.formats.executorch.etrecord.archive import EDGE, MAGIC
 from viewer.program.program import Program
 
-DATA = Path(__file__).parents[1] / "data" / "etrecord"
+DATA = paths.DATA / "etrecord"
 GRAPH = f"{EDGE}/forward"
 
 

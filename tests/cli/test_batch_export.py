@@ -2,17 +2,16 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from viewer.cli import batch_export, main
 from viewer.cli.batch_export import ENDED, plan, run
 from viewer.codecs.reading import no_progress
 from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 SAMPLE = ROOT / "resources" / "samples" / "attention_xnnpack"
 DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA, ROOT
 from viewer import __version__
 from viewer.cli import main
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(__file__).parents[1] / "data"
 SAMPLES = ROOT / "resources" / "samples"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import paths
 from tests.compat.torq_logger.test_time_chart import replayed, threads
 from tests.peers.trace_processor import TraceProcessor
 from viewer.codecs.reading import UnreadableFile
@@ -24,7 +25,7 @@ from viewer.compat.perfetto_logger import (
     main,
 )
 
-DATA = Path(__file__).parents[1] / "data/torq"
+DATA = paths.DATA / "torq"
 C0, C1, C2, C3 = (
     f"compile_{name}.csv"
     for name in ("c0_callsite", "c1_css_cdma", "c2_actionindex_callsite", "c3_taskid")

@@ -4,16 +4,15 @@ Set UPDATE_SNAPSHOTS=1 to write the listings anew, and read the difference.
 """
 
 import os
-from pathlib import Path
 
 import pytest
 
+from tests.paths import TESTS
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
-TESTS = Path(__file__).parents[1]
 FILES = sorted(
     [*(TESTS / "data/etrecord").rglob("*.etrecord"), *(TESTS / "data").rglob("*.mlir"),
      *(TESTS / "data/table_csv").glob("*.[ct]sv")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import paths
 from tests.builders.etdump_writer import Run as Block
 from tests.builders.etdump_writer import delegate, framework, operator, write_dump
 from viewer.formats import open_file
@@ -16,7 +17,7 @@ from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
 from viewer.model.queries import tree
 from viewer.model.trace import Run, RunKind, Trace
 
-DATA = Path(__file__).parents[1] / "data" / "etdump"
+DATA = paths.DATA / "etdump"
 DUMPS = [
     "cnn_xnnpack_x10", "attn_portable_x5", "cond_portable_x5", "demo_str_x4",
     "multi_forward_decode_portable_x3", "SYN_qnn_like", "SYN_repeat_in_run", "SYN_wraparound",

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.paths import ROOT
 from viewer import APPLICATION_ID, __version__
 
-ROOT = Path(__file__).parents[2]
 SPEC = ast.parse((ROOT / "packaging/opscope.spec").read_text(encoding="utf-8"))
 
 

@@ -10,15 +10,14 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from viewer import APPLICATION_ID, __version__
 from viewer.cli import COMMANDS
 from viewer.formats import formats
 
-ROOT = Path(__file__).parents[2]
 LINUX = ROOT / "packaging/linux"
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 

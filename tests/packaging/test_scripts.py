@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from viewer.resources import SAMPLES
 
-ROOT = Path(__file__).parents[2]
 SCRIPTS = (
     "packaging/run", "packaging/test", ".ci/run", "packaging/build-wheel", "packaging/build-bundle",
     "packaging/build-deb", "packaging/check-wheel", "packaging/check-bundle", "packaging/check-deb",

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.builders.dumps import Clock, Logged, events_of
+from tests.paths import DATA
 from viewer.record import EventTracer
 
 # Importing torch warns of much that is not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-RECORDS = Path(__file__).parents[1] / "data" / "etrecord"
+RECORDS = DATA / "etrecord"
 NO_PEERS = "the extra `peers` is not installed"
 CONV_RELU = ["aten.convolution.default", "aten.relu.default"]
 TAN = ["aten.tan.default"]

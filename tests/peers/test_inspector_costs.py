@@ -7,10 +7,10 @@ traces. Where a whole operator runs as one call, its kernel inside is not counte
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import line_costs, lines_text
 from viewer.analysis.cost.modules import module_costs
@@ -18,7 +18,6 @@ from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.program.module_tree import module_tree
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 RECORDS = DATA / "etrecord", ROOT / "resources" / "samples" / "attention_xnnpack"
 PAIRS = [

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.paths import DATA
 from viewer.formats import open_file
 from viewer.program.program import Program
 from viewer.record import DelegateInstance, DelegateMappingBuilder, write_debug_handle_map
 
-DATA = Path(__file__).parents[1] / "data"
 NO_PEERS = "the extra `peers` is not installed"
 
 

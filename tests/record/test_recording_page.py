@@ -16,7 +16,6 @@ from viewer.model.trace import RunKind
 from viewer.workspace.workspace import Workspace
 
 NO_PEERS = "the extra `peers` is not installed"
-SAMPLES = Path(__file__).parents[2] / "resources" / "samples"
 
 
 def code(language: str, having: str) -> str:

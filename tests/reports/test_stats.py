@@ -3,15 +3,14 @@
 import json
 import shutil
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from viewer.cli import main
 from viewer.reports.stats import NoSuchGroups, stats
 from viewer.workspace.workspace import Workspace
 
-ROOT = Path(__file__).parents[2]
 TORQ = ROOT / "tests" / "data" / "torq"
 C3, C1, JOBS, HOST, TEXT = (
     str(TORQ / name)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.paths import DATA
 from viewer.cli import main
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_stamps import stamp_of
@@ -30,7 +31,6 @@ from viewer.view.session_file import (
 )
 from viewer.workspace.workspace import Workspace
 
-DATA = Path(__file__).parents[1] / "data"
 DUMP, RECORD = DATA / "etdump/demo_str_x4.etdp", DATA / "etrecord/demo_str.etrecord"
 MULTI = (
     DATA / "etdump/multi_forward_decode_portable_x3.etdp",

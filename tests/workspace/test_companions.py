@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.program.sources.files import Substitution
 from viewer.workspace.companions import MAX_COMPANION, companions, read_companion, recorded_texts
 
-TORQ = Path(__file__).parents[1] / "data" / "torq"
+TORQ = DATA / "torq"
 
 
 def profile(folder: Path, *locations: str, name: str = "p.csv"):

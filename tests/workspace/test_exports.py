@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.analysis.links.labels import slice_labels, track_name
@@ -25,7 +26,6 @@ from viewer.workspace.perfetto_export import ExportFlows, perfetto_source
 from viewer.workspace.snapshot import Snapshot, process_name
 from viewer.workspace.workspace import Workspace
 
-DATA = Path(__file__).parents[1] / "data"
 PAIRS = {
     "demo_str_x4": "demo_str",
     "demo_manual_int_x4": "demo_manual_int",

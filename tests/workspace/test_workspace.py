@@ -25,6 +25,7 @@ from tests.builders.workspaces import (
     warnings,
     with_torq,
 )
+from tests.paths import SAMPLES
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.program.program import Tensor
@@ -32,7 +33,7 @@ from viewer.program.sources.files import Substitution
 from viewer.record import DelegateInstance, write_debug_handle_map
 from viewer.workspace.workspace import Workspace
 
-SAMPLE = Path(__file__).parents[2] / "resources" / "samples" / "delegate_handle_map"
+SAMPLE = SAMPLES / "delegate_handle_map"
 
 
 def test_every_dump_finds_its_record_in_any_order():

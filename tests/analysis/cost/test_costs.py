@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
@@ -16,7 +17,6 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
 
-DATA = Path(__file__).parents[2] / "data"
 DUMPS = sorted(
     p for p in (DATA / "etdump").glob("*.etdp") if not p.name.startswith(("BAD", "deep"))
 )

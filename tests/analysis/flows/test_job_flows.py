@@ -1,10 +1,9 @@
 """Flows between host actions and NSS jobs: exact to the tick, or none."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests import paths
 from viewer.analysis.flows.job_flows import JobFlows
 from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.analysis.links.linker import unlinked
@@ -13,7 +12,7 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.torq_names import NSS_START, NSS_WAIT
 from viewer.model.trace import Clock, KeyKind, Unit
 
-DATA = Path(__file__).parents[2] / "data" / "torq"
+DATA = paths.DATA / "torq"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """SSA values of MLIR texts: custom and generic form, scopes, arguments, and names that are none."""
 
-from pathlib import Path
-
 import pytest
 
+from tests import paths
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.formats import open_file
 
-DATA = Path(__file__).parents[2] / "data" / "torq"
+DATA = paths.DATA / "torq"
 
 
 @pytest.fixture

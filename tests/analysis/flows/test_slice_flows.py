@@ -1,12 +1,11 @@
 """Which slices hand over to which: the rules one by one, and against a slow search."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.paths import DATA
 from viewer.analysis.flows.slice_flows import NO_OPERATOR, NO_PROGRAM, FlowIndex
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.linker import link
@@ -15,8 +14,6 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.program import GraphNode, Method, MethodFlow, Operator, Program
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def program_of(count, pairs):

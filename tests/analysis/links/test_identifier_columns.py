@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.links.identifier_columns import (
     MOST_TEXT,
     MOST_VALUES,
@@ -25,7 +25,6 @@ from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import Method, Program
 
-DATA = Path(__file__).parents[2] / "data"
 WORDS = ["Fancy Fusion", "Fancy Fusion 2", "sin:0;a=b", "cos/1", "div"]
 MANUAL = [10, 1, 100, 0, 7]
 CLOCK = Clock("cycle", Fraction(5, 4), assumed=True)

@@ -1,9 +1,8 @@
 """What slices, runs and tracks are called."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.links.labels import (
     describe_near,
     key_labels,
@@ -19,8 +18,6 @@ from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.linker import unlinked
 from viewer.model.trace import KeyKind, Trace
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def linked(dump: str, record: str) -> LinkTable:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.builders import etdump_writer as logged
+from tests.paths import DATA, SAMPLES
 from viewer.analysis.links import linker as linking
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.formats import open_file
@@ -20,9 +21,6 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
-SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
 
 
 def linked(dump: Path, record: Path) -> LinkTable:

@@ -1,18 +1,16 @@
 """Agreement: real pairs that belong together against all that do not."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.links.logged_identities import LoggedIdentities
 from viewer.analysis.links.match import BELONG, Match, agreement_with_method, fit
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import Method, Program
-
-DATA = Path(__file__).parents[2] / "data"
 
 # The records of one row hold the same method, so their dumps fit them all.
 FAMILIES = {

@@ -1,16 +1,14 @@
 """Whose events without a time are: the operator of their call, or the reason why no one's."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.untimed_links import NO_CALL, OUTSIDE, keys_of, link_reason, runs_of
 from viewer.model.untimed import value_text
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def table(*names: str) -> LinkTable:

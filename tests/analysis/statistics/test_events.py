@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
+from tests.paths import DATA
 from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.statistics.events import EventStatistics, event_statistics
 from viewer.codecs.reading import never_cancelled, no_progress
@@ -14,7 +15,6 @@ from viewer.formats.table import reader as table_csv
 from viewer.model.trace import RunKind
 from viewer.workspace.workspace import Workspace
 
-DATA = Path(__file__).parents[2] / "data"
 RUN = [operator("native_call_add.out", 0, 110, 120), framework("Method::execute", 100, 150)]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
+from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
@@ -22,7 +23,6 @@ from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace
 
-DATA = Path(__file__).parents[2] / "data"
 PAIRS = [
     ("torq/compile_c0_mixed_locs.csv", "torq/tiny_cnn.mlir"),
     ("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir"),

@@ -3,20 +3,20 @@
 import csv
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import paths
 from viewer.analysis.statistics.npu_units import UnitOverview, has_units
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Clock, KeyKind, Trace, Unit
 
-DATA = Path(__file__).parents[2] / "data" / "torq"
+DATA = paths.DATA / "torq"
 COMPILE = [
     "compile_c0_callsite.csv", "compile_c0_mixed_locs.csv", "compile_c1_css_cdma.csv",
     "compile_c2_actionindex_callsite.csv", "compile_c3_taskid.csv", "compile_c3_taskid_mtu.csv",

@@ -1,13 +1,12 @@
 """Statistics of chosen slices against loops over them, on real dumps and on random nestings."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.model.test_queries import parents, slices, trace_of
+from tests.paths import DATA, SAMPLES
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
@@ -21,8 +20,6 @@ from viewer.analysis.statistics.selection import (
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def slow(table: LinkTable, index, labels, key, first=None, last=None):
@@ -194,7 +191,7 @@ def test_random_areas(items, one, other, tracks):
 
 
 def test_a_shared_slice_is_one_group_and_never_divided():
-    samples = Path(__file__).parents[3] / "resources" / "samples" / "attention_xnnpack"
+    samples = SAMPLES / "attention_xnnpack"
     trace = open_file(str(samples / "attn_xnnpack_x5.etdp"))
     table = link(trace, open_file(str(samples / "attn_teal_xnnpack.etrecord")))
     codes, strings, _labels = named(table)
@@ -214,7 +211,7 @@ def test_a_shared_slice_is_one_group_and_never_divided():
 
 
 def test_jobs_beside_what_they_are_made_of_are_left_out_by_operator():
-    folder = Path(__file__).parents[3] / "resources" / "samples" / "torq_npu"
+    folder = SAMPLES / "torq_npu"
     space = Workspace()
     for path in sorted(folder.iterdir()):
         space.add(open_file(str(path)))

@@ -1,9 +1,8 @@
 """Sizes of tensors, by dtype and shape, and which values leave an operator."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.workload.operator_tensors import (
     NotKnown,
     bytes_of,
@@ -17,7 +16,7 @@ from viewer.analysis.workload.operator_tensors import (
 from viewer.formats import open_file
 from viewer.program.program import GraphNode, Operator, Tensor
 
-RECORDS = Path(__file__).parents[2] / "data" / "etrecord"
+RECORDS = DATA / "etrecord"
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,16 @@
 attention (4 heads of 8) and x[2, 4] of the branches. All of them are f32: 4 bytes.
 """
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.paths import ROOT
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_work import MovedBytes, figures_of, figures_of_nodes
 from viewer.formats import open_file
 from viewer.program.program import GraphNode, Operator, Tensor
 
-ROOT = Path(__file__).parents[3]
 RECORDS = ROOT / "tests/data/etrecord"
 ATTENTION = ROOT / "resources/samples/attention_xnnpack/attn_teal_xnnpack.etrecord"
 CNN = RECORDS / "cnn_toedge_portable.etrecord"

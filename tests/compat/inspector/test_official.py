@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
+from tests.paths import TESTS
 from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
 from viewer.compat.inspector.official_errors import InspectorError
 
-TESTS = Path(__file__).parents[2]
 DATA = TESTS / "data"
 GOLDEN = DATA / "inspector"
 PLACES = (DATA / "etrecord", GOLDEN, TESTS.parent / "resources/samples/attention_xnnpack")

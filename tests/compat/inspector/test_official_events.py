@@ -1,11 +1,10 @@
 """Events as the official Inspector takes them: raw, in file order, debug events among them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
+from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector.official_errors import InspectorError
@@ -13,7 +12,7 @@ from viewer.formats.executorch.etdump import events as etdump_events
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock
 
-DUMPS = Path(__file__).parents[2] / "data" / "etdump"
+DUMPS = DATA / "etdump"
 
 
 @pytest.mark.parametrize("name", ["attn_xnnpack_x1_debug", "demo_str_x4", "cnn_portable_x2_debug"])

@@ -2,15 +2,15 @@
 
 import json
 import zipfile
-from pathlib import Path
 
 import pytest
 
+from tests import paths
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official_record as inspector_record
 from viewer.compat.inspector.official_errors import InspectorError
 
-DATA = Path(__file__).parents[2] / "data" / "etrecord"
+DATA = paths.DATA / "etrecord"
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests import paths
 from viewer.compat.perfetto_logger import main
 from viewer.compat.torq_logger.original import form_of
 
-DATA = Path(__file__).parents[2] / "data/torq"
+DATA = paths.DATA / "torq"
 RUNS = {
     "f63e303": (
         "small",

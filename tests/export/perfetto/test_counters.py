@@ -3,12 +3,12 @@
 import io
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.codecs.atomic_file import WriteCancelled
@@ -18,7 +18,6 @@ from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Unit
 
-DATA = Path(__file__).parents[2] / "data"
 COUNTERS = """
     select coalesce(process.name, parent.name), track.name, ts, value
     from counter join track on track.id = counter.track_id

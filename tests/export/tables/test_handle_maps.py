@@ -1,14 +1,12 @@
 """The table of debug handle maps: one row an identifier or uncovered handle, times where known."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def table(tmp_path, *names):

@@ -1,14 +1,14 @@
 """Operators as rows: what a record says of each, and what each cost in a profile."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
+from tests.paths import SAMPLES
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
-SAMPLE = Path(__file__).parents[3] / "resources" / "samples" / "attention_xnnpack"
+SAMPLE = SAMPLES / "attention_xnnpack"
 DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"
 
 

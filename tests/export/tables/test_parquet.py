@@ -2,7 +2,6 @@
 
 import csv
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +9,13 @@ import pyarrow.dataset
 import pytest
 from pyarrow import parquet as reader
 
+from tests.paths import ROOT
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export.tables import parquet
 from viewer.export.tables.parquet import NoParquet, write_parquet
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
-ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests" / "data"
 ATTENTION = [
     ROOT / "resources/samples/attention_xnnpack" / name

@@ -1,15 +1,13 @@
 """The table of statistics: one row a group of every profile, and what is in no group."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA, SAMPLES
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
-SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
-DATA = Path(__file__).parents[2] / "data"
 ATTENTION = [
     str(SAMPLES / "attention_xnnpack" / name)
     for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")

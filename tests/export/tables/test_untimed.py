@@ -1,14 +1,11 @@
 """The table of events without a time: what each row says, with and without a record."""
 
-from pathlib import Path
-
 import numpy as np
 
+from tests.paths import DATA
 from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
 from viewer.model.untimed import value_text
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def rows(*names: str) -> list[dict[str, object]]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.formats import HEAD_SIZE, choose, format_of, open_file
 from viewer.formats.executorch import debug_handle_map as reader
 from viewer.program.program import Program
 
-DATA = Path(__file__).parents[2] / "data"
 MARK = "opscope_debug_handle_map"
 
 

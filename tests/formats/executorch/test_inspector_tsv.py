@@ -1,15 +1,14 @@
 """Tables of the Inspector: slices where single times stand in them, else one clear error."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 
-DATA = Path(__file__).parents[2] / "data"
 TABLES = DATA / "inspector"
 ONE_RUN = {
     "attn_xnnpack_x1_debug__attn_teal_xnnpack.tsv": "attn_xnnpack_x1_debug.etdp",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.paths import DATA
 from tests.peers.test_trace_processor import random_edges, random_trace
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.export.perfetto.source import FlowEdges, PerfettoBookmark, PerfettoSource
@@ -18,7 +19,6 @@ from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
-DATA = Path(__file__).parents[2] / "data"
 NO_PROFILE = ("BAD_empty.etdp", "BAD_truncated.etdp", "BAD_zip.etdp")
 ALONE = sorted(
     str(path.relative_to(DATA))

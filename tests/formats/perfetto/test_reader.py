@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.export.perfetto.test_writer import difficult_traces
+from tests.paths import DATA
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto, write_perfetto
@@ -22,7 +23,6 @@ from viewer.workspace.perfetto_export import perfetto_source
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
-DATA = Path(__file__).parents[2] / "data"
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 CLEARED, NEEDS = 1, 2
 PLACED = """

@@ -1,16 +1,13 @@
 """Python files are opened to be shown, and nothing else is taken for one."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, open_file
 from viewer.formats.source.python import FORMAT, sniff
 from viewer.resources import SAMPLES
 from viewer.workspace.workspace import Workspace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.mark.parametrize(

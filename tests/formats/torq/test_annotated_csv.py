@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import paths
 from tests.builders.csv_cases import expect_snapshot
 from viewer.analysis.links.link_table import Reason
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
@@ -15,7 +16,7 @@ from viewer.formats.torq.annotated_csv import FORMAT
 from viewer.model.trace import KeyKind, Trace, Unit
 from viewer.workspace.workspace import Workspace
 
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots" / "torq"
+SNAPSHOTS = paths.SNAPSHOTS / "torq"
 SAMPLES = (
     "annotated_a0_nss.csv", "annotated_a1_host.csv", "annotated_a3_latest.csv",
     "annotated_a3_latest_2inv.csv",

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import paths
 from tests.builders.csv_cases import damaged, expect_snapshot
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.torq.compile_csv import FORMAT
 from viewer.model.trace import KeyKind, Trace
 
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots" / "torq"
+SNAPSHOTS = paths.SNAPSHOTS / "torq"
 
 SAMPLES = {
     "compile_c0_callsite.csv": ("C0", 40),

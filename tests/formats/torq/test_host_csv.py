@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import paths
 from tests.builders.csv_cases import expect_snapshot
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.linker import unlinked
@@ -17,7 +18,7 @@ from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import KeyKind, RunKind, Trace, Unit
 
-SNAPSHOTS = Path(__file__).parents[2] / "snapshots" / "torq"
+SNAPSHOTS = paths.SNAPSHOTS / "torq"
 SAMPLES = (
     "host_h0_unquoted.csv", "host_h1_quoted.csv", "host_h2_dispatch.csv", "host_h4_latest.csv",
     "host_h4_latest_2inv.csv",

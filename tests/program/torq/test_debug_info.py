@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import DATA
 from viewer.model.trace import Unit
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.operations import OperationReader
@@ -30,7 +31,7 @@ def parsed(text: str) -> tuple[tuple[Dispatch, ...], dict[str, int]]:
 
 @pytest.fixture(scope="module")
 def dispatch(request) -> Dispatch:
-    folder = Path(request.path).parents[2] / "data" / "torq"
+    folder = DATA / "torq"
     (found,), problems = parsed((folder / "tiny_cnn.lowered_generic.mlir").read_text())
     assert problems == {}
     return found
@@ -287,7 +288,7 @@ def test_hostile_texts_end_quickly():
 
 def test_a_text_printed_with_aliases_of_its_locations_says_the_same(request):
     """As iree-opt prints it without --mlir-print-local-scope."""
-    folder = Path(request.path).parents[2] / "data" / "torq"
+    folder = DATA / "torq"
     text = (folder / "tiny_cnn.lowered_generic.mlir").read_text()
     numbers: dict[str, int] = {}
     lines = []

@@ -15,6 +15,7 @@ from flatbuffers import encode
 from flatbuffers import number_types as n
 from flatbuffers.table import Table
 
+from tests import paths
 from tests.builders.etdump_cases import (
     DUMPS,
     EXECUTE,
@@ -28,12 +29,13 @@ from tests.builders.etdump_cases import (
     slices_by_row,
 )
 from tests.builders.etdump_writer import Event, delegate, framework, operator
+from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import KeyKind, Trace
 
-GOLDENS = Path(__file__).parents[3] / "data" / "inspector"
-SNAPSHOTS = Path(__file__).parents[3] / "snapshots" / "etdump"
+GOLDENS = DATA / "inspector"
+SNAPSHOTS = paths.SNAPSHOTS / "etdump"
 
 
 # -- two other readers of the same file: slow, and plain to check ----------------------------------

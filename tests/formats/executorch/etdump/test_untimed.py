@@ -28,12 +28,12 @@ from tests.builders.etdump_writer import (
     Tensor,
     write_dump,
 )
+from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import RunKind, Trace, UntimedKind, ValueType
 from viewer.model.untimed import identifier_of, type_name, value_text, values_of, values_summary
 
-DATA = Path(__file__).parents[3] / "data"
 OFFICIAL = [
     json.loads(line)
     for line in (DATA / "inspector" / "untimed_events.jsonl").read_text().splitlines()
