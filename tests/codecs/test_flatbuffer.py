@@ -51,7 +51,7 @@ def test_absent_texts_have_code_minus_one():
 
 
 def test_equal_hashes_do_not_make_texts_equal(monkeypatch):
-    monkeypatch.setattr(flatbuffer, "_ODD", np.uint64(0))
+    monkeypatch.setattr(flatbuffer, "ODD", np.uint64(0))
     texts = [random.Random(i % 5).randbytes(3 + i % 5) for i in range(20)]
     buffer, places = file_of_texts(texts)
     codes, distinct = distinct_texts(buffer, places, "texts")

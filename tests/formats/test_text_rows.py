@@ -19,8 +19,8 @@ def columns(pairs):
 @given(pairs=PAIRS)
 def test_combinations_are_numbered_in_their_order_with_the_first_row_of_each(dense, pairs):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_rows, "_DENSE", dense)
-        patch.setattr(text_rows, "_ROWS_AT_ONCE", 7)
+        patch.setattr(text_rows, "DENSE", dense)
+        patch.setattr(text_rows, "ROWS_AT_ONCE", 7)
         numbers, first = combined_codes(columns(pairs))
     distinct = sorted(set(pairs))
     assert numbers.tolist() == [distinct.index(pair) for pair in pairs]
@@ -37,8 +37,8 @@ def test_each_combination_is_asked_about_once_in_the_order_of_the_rows(dense, pa
         return 100 + len(asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_rows, "_DENSE", dense)
-        patch.setattr(text_rows, "_ROWS_AT_ONCE", 7)
+        patch.setattr(text_rows, "DENSE", dense)
+        patch.setattr(text_rows, "ROWS_AT_ONCE", 7)
         found = numbers_of(columns(pairs), number)
     seen = list(dict.fromkeys(pairs))
     assert asked == [pairs.index(pair) for pair in seen]

@@ -64,7 +64,7 @@ def test_children_of_one_slice_are_those_of_the_tree(data: Path, name: str):
 
 @pytest.mark.parametrize("few", [600, 0], ids=["row by row", "all at once"])
 def test_slices_within_a_range_are_those_that_touch_it(data: Path, monkeypatch, few):
-    monkeypatch.setattr(queries, "_FEW_ROWS", few)
+    monkeypatch.setattr(queries, "FEW_ROWS", few)
     slices = open_file(str(data / "etdump/attn_xnnpack_x5.etdp")).slices
     rng = np.random.default_rng(1)
     lo, hi = int(slices.start.min()), int(slices.end.max())

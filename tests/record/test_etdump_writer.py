@@ -280,7 +280,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_more_than_a_flatbuffer_holds_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("viewer.record.etdump_writer._MOST", 1000)
+    monkeypatch.setattr("viewer.record.etdump_writer.MOST", 1000)
     tracer = EventTracer(clock=Clock())
     for i in range(20):
         tracer.log_profiling_delegate(None, i, i, i)

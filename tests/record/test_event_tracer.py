@@ -230,7 +230,7 @@ def test_what_never_ended_is_left_out_and_told(path, tracer):
 
 
 def test_too_many_open_events_are_refused(tracer, monkeypatch):
-    monkeypatch.setattr(event_tracer, "_MOST_OPEN", 2)
+    monkeypatch.setattr(event_tracer, "MOST_OPEN", 2)
     tracer.start_profiling("a", 0, 0)
     with tracer.start_profiling_delegate("b"):
         for start in (tracer.start_profiling, tracer.start_profiling_delegate):
@@ -447,7 +447,7 @@ def test_one_text_too_long_leaves_room_for_others(path):
 
 @pytest.mark.parametrize("spilled", [False, True])
 def test_many_batches_are_one_dump(path, tmp_path, monkeypatch, spilled):
-    monkeypatch.setattr(event_batches, "_FULL", 1000)
+    monkeypatch.setattr(event_batches, "FULL", 1000)
     tracer = EventTracer(clock=Clock(), spill_folder=tmp_path if spilled else None)
     expected = []
     for i in range(400):
@@ -462,7 +462,7 @@ def test_many_batches_are_one_dump(path, tmp_path, monkeypatch, spilled):
 
 
 def test_blocks_that_take_turns_over_many_batches(path, monkeypatch):
-    monkeypatch.setattr(event_batches, "_FULL", 300)
+    monkeypatch.setattr(event_batches, "FULL", 300)
     tracer = EventTracer(clock=Clock())
     entries = []
     for block in range(5):
@@ -481,7 +481,7 @@ def test_a_full_disk_loses_nothing(path, tmp_path, monkeypatch):
     def full(self, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(event_batches, "_FULL", 500)
+    monkeypatch.setattr(event_batches, "FULL", 500)
     monkeypatch.setattr(event_batches.Spill, "append", full)
     tracer = EventTracer(clock=Clock(), spill_folder=tmp_path)
     for i in range(50):
@@ -493,7 +493,7 @@ def test_a_full_disk_loses_nothing(path, tmp_path, monkeypatch):
 
 def test_a_handler_may_log_while_its_thread_is_logging(path, monkeypatch):
     """As a signal's does, or the `__del__` of an object that is collected: at any step."""
-    monkeypatch.setattr(event_batches, "_FULL", 100)  # each event would be a batch
+    monkeypatch.setattr(event_batches, "FULL", 100)  # each event would be a batch
     tracer = EventTracer(clock=Clock())
     put = event_batches.EventBatches._put
 

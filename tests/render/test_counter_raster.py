@@ -36,8 +36,9 @@ def seen(steps, xmap):
         return next((v for t, v in reversed(steps) if t <= tick), 0)
 
     columns = []
+    left = Fraction(xmap.t0 - xmap.axis.offset_ns) / xmap.axis.ns_per_tick
     for p in range(xmap.width):
-        first, last = (-(-(xmap._left + q * xmap.ticks_per_pixel) // 1) for q in (p, p + 1))
+        first, last = (-(-(left + q * xmap.ticks_per_pixel) // 1) for q in (p, p + 1))
         values = [value(t) for t in range(int(first), int(last))] or [value(int(first) - 1)]
         columns.append((max(values), sum(map(Fraction, values)) / len(values)))
     return columns

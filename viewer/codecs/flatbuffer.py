@@ -24,7 +24,7 @@ Number = TypeVar(
 )
 
 _SHORT_TEXT = 64  # longer texts are rare and cheaper one by one than 16 and more passes over all
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+ODD = np.uint64(0x9E3779B97F4A7C15)
 _BYTE_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF], np.uint32)
 
 
@@ -209,9 +209,9 @@ def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slic
 
 def _representatives(buffer: Buffer, at: Ints, length: Ints) -> Ints:
     """For each short, aligned text the index of the first equal one."""
-    mixed = length.astype(np.uint64) * _ODD
+    mixed = length.astype(np.uint64) * ODD
     for live, words in _words(buffer, at, length):
-        part = (mixed[live] ^ words) * _ODD
+        part = (mixed[live] ^ words) * ODD
         mixed[live] = part ^ (part >> np.uint64(29))
     _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
     found: Ints = first[inverse]

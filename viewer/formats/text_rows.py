@@ -23,8 +23,8 @@ MICROSECONDS = r"[ ]*(-?[0-9]{1,15})[ ]*"
 # The cells of half a MB of text stay in the processor's cache: half the time of 8 MB at once.
 CHUNK = 1 << 19
 # Codes below this are combined as they are: to make them dense takes a pass over all rows.
-_DENSE = 1 << 16
-_ROWS_AT_ONCE = 1 << 16
+DENSE = 1 << 16
+ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
     """One number for each distinct combination of codes, and the first row of each number."""
     count = int(columns[0].max(initial=0)) + 1
     numbers = columns[0].astype(np.int64)
-    if len(columns) == 1 or count > _DENSE:
+    if len(columns) == 1 or count > DENSE:
         distinct, numbers = distinct_codes(numbers, count)
         count = len(distinct)
     for column in columns[1:]:
@@ -85,8 +85,8 @@ def _first_rows(numbers: Ints, count: int) -> Ints:
     """The first row of each number. Most files have shown all of them after a few thousand rows."""
     first = np.full(count, -1, np.int64)
     left = count
-    for begin in range(0, len(numbers), _ROWS_AT_ONCE):
-        part = numbers[begin : begin + _ROWS_AT_ONCE]
+    for begin in range(0, len(numbers), ROWS_AT_ONCE):
+        part = numbers[begin : begin + ROWS_AT_ONCE]
         fresh = np.flatnonzero(first[part] < 0)
         part, rows = part[fresh], fresh + begin
         # Of equal ones the last one written stays: the first.
@@ -102,7 +102,7 @@ def numbers_of(columns: Sequence[Codes], number: Callable[[int], int]) -> Codes:
     it is asked once for each combination, in the order of those rows."""
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     rows = len(columns[0])
-    if math.prod(sizes) > rows // 4 + _DENSE:
+    if math.prod(sizes) > rows // 4 + DENSE:
         combined, first = combined_codes(columns)
         made = np.empty(len(first), np.uint32)
         for which in np.argsort(first).tolist():
@@ -112,8 +112,8 @@ def numbers_of(columns: Sequence[Codes], number: Callable[[int], int]) -> Codes:
     # them, in memory that is fresh every time, takes 0.1 s.
     known = np.full(math.prod(sizes), -1, np.int64)
     found = np.empty(rows, np.uint32)
-    for begin in range(0, rows, _ROWS_AT_ONCE):
-        part = slice(begin, begin + _ROWS_AT_ONCE)
+    for begin in range(0, rows, ROWS_AT_ONCE):
+        part = slice(begin, begin + ROWS_AT_ONCE)
         pair = columns[0][part].astype(np.int64)
         for column, size in zip(columns[1:], sizes[1:], strict=True):
             pair = pair * size + column[part]

@@ -18,7 +18,7 @@ NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
 NATIVE_UNIT = "native_unit"
 # Up to so many rows, searching each is faster than looking at every slice of a track.
-_FEW_ROWS = 600
+FEW_ROWS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def slices_within(slices: Slices, track: int, first: int, last: int) -> Ints:
     limits = np.iinfo(np.int64)
     lo, hi = (np.int64(min(max(t, limits.min), limits.max)) for t in (first, last))
     rows = np.flatnonzero(slices.row_track == track)
-    if len(rows) > _FEW_ROWS:
+    if len(rows) > FEW_ROWS:
         span = slice(int(slices.row_ptr[rows[0]]), int(slices.row_ptr[rows[-1] + 1]))
         start, end = slices.start[span], slices.end[span]
         touched = np.flatnonzero((start < hi) & ((end > lo) | (start >= lo)))

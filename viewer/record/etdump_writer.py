@@ -31,7 +31,7 @@ from viewer.codecs.atomic_file import replacing
 from viewer.record.event_batches import FIELDS, Batch, EventKind
 
 _IDENTIFIER = b"ED00"
-_MOST = (1 << 31) - 1
+MOST = (1 << 31) - 1
 _RECORD = 48
 _ROW = np.dtype([(name, f"<{'u' if code.isupper() else 'i'}{8 if code == 'Q' else 4}")
                  for name, code in FIELDS])  # fmt: skip
@@ -119,7 +119,7 @@ def write_etdump(
         _up(vtables_at + len(vtables)), *(_batch_size(batch) for batch in batches)
     ])  # fmt: skip
     total = int(begins[-1])
-    if total > _MOST:
+    if total > MOST:
         raise ValueError(
             f"the dump would have {total} bytes, and an ETDump ends at 2 GiB: log fewer events, or "
             "write several dumps"
@@ -185,7 +185,7 @@ def _head(
         b.PrependUOffsetTRelativeSlot(0, names[blocks[block]], 0)
         if own is not None:
             b.PrependUOffsetTRelativeSlot(2, own, 0)
-        b.PrependUint32Slot(3, _MOST, 0)
+        b.PrependUint32Slot(3, MOST, 0)
         from_end.append(b.Offset())
         made.append(b.EndObject())
     listed_runs = _references(b, made)

@@ -24,7 +24,7 @@ FIELDS = (
 # What an event takes in a dump without its texts: a record of 48 bytes and a reference to it.
 EVENT_BYTES = 52
 MOST_BYTES = (1 << 31) - (1 << 20)  # a flatbuffer ends at 2 GiB; some room for its head
-_FULL = 4 << 20  # of a batch: enough for numpy to be quick, and nothing in memory
+FULL = 4 << 20  # of a batch: enough for numpy to be quick, and nothing in memory
 
 _pack = struct.Struct("<" + "".join(code for _, code in FIELDS)).pack
 _pack_length = struct.Struct("<I").pack
@@ -102,7 +102,7 @@ class EventBatches:
         self._lock = threading.RLock()
         self._adding = False
         self._left = max_bytes
-        self._full_at = max_bytes - _FULL  # what is left when the batch is full
+        self._full_at = max_bytes - FULL  # what is left when the batch is full
         self._spill = spill
         self._batches: list[Batch] = []
         self._rows, self._texts = bytearray(), bytearray()
@@ -187,4 +187,4 @@ class EventBatches:
         self._rows.clear()
         self._texts.clear()
         self._places.clear()
-        self._full_at = self._left - _FULL
+        self._full_at = self._left - FULL

@@ -45,7 +45,7 @@ _MEMORY = 512 << 20
 _LARGEST = (1 << 63) - 1  # of a time: the format has one bit more, which readers have not
 _INT32 = 1 << 31
 _NO_NUMBER = -1  # what an ETDump says for "no integer identifier"
-_MOST_OPEN = 100_000  # some 20 MB; far more than any program nests
+MOST_OPEN = 100_000  # some 20 MB; far more than any program nests
 _BLOCK_BYTES = 64
 _IMPLICIT_BLOCK = "Default"  # readers know it from programs that open no block of their own
 
@@ -229,7 +229,7 @@ class EventTracer:
         calls = None if chain_index < 0 else self._calls.entries
         entry = EventTracerEntry(self, block, calls, _OPERATOR, name, chain_index, instruction_id)
         opened = self._open
-        if len(opened) >= _MOST_OPEN:
+        if len(opened) >= MOST_OPEN:
             raise _too_many()
         opened[entry] = True
         if calls is not None:
@@ -264,7 +264,7 @@ class EventTracer:
         """
         entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
         opened = self._open
-        if len(opened) >= _MOST_OPEN:
+        if len(opened) >= MOST_OPEN:
             raise _too_many()
         opened[entry] = True
         entry.start_time = self._clock()  # the last step: what came before is not of the event
@@ -488,7 +488,7 @@ def _metadata(metadata: bytes | str) -> bytes:
 
 def _too_many() -> RuntimeError:
     return RuntimeError(
-        f"{_MOST_OPEN} events are open at once: end every entry, or begin it in a `with` statement"
+        f"{MOST_OPEN} events are open at once: end every entry, or begin it in a `with` statement"
     )
 
 

@@ -79,8 +79,9 @@ def test_of_a_backend_without_a_map_every_handle_is_uncovered():
 
 def test_what_a_run_did_not_log_another_may_have():
     """How an identifier stands is of all runs; its time is of the asked one."""
-    maps = HandleMaps(linked(*DUMPS[1]))
-    load = next(run for run in maps._trace.runs if run.kind == 0)
+    table = linked(*DUMPS[1])
+    maps = HandleMaps(table)
+    load = next(run for run in table.trace.runs if run.kind == 0)
     rows = maps.rows(*TimeScope(load).span)
     assert standings(rows)["div"] is IdentifierStatus.LOGGED
     assert {row.identifier for row in rows if row.ticks} == {"DEMO_INIT"}

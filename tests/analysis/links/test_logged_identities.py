@@ -36,7 +36,7 @@ def test_a_clock_that_starts_again_with_each_run_mixes_no_runs(dump):
 
 
 def test_of_runs_that_all_differ_the_commonest_are_compared(dump, monkeypatch):
-    monkeypatch.setattr(logged, "_MOST_KINDS", 2)
+    monkeypatch.setattr(logged, "MOST_KINDS", 2)
     runs = [inference(100 * i, "a", f"k{i % 4 if i < 8 else 3}") for i in range(12)]
     assert [s.runs for s in signatures(read(dump(*runs)))] == [6, 2]
 

@@ -193,8 +193,8 @@ def test_keys_that_a_trace_has_not_say_why(c3):
 
 
 def test_runs_of_a_dump_and_calls_of_its_delegates():
-    grouping = Grouping(linked("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord"))
-    trace = grouping._trace
+    table = linked("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
+    grouping, trace = Grouping(table), table.trace
     assert [(g.label, g.total) for g in grouping.by("run").groups] == [
         (f"forward · run {run.number} of 4", run.end - run.start) for run in trace.inferences()
     ]
@@ -204,7 +204,7 @@ def test_runs_of_a_dump_and_calls_of_its_delegates():
         "BackendStrDemo · instruction 0": int((trace.slices.end - trace.slices.start)[at].sum())
     }
     assert {g.spread.count for g in found.groups} == {4}
-    assert found.whole == Costs(grouping._table).table().whole
+    assert found.whole == Costs(table).table().whole
 
 
 def test_a_kernel_in_its_call_is_no_second_occurrence(dump):

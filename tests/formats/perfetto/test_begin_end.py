@@ -38,7 +38,7 @@ def by_stack(events):
 def test_pairs_are_those_of_a_stack_in_parts_of_any_size(events, at_once):
     track, time, kind = (np.array([e[i] for e in events]) for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(perfetto_pairs, "_AT_ONCE", at_once)
+        patch.setattr(perfetto_pairs, "AT_ONCE", at_once)
         pairs = paired(track.astype(np.uint32), time.astype(np.int64), kind.astype(np.uint8))
         found = list(
             zip(pairs.begin.tolist(), pairs.end.tolist(), pairs.level.tolist(), strict=True)

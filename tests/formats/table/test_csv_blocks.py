@@ -52,19 +52,19 @@ def test_rows_are_those_of_the_csv_module(size, rows):
         for row in csv.reader(io.StringIO(text, newline=""))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_blocks, "_BLOCK", size)
+        patch.setattr(csv_blocks, "BLOCK", size)
         assert rows_of(text.encode()) == expected
 
 
 def test_a_column_of_distinct_texts_is_read_the_same(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "_FEW", 4)
-    monkeypatch.setattr(csv_blocks, "_BLOCK", 256)
+    monkeypatch.setattr(csv_blocks, "FEW", 4)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 256)
     text = "".join(f"{n:03},{n},same\n" for n in range(200))
     assert rows_of(text.encode()) == [(f"{n:03}", n, "same", False) for n in range(200)]
 
 
 def test_the_place_behind_each_block_is_told(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "_BLOCK", 64)
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     text = b"ab,1,c\n" * 50
     places = [at for _, at in blocks(io.BytesIO(text), "file.csv", SHAPE)]
     assert places == sorted(places)

@@ -21,7 +21,7 @@ from viewer.program.program import base_name
 
 # Of runs that all differ, as with identifiers that count on, the commonest signatures tell enough;
 # each is compared in Python, identity by identity.
-_MOST_KINDS = 64
+MOST_KINDS = 64
 _COMPARED = np.array(
     [KeyKind.KERNEL, KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT], np.uint8
 )
@@ -84,7 +84,7 @@ def signatures(trace: Trace) -> list[Signature]:
     for scope in range(len(trace.scopes)):
         own = [(count, keys) for (s, keys), count in kinds.items() if s == scope]
         own.sort(key=lambda kind: -kind[0])
-        for count, packed in own[:_MOST_KINDS]:
+        for count, packed in own[:MOST_KINDS]:
             keys = np.frombuffer(packed, np.int64)
             finished = not has_scopes or bool(executes[keys].any())
             found.append(Signature(scope, count, _collected(trace, keys), finished))

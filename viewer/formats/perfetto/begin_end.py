@@ -16,7 +16,7 @@ from viewer.arrays import Bools, Codes, Ints
 
 BEGIN, END, POINT, COMPLETE = 1, 2, 3, 4
 _SHORT = 1 << 16
-_AT_ONCE = 1 << 15
+AT_ONCE = 1 << 15
 
 # Positions of events, int32 as long as there are fewer than 2**31.
 Places = NDArray[np.signedinteger[Any]]
@@ -51,7 +51,7 @@ def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> PairedSlices:
     first = 0
     while first < len(kind):
         # What is open is looked at again in every part, so a part is no smaller than that.
-        here = slice(first, min(first + max(_AT_ONCE, len(matching.open)), len(kind)))
+        here = slice(first, min(first + max(AT_ONCE, len(matching.open)), len(kind)))
         rows = here if order is None else order[here]
         matching.add(rows, track[rows], kind[rows])
         first = here.stop
@@ -61,8 +61,8 @@ def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> PairedSlices:
 def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
     """The values at some places, a part at a time: numpy makes int64 of all other places first."""
     found = np.empty(len(places), values.dtype)
-    for first in range(0, len(places), _AT_ONCE):
-        part = slice(first, first + _AT_ONCE)
+    for first in range(0, len(places), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
         found[part] = values[places[part]]
     return found
 
@@ -70,8 +70,8 @@ def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
 def slices_of(pairs: PairedSlices, events: int) -> Places:
     """Which slice each of all events begins or ends, -1 where none."""
     found = np.full(events + 1, -1, pairs.begin.dtype)  # the last one is for what has no end
-    for first in range(0, len(pairs.begin), _AT_ONCE):
-        part = slice(first, first + _AT_ONCE)
+    for first in range(0, len(pairs.begin), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
         begin = pairs.begin[part]
         number = np.arange(first, first + len(begin), dtype=found.dtype)
         found[begin] = number
@@ -197,14 +197,14 @@ def _by_track_and_time(track: Codes, time: Ints) -> Ints | None:
 
 def _falls(track: Codes) -> bool:
     """Whether some number is less than the one before it."""
-    parts = (track[a : a + _AT_ONCE + 1] for a in range(0, len(track), _AT_ONCE))
+    parts = (track[a : a + AT_ONCE + 1] for a in range(0, len(track), AT_ONCE))
     return any(bool((part[1:] < part[:-1]).any()) for part in parts)
 
 
 def _falls_within(time: Ints, track: Codes) -> bool:
     """Whether some time is less than the one before it on its track."""
-    for a in range(0, len(track), _AT_ONCE):
-        part = slice(a, a + _AT_ONCE + 1)
+    for a in range(0, len(track), AT_ONCE):
+        part = slice(a, a + AT_ONCE + 1)
         t, own = time[part], track[part]
         if ((t[1:] < t[:-1]) & (own[1:] == own[:-1])).any():
             return True

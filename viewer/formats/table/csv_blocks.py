@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 # Twice this still fits int64, so no sum or difference of two times can wrap around.
 TIME_LIMIT = 2**62 - 1
-_BLOCK = 15 << 20
+BLOCK = 15 << 20
 _AT_ONCE = 2
 _PIECE = 1 << 18
 _CHUNK_CELLS = 2_000_000
 # With one distinct text in so many cells, sorting them costs more than the codes save.
 _OFTEN = 4
-_FEW = 10_000
+FEW = 10_000
 _TIME = re.compile(r"\s*([+-]?[0-9]{1,19})(?:\.0*)?\s*")
 _ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
 
@@ -116,7 +116,7 @@ def _cut(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """
     begin = file.tell()
     while True:
-        file.seek(begin + _BLOCK)
+        file.seek(begin + BLOCK)
         file.readline()
         size = file.tell() - begin
         file.seek(begin)
@@ -183,7 +183,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
             texts[column] = distinct_texts(frame[column].tolist()[1:])
         else:
             found = texts[column] = _without_first(frame[column])
-            if _OFTEN * len(found.distinct) > max(len(frame), _FEW):
+            if _OFTEN * len(found.distinct) > max(len(frame), FEW):
                 shape.distinct.add(column)
     beyond = _without_first(frame[shape.width])
     surplus = np.array([text != "" for text in beyond.distinct], np.bool_)[beyond.codes]

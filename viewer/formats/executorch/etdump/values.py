@@ -33,7 +33,7 @@ _KNOWN_DTYPE = np.isin(np.arange(256), list(_DTYPES))
 _MOST_DIMENSIONS = 16  # as many as the runtime allows
 _SHOWN_TENSORS = 3  # of a list
 _NO_SIZE = -1
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 # Slots of Value that hold the content of a type.
 _SLOTS = {
@@ -196,7 +196,7 @@ def _first_equal(columns: Sequence[Ints]) -> Ints:
     """For each row of some columns the index of an equal one, the same for all equal rows."""
     mixed = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
-        part = (mixed ^ column.view(np.uint64)) * _ODD
+        part = (mixed ^ column.view(np.uint64)) * ODD
         mixed = part ^ (part >> np.uint64(29))
     _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
     found: Ints = first[inverse]
