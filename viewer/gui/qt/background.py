@@ -32,7 +32,7 @@ class Latest(QObject):
     about_to_answer = Signal()
 
     def __init__(self, parent: QObject | None = None, *, apart: bool = False) -> None:
-        """apart: an answer has a turn of the event loop for itself, and `coming` tells it before.
+        """apart: an answer has a turn of the event loop for itself, after `about_to_answer`.
 
         For answers after which much changes: Qt hands out an event together with all that follow
         from it, also the painting, and all of a large trace at once is a gap of 100 ms.
@@ -42,7 +42,7 @@ class Latest(QObject):
         self._taken: tuple[_Question, object, Exception | None] | None = None
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
-        self._turn.timeout.connect(self._tell)
+        self._turn.timeout.connect(self._emit_answer)
         self._working: list[_Question] = []
         self._next: _Question | None = None
         self._latest: _Question | None = None
@@ -113,10 +113,10 @@ class Latest(QObject):
             if error is None:
                 self.about_to_answer.emit()
         else:
-            self._tell()
+            self._emit_answer()
 
     @Slot()
-    def _tell(self) -> None:
+    def _emit_answer(self) -> None:
         taken, self._taken = self._taken, None
         if taken is None or taken[0] is not self._latest:
             return

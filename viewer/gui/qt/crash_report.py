@@ -272,7 +272,7 @@ class ReportDialog(QDialog):
         self._details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._details.setAccessibleName("Report")
         self.with_paths = QCheckBox("With the paths of files")
-        self.with_paths.toggled.connect(self._tell)
+        self.with_paths.toggled.connect(self._show_text)
         log = QLabel(
             f"Should Opscope ever end by itself, {situation.log} tells where." if situation.log
             else ""
@@ -292,7 +292,7 @@ class ReportDialog(QDialog):
         for widget in (message, self._details, self.with_paths, log, buttons):
             layout.addWidget(widget)
         self.resize(680, 460)
-        self._tell()
+        self._show_text()
 
     @property
     def text(self) -> str:
@@ -305,7 +305,7 @@ class ReportDialog(QDialog):
         QGuiApplication.clipboard().setText(self.text)
 
     @Slot()
-    def _tell(self) -> None:
+    def _show_text(self) -> None:
         whole = self.with_paths.isChecked()
         self._details.setPlainText(self._text if whole else without_paths(self._text, self._paths))
 

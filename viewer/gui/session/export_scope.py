@@ -63,12 +63,12 @@ def selection(session: Session) -> PerfettoOptions | str:
     return PerfettoOptions(SELECTION, span, {n: own for n, own in only.items() if len(own)})
 
 
-def display_order(stock: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
+def display_order(track_list: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
     """(trace, track) of all tracks from top to bottom: pinned ones, then process by process, those
     of folded processes with them; what is hidden comes last."""
     order: list[int] = arrangement.pinned.tolist()
     for process in arrangement.processes.tolist():
-        shown = arrangement.tracks[stock.process[arrangement.tracks] == process]
-        order += [*shown.tolist(), *np.flatnonzero(stock.process == process).tolist()]
-    every: Sequence[int] = list(dict.fromkeys((*order, *range(len(stock.names)))))
-    return tuple((int(stock.trace[track]), int(stock.number[track])) for track in every)
+        shown = arrangement.tracks[track_list.process[arrangement.tracks] == process]
+        order += [*shown.tolist(), *np.flatnonzero(track_list.process == process).tolist()]
+    every: Sequence[int] = list(dict.fromkeys((*order, *range(len(track_list.names)))))
+    return tuple((int(track_list.trace[track]), int(track_list.number[track])) for track in every)

@@ -81,7 +81,7 @@ class Loader(QObject):
         for job in dropped:
             self.cancelled.emit(job.path)
         if dropped:
-            self._tell_when_done()
+            self._emit_when_done()
 
     def shutdown(self) -> None:
         """Cancel everything and wait at most 2 seconds; for closing the window."""
@@ -118,9 +118,9 @@ class Loader(QObject):
         else:
             self.loaded.emit(job.path, item)
         self._start()
-        self._tell_when_done()
+        self._emit_when_done()
 
-    def _tell_when_done(self) -> None:
+    def _emit_when_done(self) -> None:
         if not self._running and not self._waiting:
             self.all_done.emit()
 

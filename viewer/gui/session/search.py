@@ -161,10 +161,12 @@ class Search(Feed[SearchQuestion, Hits]):
     @property
     def at(self) -> int | None:
         """The position of the selected slice among the hits, None if it is none of them."""
-        chosen = self._session.state.slice
-        if chosen is None or not self.hits.holds(chosen):
+        selected = self._session.state.slice
+        if selected is None or not self.hits.holds(selected):
             return None
-        return self.hits.place(chosen, self._session.traces[chosen.trace].span_ns(chosen.index)[0])
+        return self.hits.place(
+            selected, self._session.traces[selected.trace].span_ns(selected.index)[0]
+        )
 
     def hits_on(self, trace: int, track: int) -> int:
         """How many hits lie on a track."""
@@ -181,13 +183,13 @@ class Search(Feed[SearchQuestion, Hits]):
         count = len(self.hits)
         if not count:
             return
-        session, chosen, at = self._session, self._session.state.slice, self.at
+        session, selected, at = self._session, self._session.state.slice, self.at
         if at is not None:
             wanted = at + by
         else:
-            if chosen is not None:
-                start = session.traces[chosen.trace].span_ns(chosen.index)[0]
-                following = self.hits.place(chosen, start)
+            if selected is not None:
+                start = session.traces[selected.trace].span_ns(selected.index)[0]
+                following = self.hits.place(selected, start)
             else:
                 following = int(np.searchsorted(self.hits.start, session.state.t0))
             wanted = following if by > 0 else following - 1

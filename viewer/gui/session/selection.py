@@ -87,11 +87,11 @@ def _in_scope(session: Session, trace: int, slices: Ints) -> Ints:
 
 def toggle_slice(session: Session, ref: SliceRef) -> None:
     """Add a slice to the selection, or take it out of it."""
-    chosen = session.state.slices
-    if ref not in chosen:
-        session.select_slices(chosen.with_one(ref), ref)
+    selected = session.state.slices
+    if ref not in selected:
+        session.select_slices(selected.with_one(ref), ref)
         return
-    rest = chosen.without(ref)
+    rest = selected.without(ref)
     if not len(rest):
         session.clear_selection()
         return
@@ -134,10 +134,10 @@ def select_same(session: Session) -> None:
 
 def make_area(session: Session) -> None:
     """Turn the selected slices, or those of the highlighted operators, into the area they fill."""
-    chosen, operators = session.state.slices, session.state.operators
-    if not len(chosen) and operators is not None:
-        chosen = SliceSet({operators[0]: slices_of(session, *operators)})
-    area = area_of(session.traces, chosen)
+    selected, operators = session.state.slices, session.state.operators
+    if not len(selected) and operators is not None:
+        selected = SliceSet({operators[0]: slices_of(session, *operators)})
+    area = area_of(session.traces, selected)
     if area is not None:
         session.select_area(area)
 

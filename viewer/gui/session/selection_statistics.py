@@ -98,10 +98,10 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
             self.key = key
             self._follow()
 
-    def pick_out(self, chosen: SliceSet, first: SliceRef, total_ns: int) -> None:
+    def pick_out(self, selected: SliceSet, first: SliceRef, total_ns: int) -> None:
         """Select some of the slices that the answer is about, and keep it; how long they take."""
-        self._picked, self._picked_ns = chosen, total_ns
-        self._session.select_slices(chosen, first, keep_area=True)
+        self._picked, self._picked_ns = selected, total_ns
+        self._session.select_slices(selected, first, keep_area=True)
 
     def total_ns(self, slices: SliceSet) -> int | None:
         """What some selected slices take, added up; None while it is not known."""
@@ -168,11 +168,11 @@ def _answer(
     groupings: Mapping[int, Grouping],
 ) -> SelectionAnswer:  # fmt: skip
     if isinstance(subject, Area):
-        chosen = chosen_in(subject, traces)
+        selected = chosen_in(subject, traces)
         span = subject.t0, subject.t1
         tracks = len(subject.tracks)
     else:
-        chosen = {
+        selected = {
             number: SelectedSlices(
                 traces[number].table, traces[number].labels, traces[number].label_strings,
                 numbers.astype(np.int64),
@@ -180,15 +180,15 @@ def _answer(
             for number, numbers in subject.of.items()
         }  # fmt: skip
         span = span_ns(traces, subject) or (0, 0)
-        tracks = sum(_tracks(one) for one in chosen.values())
+        tracks = sum(_tracks(one) for one in selected.values())
     parts = tuple(
         TraceStatistics(number, traces[number], selection_statistics(one, key, groupings[number]))
-        for number, one in chosen.items()
+        for number, one in selected.items()
     )
     return SelectionAnswer(subject, key, parts, span, tracks)
 
 
-def _tracks(chosen: SelectedSlices) -> int:
-    slices = chosen.table.trace.slices
-    held = np.diff(np.searchsorted(chosen.index, slices.row_ptr)) > 0
+def _tracks(selected: SelectedSlices) -> int:
+    slices = selected.table.trace.slices
+    held = np.diff(np.searchsorted(selected.index, slices.row_ptr)) > 0
     return len(np.unique(slices.row_track[held]))

@@ -1,20 +1,25 @@
-"""The one hub of the window: what is open, what is seen, what is selected, and how one gets back.
+"""The state of the window: what is open, what is visible, what is selected, and the way back.
 
-Timeline and panels know the session and never one another. What is seen is one immutable
-`ViewState`; every change of it goes through here, can be undone, and is told by signals:
+Timeline and panels know the session and never one another. The view is one immutable `ViewState`;
+every change of it is made here, can be undone, and is announced by signals:
 
-* `opened`: files, links or their order changed; anything may differ. Of large traces `coming` is
-  told a turn of the event loop before, for what takes long and needs none of them;
-* `viewed`: the visible range changed; just before it `jumped`, if that was not by hand;
-  `arranged`: which tracks are seen and how they lie; `colored`: the scheme or its lit
-  class; `marked`: marks, or what is measured; `searched`: the query, or whether only hits are
-  shown; `ruled`: what the ruler counts;
-* `selected`: slices, operators or area changed; `run_picked`: the inference that costs are of;
-* `sources_changed`: other places are known for the sources that records name;
-* `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
+* `workspace_changed`: files, links or their order changed; anything may differ. For large traces
+  `about_to_change` comes a turn of the event loop before, for slow work that needs none of them;
+* `range_changed`: the visible range changed; just before it `range_jumped`, if that was not by
+  hand; `tracks_changed`: which tracks are shown and in which order; `coloring_changed`: the scheme
+  or its highlighted class; `bookmarks_changed`: bookmarks, or what is measured; `query_changed`:
+  the query, or whether only hits are shown; `ruler_changed`: what the ruler counts;
+* `selection_changed`: slices, operators or area changed; `run_picked`: the inference that costs are
+  computed for;
+* `sources_changed`: other folders are searched for the sources that programs name;
+* `files_added`: files are open now, after `workspace_changed`; with a sentence for each choice that
+  was given with them and cannot be made.
 
-A change of what is open, of links or of how inferences are shown is worked out on a copy of the
-workspace, off the GUI thread where traces are large; until it is there all stays as it was.
+A change of what is open, of links or of how inferences are shown is computed on a copy of the
+workspace, off the GUI thread where traces are large; until it is ready all stays as it was.
+
+Modules next to this one are functions over a session: navigation, selection, tracks, coloring,
+clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) answer questions about it.
 
 Times are ns on the common axis, where every file starts at 0 unless it shares another's clock.
 """
@@ -101,7 +106,7 @@ class Session(QObject):
         self._edits.failed.connect(lambda sentence: self.files_added.emit([sentence]))
         self._viewing = Latest(self)
         self._viewing.answered.connect(self._view_made)
-        self._wished = Inferences.AS_RUN  # what `_viewing` makes
+        self._requested = Inferences.AS_RUN  # what `_viewing` makes
 
     # -- files -------------------------------------------------------------------------------
 
@@ -111,10 +116,10 @@ class Session(QObject):
         choices: Choices = NO_CHOICES,
         found_for: Mapping[str, str] | None = None,
     ) -> None:
-        """Take in what was read; the view starts anew only if nothing was shown before.
+        """Open what was read; the view is reset only if nothing was shown before.
 
-        choices: what a command line says of them; a sentence for each that cannot be goes with
-        `added`. found_for: the traces whose companions some of the items are, by path.
+        choices: those of a command line; `files_added` has a sentence for each that cannot be made.
+        found_for: the traces whose companions some of the items are, by path.
         """
 
         found = found_for or {}
@@ -147,7 +152,7 @@ class Session(QObject):
         self._edits.clear()
         self._viewing.cancel()
         self.workspace, self.views = Workspace(self.workspace.choices.lasting), {}
-        self._rebuild(start_anew=True)
+        self._rebuild(reset=True)
 
     def edit_workspace(self, edit: Edit) -> None:
         """Change the workspace, and show it once its links, labels and views are ready; edits
@@ -168,17 +173,17 @@ class Session(QObject):
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
-        start_anew = done.edit.adds and not self.workspace.traces
-        wished = self._wished if self._viewing.pending else None
+        reset = done.edit.adds and not self.workspace.traces
+        requested = self._requested if self._viewing.pending else None
         self._viewing.cancel()  # it is of the workspace as it was
         self.workspace, self.views = done.space, done.views
-        self._rebuild(start_anew=start_anew)
+        self._rebuild(reset=reset)
         if done.complaint:
             self.files_added.emit([done.complaint])
         else:
             done.edit.then(done.result)
-        if wished is not None:
-            self.show_inferences(wished)
+        if requested is not None:
+            self.show_inferences(requested)
 
     @property
     def is_empty(self) -> bool:
@@ -189,13 +194,13 @@ class Session(QObject):
         """The length of the common axis, at least 1 ns."""
         return self._span_ns
 
-    def _rebuild(self, *, start_anew: bool) -> None:
+    def _rebuild(self, *, reset: bool) -> None:
         before = [t.file.slices.start for t in self.traces]
         programs = [t.table.program for t in self.traces]
-        if start_anew:
+        if reset:
             self.state = ViewState()
         self._show(self.state.inferences)
-        if start_anew:
+        if reset:
             self.history.clear()
             self.state = self._first_state()
         else:
@@ -214,9 +219,9 @@ class Session(QObject):
                 t.table.program is not was for t, was in zip(self.traces, programs, strict=False)
             ):
                 self.history.without_operators()
-        self._tell_all()
+        self._emit_all()
 
-    def _tell_all(self) -> None:
+    def _emit_all(self) -> None:
         for signal in (
             self.workspace_changed,
             self.range_changed,
@@ -249,7 +254,7 @@ class Session(QObject):
             return
         ready = all((trace, inferences) in self.views for trace in self.workspace.traces)
         if not ready and slices_of_all(self.workspace) > AT_ONCE:
-            self._wished = inferences
+            self._requested = inferences
             asked = self.workspace, inferences, self.views, tuple(self.also)
             self._viewing.submit(_work_out_view, *asked)
             return
@@ -454,7 +459,7 @@ class Session(QObject):
             )
         if old.inferences is not state.inferences or old.clocks != state.clocks:
             self._show(state.inferences)
-            self._tell_all()
+            self._emit_all()
             return
         if (old.t0, old.t1) != (state.t0, state.t1):
             if not by_hand:

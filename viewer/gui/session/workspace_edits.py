@@ -47,7 +47,7 @@ class Edited:
 class WorkspaceEdits(QObject):
     """A queue of changes. `done` hands over an `Edited`; the next begins after it was shown.
 
-    Of one that was worked out in a thread `coming` tells a turn of the event loop before.
+    Before what was computed in a thread `about_to_change` comes, one turn of the event loop ahead.
     """
 
     about_to_change = Signal()

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 
-_BESIDE = QPoint(14, 18)  # px from the mouse to the box
+_OFFSET = QPoint(14, 18)  # px from the mouse to the box
 _ABOVE = 8
 _INSET = 8
 _WIDEST = 520
@@ -49,7 +49,7 @@ class HoverTip(QWidget):
             self._fit(min(_WIDEST, window.width() - 2 * _INSET - 4))
             self.update()
         at = self._owner.mapTo(window, mouse)
-        self.setGeometry(_beside(at, self.size(), window.rect()))
+        self.setGeometry(_box_at(at, self.size(), window.rect()))
         if self.isHidden():
             self.raise_()
             self.show()
@@ -90,11 +90,11 @@ class HoverTip(QWidget):
         painter.end()
 
 
-def _beside(mouse: QPoint, size: QSize, room: QRect) -> QRect:
+def _box_at(mouse: QPoint, size: QSize, room: QRect) -> QRect:
     """Right below the mouse, else on the other side of it where it has room, inside the window."""
-    left, top = mouse.x() + _BESIDE.x(), mouse.y() + _BESIDE.y()
+    left, top = mouse.x() + _OFFSET.x(), mouse.y() + _OFFSET.y()
     if left + size.width() > room.width():
-        left = max(mouse.x() - _BESIDE.x() - size.width(), 0)
+        left = max(mouse.x() - _OFFSET.x() - size.width(), 0)
     if top + size.height() > room.height():
         top = max(mouse.y() - _ABOVE - size.height(), 0)
     return QRect(QPoint(left, top), size)

@@ -1,11 +1,10 @@
 """What the colors mean: a strip below the rows with the classes of the scheme, most costly first.
 
 Each class is a button with its swatch, its title and its share of the time, of the picked run or of
-all that is open; the column of the headers says which. Files that have not what the scheme tells
-apart are colored by names, and their classes stand behind the others, below a word that says so. A
-click draws the slices of that class in full and dims all others, another click
-ends that; nothing is ever hidden.
-Durations are a ramp instead, with the length at which every step begins. The strip lies beside the
+all that is open; the column of the headers shows which. Files without the attribute of the scheme
+are colored by names, and their classes follow the others, after a label. A click draws the slices
+of that class in full and dims all others, another click ends that; nothing is ever hidden.
+Durations are a ramp instead, with the length at which every step starts. The strip is below the
 slices and covers none; classes without room are in the menu of its last button.
 """
 
@@ -114,22 +113,22 @@ class Legend(QWidget):
         if not small:
             self._list(Shares())
 
-    def _is_by_name(self, picture: TraceRasters) -> bool:
+    def _is_by_name(self, drawn: TraceRasters) -> bool:
         """Whether a trace has names instead of the scheme that is seen."""
-        return picture.scheme == NAMES != shown_scheme(self._scene.session)
+        return drawn.scheme == NAMES != shown_scheme(self._scene.session)
 
     @property
     def scope(self) -> str:
         """What shares are of, but those of files colored by names: "run 2 of 5", "all 5 runs"."""
         every, picked = self._scene.rasters, self._scene.session.state.run
-        pictures = [p for p in every if not self._is_by_name(p)]
-        if picked is not None and every[picked[0]] in pictures:
+        all_rasters = [p for p in every if not self._is_by_name(p)]
+        if picked is not None and every[picked[0]] in all_rasters:
             run = every[picked[0]].shown.trace.runs[picked[1]]
             name = "load" if run.kind is RunKind.LOAD else run_number(run)
-            return name if len(pictures) == 1 else f"{name} and other files"
-        if len(pictures) != 1:
+            return name if len(all_rasters) == 1 else f"{name} and other files"
+        if len(all_rasters) != 1:
             return "all that is open"
-        trace = pictures[0].shown.trace
+        trace = all_rasters[0].shown.trace
         count = sum(run.count for run in trace.inferences())
         if not count or not execute_keys(trace).any():
             return "the whole trace"
@@ -194,9 +193,9 @@ class Legend(QWidget):
         """All steps of the ramp, from the shortest to the longest, also those without slices."""
         steps = {
             (title, int(color)): Share(title, int(color), 0, 0.0)
-            for picture in self._scene.rasters
-            for i in np.flatnonzero(picture.classes.color >= RAMP).tolist()
-            for title, color in [(picture.classes.titles[i], picture.classes.color[i])]
+            for drawn in self._scene.rasters
+            for i in np.flatnonzero(drawn.classes.color >= RAMP).tolist()
+            for title, color in [(drawn.classes.titles[i], drawn.classes.color[i])]
         }
         steps |= {(share.title, share.color): share for share in found if share.color >= RAMP}
         return sorted(steps.values(), key=lambda share: share.color)

@@ -70,7 +70,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.rows, self.session, self.theme = scene, scene.session, theme
         self.frames = FramePainter(scene, theme)
         self._overlay = Overlay()
-        self._told_of: OpenTrace | None = None  # the trace of the slice in the tip
+        self._tip_trace: OpenTrace | None = None  # the trace of the slice in the tip
         self.tip = HoverTip(self, theme)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
         self._box.disableAutoRange()
@@ -101,11 +101,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(self.Shape.NoFrame)
         self.setAccessibleName("Timeline")
-        self._told = self._keys = ""
+        self._announced = self._keys = ""
         scene.changed.connect(self._show_range)
         scene.moved.connect(self._show_range)
         self._rested = QTimer(self, interval=_AT_REST_MS, singleShot=True)
-        self._rested.timeout.connect(self._tell_range)
+        self._rested.timeout.connect(self._announce_range)
         scene.moved.connect(self._rested.start)
         scene.scrolled.connect(self._repaint)
         theme.changed.connect(self._retheme)
@@ -128,7 +128,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def set_shortcut_hints(self, text: str) -> None:
         """Let a screen reader know of some keys, as long as there is nothing else to tell."""
         self._keys = text
-        if not self._told:
+        if not self._announced:
             self.setAccessibleDescription(text)
 
     def announce(self, text: str) -> None:
@@ -136,9 +136,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
         Where nothing is it hears which keys there are.
         """
-        if text == self._told:
+        if text == self._announced:
             return
-        self._told = text
+        self._announced = text
         self.setAccessibleDescription(text or self._keys)
         if text and self.isVisible():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
@@ -148,7 +148,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         state = self.session.state
         return f"{format_span(state.t0, state.t1)} visible" if self.session.traces else ""
 
-    def _tell_range(self) -> None:
+    def _announce_range(self) -> None:
         # Its description has the range, but is not set anew with each frame of a motion.
         if QAccessible.isActive():
             event = QAccessibleEvent(self, QAccessible.Event.DescriptionChanged)
@@ -184,18 +184,18 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
             return None
         trace, canvas = int(layout.trace[band]), self.canvas
-        picture = self.rows.rasters[trace]
-        here = self.rows.xmap(canvas.columns).on(picture.shown.axis)
+        drawn = self.rows.rasters[trace]
+        here = self.rows.xmap(canvas.columns).on(drawn.shown.axis)
         row, column = int(layout.row[band]), canvas.column(position.x())
         if layout.kind[band] == BandKind.STRIP:
-            marks = picture.raster.zero_marks(row, here)
+            marks = drawn.raster.zero_marks(row, here)
             if len(marks.x) == 0:
                 return None
             distance = abs(marks.x - column)
             nearest = int(distance.argmin())
             near = distance[nearest] <= canvas.device(_MARK_REACH)
             return SliceRef(trace, int(marks.first[nearest])) if near else None
-        found = picture.raster.hit(row, column, here)
+        found = drawn.raster.hit(row, column, here)
         return SliceRef(trace, found) if found >= 0 else None
 
     def _counter_at(self, y: int) -> int | None:
@@ -322,7 +322,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
-        self._overlay.hovered = self._overlay.mouse = self._told_of = None
+        self._overlay.hovered = self._overlay.mouse = self._tip_trace = None
         self.tip.show_lines((), QPoint())
         self.rows.pointed.emit(None)
         self.viewport().update()
@@ -372,15 +372,15 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
         lines: Sequence[str] = ()
-        told_of, self._told_of = self._told_of, None
+        tip_trace, self._tip_trace = self._tip_trace, None
         if overlay.counter is not None:
             # A counter has another value at every time.
             lines = counter_tip(self.rows, overlay.counter, here.x(), self.canvas)
         elif found is not None:
             shown = self.rows.rasters[found.trace].shown
-            same = found == overlay.hovered and shown is told_of
+            same = found == overlay.hovered and shown is tip_trace
             lines = (same and self.tip.lines) or slice_lines(shown, found.index)
-            self._told_of = shown
+            self._tip_trace = shown
         self.tip.show_lines(lines, here)
         overlay.hovered = found
         self.rows.pointed.emit(self.time_at(here.x()))

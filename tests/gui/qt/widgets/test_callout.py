@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.qt.widgets.callout import Callout, place_beside, tip_corners
+from viewer.gui.qt.widgets.callout import Callout, place_next_to, tip_corners
 
 ROOM = QRect(0, 0, 1000, 600)
 NOTE = QSize(300, 150)
@@ -21,7 +21,7 @@ NOTE = QSize(300, 150)
     ],
 )
 def test_a_note_lies_where_there_is_room_and_covers_nothing(target, side):
-    note = QRect(place_beside(target, NOTE, ROOM), NOTE)
+    note = QRect(place_next_to(target, NOTE, ROOM), NOTE)
     assert ROOM.contains(note)
     assert not note.intersects(target)
     sides = {
@@ -35,10 +35,10 @@ def test_a_note_lies_where_there_is_room_and_covers_nothing(target, side):
 
 
 def test_what_fills_the_room_has_the_note_in_its_middle():
-    note = QRect(place_beside(ROOM, NOTE, ROOM), NOTE)
+    note = QRect(place_next_to(ROOM, NOTE, ROOM), NOTE)
     assert ROOM.contains(note)
     assert tip_corners(note, ROOM, 9) == []
-    assert place_beside(QRect(), NOTE, ROOM) == note.topLeft()
+    assert place_next_to(QRect(), NOTE, ROOM) == note.topLeft()
 
 
 def test_the_note_is_read_aloud_and_shows_all_of_its_text(theme, qtbot):
@@ -46,7 +46,7 @@ def test_the_note_is_read_aloud_and_shows_all_of_its_text(theme, qtbot):
     qtbot.addWidget(window)
     window.resize(1000, 600)
     callout = Callout(theme, window)
-    callout.glides = False
+    callout.animates = False
     window.show()
     callout.show_step(
         "Tour, step 1 of 4", "Click a slice", "Every bar is something. " * 12, "&Next"
@@ -64,12 +64,12 @@ def test_the_note_is_read_aloud_and_shows_all_of_its_text(theme, qtbot):
 
 def test_a_note_covers_nothing_that_is_to_stay_in_sight():
     tabs, target = QRect(0, 300, 1000, 30), QRect(400, 200, 50, 80)
-    below = QRect(place_beside(target, NOTE, ROOM), NOTE)
+    below = QRect(place_next_to(target, NOTE, ROOM), NOTE)
     assert below.intersects(tabs)
-    note = QRect(place_beside(target, NOTE, ROOM, [tabs]), NOTE)
+    note = QRect(place_next_to(target, NOTE, ROOM, [tabs]), NOTE)
     assert not note.intersects(tabs)
     assert not note.intersects(target)
     # It takes the nearest such place: above the target there is room, 4 px away.
     assert target.top() - note.bottom() - 1 == 4
-    everywhere = QRect(place_beside(target, NOTE, ROOM, [ROOM]), NOTE)
+    everywhere = QRect(place_next_to(target, NOTE, ROOM, [ROOM]), NOTE)
     assert not everywhere.intersects(target)

@@ -3,7 +3,7 @@
 import pytest
 
 from viewer.gui.timeline.scene.highlighting import highlighted
-from viewer.gui.timeline.scene.trace_rasters import palette_of, picture_of
+from viewer.gui.timeline.scene.trace_rasters import palette_of, rasters_of
 from viewer.model.trace import KeyKind
 from viewer.render.palette import FRAME, OPERATORS, SLAB, UNLINKED, Emphasis, cell_colors
 from viewer.resources import SAMPLES
@@ -54,18 +54,18 @@ def test_by_name_equal_names_have_equal_colors(attention):
 
 
 def test_a_new_scheme_keeps_what_does_not_depend_on_it(attention):
-    before = picture_of(attention, "operator")
-    after = picture_of(attention, "name", before)
+    before = rasters_of(attention, "operator")
+    after = rasters_of(attention, "name", before)
     assert after.raster.drawn is before.raster.drawn
     assert (after.palette != before.palette).any()
 
 
 def test_highlighted_slices_are_drawn_in_full_above_the_dimmed_rest(attention):
-    picture = picture_of(attention, "operator")
+    rasters = rasters_of(attention, "operator")
     colors = cell_colors(True, Emphasis.DIMMED)
-    picture.hits = highlighted(attention, picture.palette, (3,))
-    source = picture.source(dark=True, emphasis=Emphasis.DIMMED)
-    assert source.hits is picture.hits
+    rasters.hits = highlighted(attention, rasters.palette, (3,))
+    source = rasters.source(dark=True, emphasis=Emphasis.DIMMED)
+    assert source.hits is rasters.hits
     assert (source.colors.body == colors.body).all()
     assert (source.hit_colors.body == cell_colors(True, Emphasis.FULL).body).all()
 

@@ -199,7 +199,7 @@ def test_with_less_motion_the_callout_jumps(attention, tour):
     assert not attention.moves_smoothly
     tour.callout.next.click()
     tour._point()
-    assert not tour.callout.glides
+    assert not tour.callout.animates
     assert tour.callout._glide.state() is tour.callout._glide.State.Stopped
 
 
@@ -230,7 +230,7 @@ def test_no_note_covers_the_tabs_or_what_it_speaks_of(attention, tour, qtbot, si
     window = attention.window
     window.resize(*size)
     window.settle()
-    tour.callout.glides = False
+    tour.callout.animates = False
     while True:
         tour._point()
         note, step = tour.callout.geometry(), tour._steps[tour.number - 1]

@@ -36,7 +36,7 @@ _WIDTH = 348  # px of the design, with the room for the tip around it
 _TIP = 9  # px from the note to what it points at
 _GAP = 4  # px from the tip to the frame
 _FRAME = 3  # px from the frame to what is inside
-_GLIDE_MS = 140
+_ANIMATION_MS = 140
 
 
 class Callout(QFrame):
@@ -50,10 +50,10 @@ class Callout(QFrame):
         self._theme = theme
         self._frame = _Frame(theme, parent)
         self._target = QRect()
-        self.glides = True
-        self._glide = QPropertyAnimation(self, b"pos", self)
-        self._glide.setDuration(_GLIDE_MS)
-        self._glide.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self.animates = True
+        self._animation = QPropertyAnimation(self, b"pos", self)
+        self._animation.setDuration(_ANIMATION_MS)
+        self._animation.setEasingCurve(QEasingCurve.Type.OutCubic)
         self.step, self.title, self.text = (self._label() for _ in range(3))
         self.next, self.leave = QPushButton(), QPushButton("&Leave the tour")
         self.next.setProperty("primary", True)
@@ -122,11 +122,11 @@ class Callout(QFrame):
         self._frame.setVisible(not target.isEmpty())
         self._frame.raise_()
         self.raise_()
-        place = place_beside(around, self.size(), self._over, keep)
-        self._glide.stop()
-        if self.isVisible() and self.glides:
-            self._glide.setEndValue(place)
-            self._glide.start()
+        place = place_next_to(around, self.size(), self._over, keep)
+        self._animation.stop()
+        if self.isVisible() and self.animates:
+            self._animation.setEndValue(place)
+            self._animation.start()
         else:
             self.move(place)
         self.show()
@@ -134,7 +134,7 @@ class Callout(QFrame):
 
     def put_away(self) -> None:
         """Show neither note nor frame."""
-        self._glide.stop()
+        self._animation.stop()
         self.hide()
         self._frame.hide()
 
@@ -180,7 +180,7 @@ class _Frame(QWidget):
         painter.end()
 
 
-def place_beside(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] = ()) -> QPoint:
+def place_next_to(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] = ()) -> QPoint:
     """Where a note lies beside a target without covering it, as near as can be: below, above, right
     or left of it, whichever there is room for first. An empty target is in no place.
 
@@ -194,10 +194,10 @@ def place_beside(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] 
     for box in boxes:
         xs += [box.right() + 1 + _GAP, box.left() - wide - _GAP]
         ys += [box.bottom() + 1 + _GAP, box.top() - tall - _GAP]
-    beside = [(xs[0], ys[0])]  # covers the target, so it is taken where any other place does too
+    places = [(xs[0], ys[0])]  # covers the target, so it is taken where any other place does too
     if not target.isEmpty():
-        beside += [(xs[0], y) for y in ys[1:3]] + [(x, ys[0]) for x in xs[1:3]]
-    notes = [QRect(QPoint(x, y), size) for x, y in (*beside, *product(xs, ys))]
+        places += [(xs[0], y) for y in ys[1:3]] + [(x, ys[0]) for x in xs[1:3]]
+    notes = [QRect(QPoint(x, y), size) for x, y in (*places, *product(xs, ys))]
     fitting = [notes[0], *(note for note in notes[1:] if room.contains(note))]
     return min(
         fitting,

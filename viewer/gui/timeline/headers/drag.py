@@ -47,13 +47,13 @@ def all_places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
 
 
 def _places(scene: Scene, part: HeaderPart, pinned: bool) -> list[DropPlace]:
-    layout, stock = scene.layout, scene.track_list
-    if stock.track_of(part) < 0:
+    layout, track_list = scene.layout, scene.track_list
+    if track_list.track_of(part) < 0:
         bands = np.flatnonzero((layout.kind == BandKind.PROCESS) & (layout.process >= 0))
-        processes = [stock.processes[i].part for i in layout.process[bands].tolist()]
+        processes = [track_list.processes[i].part for i in layout.process[bands].tolist()]
         places = [DropPlace(int(y), p) for y, p in zip(layout.y[bands], processes, strict=True)]
         return [*places, DropPlace(layout.total_height, None)]
-    process = -1 if pinned else stock.process_of(part)
+    process = -1 if pinned else track_list.process_of(part)
     bands = np.flatnonzero((layout.process == process) & (layout.track >= 0))
     if not len(bands):
         return []

@@ -140,10 +140,8 @@ class HeaderPainter:
             if name == "pin" and is_pinned:
                 name = "unpin"
             painter.fillRect(room, self._theme.color("hover"))
-            picture = self._theme.pixmap(name, "text2", 16, ratio)
-            painter.drawPixmap(
-                room.x() + (BUTTON - 16) // 2, room.y() + (BUTTON - 16) // 2, picture
-            )
+            icon = self._theme.pixmap(name, "text2", 16, ratio)
+            painter.drawPixmap(room.x() + (BUTTON - 16) // 2, room.y() + (BUTTON - 16) // 2, icon)
 
     def _row(self, painter: QPainter, band: int, room: QRect, *, hovered: bool) -> None:
         layout, scene = self._scene.layout, self._scene
@@ -184,12 +182,12 @@ class HeaderPainter:
         """One line of text, its middle left out where it has no room; smaller in very low rows."""
         if not text:
             return
-        chosen = self._theme.font(font)
+        fitted = self._theme.font(font)
         lowest, lower = room.height() - 1, 0
-        if chosen.pixelSize() > lowest or chosen.pointSizeF() * 4 / 3 > lowest:
+        if fitted.pixelSize() > lowest or fitted.pointSizeF() * 4 / 3 > lowest:
             lower = max(lowest, 6)
-            chosen.setPixelSize(lower)
-        painter.setFont(chosen)
+            fitted.setPixelSize(lower)
+        painter.setFont(fitted)
         painter.setPen(self._theme.color(ink))
         text, _ = self._fitted(painter, text, font, lower, room.width())
         painter.drawText(room, _LINE, text)

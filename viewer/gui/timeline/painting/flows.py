@@ -126,8 +126,8 @@ class FlowPainter:
 
     def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
         """Whether what is drawn is still the trace that was asked about."""
-        pictures = self._scene.rasters
-        return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
+        all_rasters = self._scene.rasters
+        return ref.trace < len(all_rasters) and all_rasters[ref.trace].shown is answer.shown
 
     def _is_of_npu(self, ref: SliceRef) -> bool:
         trace = self._scene.rasters[ref.trace].shown.trace

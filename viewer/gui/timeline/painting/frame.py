@@ -21,7 +21,7 @@ from viewer.gui.timeline.painting.bookmarks import paint_marks
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.label_text import LabelCache
 from viewer.gui.timeline.painting.row_header import paint_process_header
-from viewer.gui.timeline.painting.selection import stamp_chosen
+from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
 from viewer.gui.timeline.scene.titles import counter_value
@@ -121,13 +121,13 @@ class FramePainter:
                 part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.rasters,
                 canvas, xmap, theme, bars=not scene.search.shows_only_hits,
             )  # fmt: skip
-            stamp_chosen(part, scene, (top, bottom), canvas, xmap, theme)
-        picture = QImage(
+            stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
+        drawn = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
         )  # fmt: skip
-        picture.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, 0, picture)
+        drawn.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, 0, drawn)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))
@@ -175,7 +175,7 @@ class FramePainter:
     def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
         layout, dark = self.scene.layout, self.theme.dark
         painter.setFont(self._labels.font)
-        for number, picture in enumerate(self.scene.rasters):
+        for number, drawn in enumerate(self.scene.rasters):
             bands = [
                 b
                 for b in self._bands(BandKind.ROW, number)
@@ -183,9 +183,9 @@ class FramePainter:
             ]
             if not bands:
                 continue
-            shown, here = picture.shown, xmap.on(picture.shown.axis)
+            shown, here = drawn.shown, xmap.on(drawn.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
-            found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
+            found = drawn.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
             standing = self.scene.stand_out(number, found.slice)
             search = self.scene.search
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
@@ -197,7 +197,7 @@ class FramePainter:
             only_hits = search.shows_only_hits
             for position, i, x0, wide, index, lit in zip(
                 found.position.tolist(), found.slice.tolist(), left.tolist(),
-                (right - left).tolist(), picture.palette[found.slice].tolist(), standing.tolist(),
+                (right - left).tolist(), drawn.palette[found.slice].tolist(), standing.tolist(),
                 strict=True,
             ):  # fmt: skip
                 if only_hits and not search.hits.holds(SliceRef(number, i)):
@@ -207,12 +207,12 @@ class FramePainter:
                     self._hatch(painter, room)
                 if native is not None and native.value(i) is not None:
                     self._foreign_edge(painter, room)
-                self._label(painter, picture, i, room, inks[lit][index])
+                self._label(painter, drawn, i, room, inks[lit][index])
 
     def _label(
-        self, painter: QPainter, picture: TraceRasters, i: int, room: QRectF, color: QColor
+        self, painter: QPainter, drawn: TraceRasters, i: int, room: QRectF, color: QColor
     ) -> None:
-        shown = picture.shown
+        shown = drawn.shown
         text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
         if text is None or room.height() < self._labels.line_height - _OVERHANG:
             return
@@ -264,8 +264,8 @@ class FramePainter:
         plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
         reach = self._canvas.device(_MARK)
         for band in self._bands(BandKind.STRIP):
-            picture = self.scene.rasters[int(layout.trace[band])]
-            marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            drawn = self.scene.rasters[int(layout.trace[band])]
+            marks = drawn.raster.zero_marks(int(layout.row[band]), xmap.on(drawn.shown.axis))
             middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, reach, plain)
 
@@ -274,20 +274,20 @@ class FramePainter:
         painter.setFont(self._marks.font)
         painter.setPen(self.theme.color("text2"))
         for band in self._bands(BandKind.STRIP):
-            picture = self.scene.rasters[int(layout.trace[band])]
+            drawn = self.scene.rasters[int(layout.trace[band])]
             if layout.height[band] < STRIP_HEIGHT:
                 continue
-            raster = picture.raster
+            raster = drawn.raster
             if self.scene.search.shows_only_hits:
-                if picture.found is None:
+                if drawn.found is None:
                     continue
-                raster = picture.found
-            marks = raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+                raster = drawn.found
+            marks = raster.zero_marks(int(layout.row[band]), xmap.on(drawn.shown.axis))
             y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
             groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
             for first, last, columns in groups:
                 count = int(marks.count[first:last].sum())
-                name = picture.shown.label(int(marks.first[first]))
+                name = drawn.shown.label(int(marks.first[first]))
                 more = f" +{count - 1}" if count > 1 else ""
                 free = self._canvas.x(columns) - _MARK - 10 - self._marks.width(more)
                 text = self._marks.fit(name, free)
@@ -349,15 +349,15 @@ class FramePainter:
     def _outline(self, painter: QPainter, xmap: XMap, overlay: Overlay) -> None:
         session = self.scene.session
         self._underline(painter, xmap)
-        hovered, chosen = overlay.hovered, session.state.slice
-        if hovered is not None and hovered != chosen:
+        hovered, selected = overlay.hovered, session.state.slice
+        if hovered is not None and hovered != selected:
             room = self._room(hovered, xmap)
             if room is not None:
                 lift = QColor("#FFFFFF" if self.theme.dark else "#000000")
                 lift.setAlphaF(0.10)
                 painter.fillRect(room, lift)
-        if chosen is not None:
-            room = self._room(chosen, xmap)
+        if selected is not None:
+            room = self._room(selected, xmap)
             if room is not None:
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.setPen(QPen(self.theme.color("canvas"), 1))
@@ -369,13 +369,13 @@ class FramePainter:
         """A line under every wide slice of the highlighted operator, dashed where it is shared."""
         layout = self.scene.layout
         accent = self.theme.color("accent")
-        for number, picture in enumerate(self.scene.rasters):
-            if picture.hits is None:
+        for number, drawn in enumerate(self.scene.rasters):
+            if drawn.hits is None:
                 continue
             bands = self._bands(BandKind.ROW, number)
-            here = xmap.on(picture.shown.axis)
+            here = xmap.on(drawn.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
-            found = picture.hits.labels(rows, here, self._canvas.device(UNDERLINED))
+            found = drawn.hits.labels(rows, here, self._canvas.device(UNDERLINED))
             for position, i, x0, x1 in zip(
                 found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
                 found.x1.tolist(), strict=True,
@@ -383,7 +383,7 @@ class FramePainter:
                 band = bands[position]
                 y = self._y(band) + SLICE_TOP + int(layout.slice_height[band])
                 pen = QPen(accent, 2)
-                if len(picture.shown.link(i).operators) > 1:
+                if len(drawn.shown.link(i).operators) > 1:
                     pen.setDashPattern([1.5, 1.5])
                 painter.setPen(pen)
                 left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
@@ -394,8 +394,8 @@ class FramePainter:
         band = self.scene.band_of(ref)
         if band < 0:
             return None
-        picture = self.scene.rasters[ref.trace]
-        slices, here = picture.shown.trace.slices, xmap.on(picture.shown.axis)
+        drawn = self.scene.rasters[ref.trace]
+        slices, here = drawn.shown.trace.slices, xmap.on(drawn.shown.axis)
         columns = here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
         if slices.end[ref.index] < here.edges[0] or slices.start[ref.index] >= here.edges[-1]:
             return None

@@ -22,7 +22,7 @@ _REACH = 4  # half the height of a selected diamond, px
 _OPAQUE = 0xFF000000
 
 
-def stamp_chosen(
+def stamp_selected(
     image: Pixels,
     scene: Scene,
     section: tuple[int, int],

@@ -26,7 +26,7 @@ class Highlighting(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._pictures: Sequence[TraceRasters] = ()
+        self._all_rasters: Sequence[TraceRasters] = ()
         # What the raster is of, or will be: a trace, its colors and operators of its program.
         self._asked: tuple[OpenTrace, Palette, tuple[int, ...]] | None = None
         self._raster: RowRaster | None = None
@@ -34,9 +34,9 @@ class Highlighting(QObject):
         self._latest.answered.connect(self._take)
         session.selection_changed.connect(self._follow)
 
-    def show(self, pictures: Sequence[TraceRasters]) -> None:
+    def show(self, all_rasters: Sequence[TraceRasters]) -> None:
         """Highlight slices of these pictures from now on."""
-        self._pictures = pictures
+        self._all_rasters = all_rasters
         self._follow()
 
     @property
@@ -48,8 +48,8 @@ class Highlighting(QObject):
     def _follow(self) -> None:
         wanted, asked = self._session.state.operators, None
         if wanted is not None:
-            picture = self._pictures[wanted[0]]
-            asked = picture.shown, picture.palette, wanted[1]
+            drawn = self._all_rasters[wanted[0]]
+            asked = drawn.shown, drawn.palette, wanted[1]
             if self._is_asked(*asked):
                 self._draw(self._raster)
                 return
@@ -73,8 +73,8 @@ class Highlighting(QObject):
     def _draw(self, raster: RowRaster | None) -> None:
         self._raster = raster
         of = None if self._asked is None else self._asked[0]
-        for picture in self._pictures:
-            picture.hits = raster if picture.shown is of else None
+        for drawn in self._all_rasters:
+            drawn.hits = raster if drawn.shown is of else None
         self.changed.emit()
 
 

@@ -15,8 +15,8 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.timeline.scene.trace_rasters import (
     ClassName,
     TraceRasters,
-    picture_of,
     ramp_of,
+    rasters_of,
     scheme_key,
 )
 from viewer.view.open_trace import AT_ONCE
@@ -34,19 +34,21 @@ class Recoloring(QObject):
         self._asked: object = None  # what the latest question is about
 
     def ask(
-        self, pictures: Sequence[TraceRasters], scheme: str, lit: ClassName | None = None
+        self, all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None = None
     ) -> None:
         """Color by a scheme; `made` follows if anything changes, at once where that is little."""
-        asked = tuple(pictures), scheme, lit
-        about = tuple(id(picture.shown) for picture in pictures), scheme, lit
+        asked = tuple(all_rasters), scheme, lit
+        about = tuple(id(drawn.shown) for drawn in all_rasters), scheme, lit
         if self._latest.pending and about == self._asked:
             return
         self._asked = about
-        lengths = ramp_of([picture.shown for picture in pictures])
-        if all(p.lit == lit and scheme_key(p.shown, scheme, lengths) == p.scheme for p in pictures):
+        lengths = ramp_of([drawn.shown for drawn in all_rasters])
+        if all(
+            p.lit == lit and scheme_key(p.shown, scheme, lengths) == p.scheme for p in all_rasters
+        ):
             self._latest.cancel()
             return
-        small = sum(len(p.shown.trace.slices) for p in pictures) <= AT_ONCE
+        small = sum(len(p.shown.trace.slices) for p in all_rasters) <= AT_ONCE
         self._latest.ask(small, colored, *asked)
 
     @property
@@ -55,13 +57,13 @@ class Recoloring(QObject):
         return self._latest.pending
 
     @Slot(object)
-    def _take(self, pictures: list[TraceRasters]) -> None:
-        self.made.emit(pictures)
+    def _take(self, all_rasters: list[TraceRasters]) -> None:
+        self.made.emit(all_rasters)
 
 
 def colored(
-    pictures: Sequence[TraceRasters], scheme: str, lit: ClassName | None
+    all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None
 ) -> list[TraceRasters]:
     """The pictures under a scheme, with one class of it in full color; pure."""
-    lengths = ramp_of([picture.shown for picture in pictures])
-    return [picture_of(p.shown, scheme, p, lengths=lengths, lit=lit) for p in pictures]
+    lengths = ramp_of([drawn.shown for drawn in all_rasters])
+    return [rasters_of(p.shown, scheme, p, lengths=lengths, lit=lit) for p in all_rasters]

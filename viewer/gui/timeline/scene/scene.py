@@ -25,7 +25,7 @@ from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
-from viewer.gui.timeline.scene.trace_rasters import TraceRasters, picture_again, prepare
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters, prepare, rasters_again
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
@@ -107,7 +107,7 @@ class Scene(QObject):
         session.workspace_changed.connect(self._reopen)
         session.tracks_changed.connect(self._rearrange)
         session.coloring_changed.connect(self._recolor)
-        session.range_jumped.connect(self._glide)
+        session.range_jumped.connect(self._animate)
         session.range_changed.connect(self._show)
         session.bookmarks_changed.connect(self.changed)
         for signal in (
@@ -166,7 +166,7 @@ class Scene(QObject):
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
         if self.search.shows_only_hits:
             emphasis = Emphasis.HIDDEN
-        return [picture.source(dark=dark, emphasis=emphasis) for picture in self.rasters]
+        return [drawn.source(dark=dark, emphasis=emphasis) for drawn in self.rasters]
 
     @property
     def visible(self) -> tuple[int, int]:
@@ -240,7 +240,7 @@ class Scene(QObject):
 
     # -- following the session ---------------------------------------------------------------
 
-    def _glide(self, t0: int, t1: int) -> None:
+    def _animate(self, t0: int, t1: int) -> None:
         """The view has jumped from a range to that of the state."""
         state = self.session.state
         self.animation.start(self.animation.now() or (t0, t1), (state.t0, state.t1))
@@ -273,7 +273,7 @@ class Scene(QObject):
         before = {id(p.shown.trace): p for p in self.rasters}
         # Another scheme than that for which a trace is prepared may take a thread.
         self.rasters = [
-            picture_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
+            rasters_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         opened = self.session.traces
         self.track_list = track_list(
@@ -291,8 +291,8 @@ class Scene(QObject):
     def _recolor(self) -> None:
         self._recoloring.ask(self.rasters, self.session.state.scheme, self.session.state.lit)
 
-    def _take_colors(self, pictures: list[TraceRasters]) -> None:
-        self.rasters = pictures
+    def _take_colors(self, all_rasters: list[TraceRasters]) -> None:
+        self.rasters = all_rasters
         self._highlighting.show(self.rasters)
         self._hit_rasters.show(self.rasters)
         self.recolored.emit()
@@ -358,15 +358,15 @@ class Scene(QObject):
     @property
     def has_lit_class(self) -> bool:
         """Whether one class of the color scheme is drawn in full, and the rest dimmed."""
-        return any(picture.lit_slices is not None for picture in self.rasters)
+        return any(drawn.lit_slices is not None for drawn in self.rasters)
 
     def stand_out(self, trace: int, which: Ints) -> Bools:
         """Whether each of some slices of a trace is drawn in full: all, but while others are."""
-        picture, related = self.rasters[trace], self.related(trace)
+        drawn, related = self.rasters[trace], self.related(trace)
         if related is not None:
-            return related[picture.shown.trace.slices.key[which]]
+            return related[drawn.shown.trace.slices.key[which]]
         if self.session.state.operators is None and self.has_lit_class:
-            return picture.are_lit(which)
+            return drawn.are_lit(which)
         return np.full(len(which), self.session.state.operators is None)
 
     def related(self, trace: int) -> Bools | None:

@@ -41,14 +41,14 @@ class HitRasters(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._searching = Search.of(session)
-        self._pictures: Sequence[TraceRasters] = ()
+        self._all_rasters: Sequence[TraceRasters] = ()
         self._latest = Latest(self)
         self._latest.answered.connect(self._made)
         self._searching.changed.connect(self._follow)
 
-    def show(self, pictures: Sequence[TraceRasters]) -> None:
+    def show(self, all_rasters: Sequence[TraceRasters]) -> None:
         """Draw the hits of these pictures from now on."""
-        self._pictures = pictures
+        self._all_rasters = all_rasters
         self._latest.cancel()
         self._follow()
 
@@ -58,13 +58,13 @@ class HitRasters(QObject):
         if self._searching.pending:
             return  # the marks of before stay until there are others
         self._latest.cancel()
-        shown = [picture.shown for picture in self._pictures]
+        shown = [drawn.shown for drawn in self._all_rasters]
         if not self._searching.is_on or not self._searching.is_of(shown):
-            self._take([None] * len(self._pictures))
+            self._take([None] * len(self._all_rasters))
             return
         asked = [
-            (picture.shown.trace.slices, picture.palette, slices)
-            for picture, slices in zip(self._pictures, hits.slices, strict=True)
+            (drawn.shown.trace.slices, drawn.palette, slices)
+            for drawn, slices in zip(self._all_rasters, hits.slices, strict=True)
         ]
         self._latest.ask(len(hits) <= AT_ONCE, _rasters, asked)
 
@@ -73,8 +73,8 @@ class HitRasters(QObject):
         self._take(rasters)
 
     def _take(self, rasters: Sequence[RowRaster | None]) -> None:
-        for picture, raster in zip(self._pictures, rasters, strict=True):
-            picture.found = raster
+        for drawn, raster in zip(self._all_rasters, rasters, strict=True):
+            drawn.found = raster
         self.changed.emit()
 
 
@@ -86,7 +86,7 @@ def stamp_hits(
     image: Pixels,
     layout: TimelineLayout,
     lines: tuple[int, int],
-    pictures: Sequence[TraceRasters],
+    all_rasters: Sequence[TraceRasters],
     canvas: Canvas,
     xmap: XMap,
     theme: Theme,
@@ -98,18 +98,18 @@ def stamp_hits(
     lines: those of the content that the image holds, in logical pixels.
     bars: whether hits with a length are marked, which they need not where the rest is dimmed.
     """
-    if all(picture.found is None for picture in pictures):
+    if all(drawn.found is None for drawn in all_rasters):
         return
     color = theme.color("hit").rgb() | 0xFF000000
     ground = canvas_rgb(theme.dark) | 0xFF000000
     bands, scroll = layout.bands_between(*lines), lines[0]
-    for number, picture in enumerate(pictures):
+    for number, drawn in enumerate(all_rasters):
         own = bands[layout.trace[bands] == number]
-        if picture.found is None:
+        if drawn.found is None:
             continue
-        here = xmap.on(picture.shown.axis)
+        here = xmap.on(drawn.shown.axis)
         rows = own[layout.kind[own] == BandKind.ROW] if bars else own[:0]
-        cells = picture.found.draw(layout.row[rows].tolist(), here) if len(rows) else ()
+        cells = drawn.found.draw(layout.row[rows].tolist(), here) if len(rows) else ()
         for band, row in zip(rows.tolist(), cells, strict=True):
             columns = np.flatnonzero(_widened(row != 0))
             top = canvas.device(int(layout.y[band]) - scroll + SLICE_TOP)
@@ -117,7 +117,7 @@ def stamp_hits(
             image[max(top, 0) : max(end, 0), columns] = color
             image[max(end, 0) : max(end + canvas.device(1), 0), columns] = ground
         for band in own[layout.kind[own] == BandKind.STRIP].tolist():
-            marks = picture.found.zero_marks(int(layout.row[band]), here)
+            marks = drawn.found.zero_marks(int(layout.row[band]), here)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), color)
 

@@ -39,12 +39,12 @@ class SelectedRasters(QObject):
             self._latest.cancel()
             self._take({})
             return
-        traces, chosen = self._session.traces, state.slices
-        of = {number: traces[number].trace.slices for number in chosen.of}
-        small = len(chosen) <= AT_ONCE
+        traces, selected = self._session.traces, state.slices
+        of = {number: traces[number].trace.slices for number in selected.of}
+        small = len(selected) <= AT_ONCE
         if not small:
             self._take({})  # until theirs are there the old rings would be wrong
-        self._latest.ask(small, _rasters, of, chosen)
+        self._latest.ask(small, _rasters, of, selected)
 
     @Slot(object)
     def _take(self, rasters: dict[int, RowRaster]) -> None:
@@ -52,9 +52,9 @@ class SelectedRasters(QObject):
         self.changed.emit()
 
 
-def _rasters(of: dict[int, Slices], chosen: SliceSet) -> dict[int, RowRaster]:
+def _rasters(of: dict[int, Slices], selected: SliceSet) -> dict[int, RowRaster]:
     made = {}
-    for trace, numbers in chosen.of.items():
+    for trace, numbers in selected.of.items():
         # One color for all: what is asked of the raster is where there is a slice, no more.
         color = np.ones(len(of[trace]), np.uint8)
         made[trace] = RowRaster.subset(of[trace], color, numbers.astype(np.int64))

@@ -68,12 +68,12 @@ class TraceRasters:
         return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
 
 
-def picture_again(shown: OpenTrace, before: TraceRasters | None) -> TraceRasters:
+def rasters_again(shown: OpenTrace, before: TraceRasters | None) -> TraceRasters:
     """A trace as it can be drawn at once: as before where only its rate or place has changed, else
     in the first scheme, for which it was prepared."""
     if before is not None and before.shown.palettes is shown.palettes:
         return replace(before, shown=shown)
-    return picture_of(shown, DEFAULT, before)
+    return rasters_of(shown, DEFAULT, before)
 
 
 def prepare(shown: OpenTrace) -> None:
@@ -143,7 +143,7 @@ def _forget_other_ramps(shown: OpenTrace, key: str) -> None:
                 del kept[other]
 
 
-def picture_of(
+def rasters_of(
     shown: OpenTrace,
     scheme: str,
     before: TraceRasters | None = None,
@@ -164,6 +164,6 @@ def picture_of(
     numbers = None if lit is None else classes.numbers(lit)
     lit_slices = None
     if numbers is not None and len(numbers):
-        chosen = np.flatnonzero(np.isin(classes.of(shown.trace), numbers))
-        lit_slices = RowRaster.subset(shown.trace.slices, palette, chosen)
+        of_class = np.flatnonzero(np.isin(classes.of(shown.trace), numbers))
+        lit_slices = RowRaster.subset(shown.trace.slices, palette, of_class)
     return TraceRasters(shown, key, classes, palette, raster, None, lit, numbers, lit_slices)

@@ -206,7 +206,7 @@ class Tour(QObject):
             return
         step = self._steps[self.number - 1]
         where = step.seen if self.tells and step.seen is not None else step.target
-        self.callout.glides = self._desk.moves_smoothly
+        self.callout.animates = self._desk.moves_smoothly
         tabs = [self._rect(bar) for bar in self._desk.window.findChildren(QTabBar)]
         self.callout.point_at(where(), [*tabs, *step.beside()])
 
