@@ -42,6 +42,7 @@ def desk_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
 def put_away(window, qapp):
     """Close and destroy a window and its theme: a later style sheet must not polish it again."""
     theme = window.theme
+    window.hide()  # or closing lays out and paints all docks, to remember where they are
     window.close()
     shiboken6.delete(window)
     shiboken6.delete(theme)
