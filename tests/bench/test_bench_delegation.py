@@ -11,7 +11,9 @@ from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import CALLS, EVENTS, OPERATORS, RUNS, opened
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps
-from viewer.gui.panels.delegation.table import DelegationModel, DelegationView, page_of
+from viewer.gui.panels.delegation.page import page_of
+from viewer.gui.panels.delegation.table import DelegationModel
+from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.panels.handle_map.table import HandleMapModel, maps_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.scope import TimeScope

@@ -89,10 +89,12 @@ def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
     def again(work: Callable[[], object]) -> Callable[[], None]:
         return lambda: (work(), paint())  # type: ignore[func-returns-value, return-value]
 
-    told("the answer is shown", again(lambda: panel._take(panel._answer)))
+    told("the answer is shown", again(lambda: panel.show_answer(panel.answer)))
     top = model.index_of(0)
     told("all 1,000 modules are opened", again(lambda: view.open_modules(top)), 1)
-    told("the answer is shown with all of them open", again(lambda: panel._take(panel._answer)))
+    told(
+        "the answer is shown with all of them open", again(lambda: panel.show_answer(panel.answer))
+    )
     told("a repaint", paint)
     column = model.rows.cells.index(model.rows.cells[1])
     order = Qt.SortOrder
@@ -105,7 +107,7 @@ def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
     def select() -> None:
         select.at = (select.at + 1237) % OPERATORS  # type: ignore[attr-defined]
         session.select_operators(0, (select.at,))  # type: ignore[attr-defined]
-        panel._session.clear_selection()
+        session.clear_selection()
 
     select.at = 0  # type: ignore[attr-defined]
     told("an operator is selected on the timeline and marked", again(select))
@@ -114,6 +116,6 @@ def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
     told("the slices of an operator", lambda: setattr(one, "inside", None) or rows.inside(one))
     assert rows.made[rows.inside(one)[0]].kind is RowKind.SLICE
     block = rows.made[rows.row_of_module(2)]
-    told("a block of 100 operators is chosen", lambda: panel._choose(block))
-    told("all of the model is chosen", lambda: panel._choose(rows.made[rows.top[0]]))
+    told("a block of 100 operators is chosen", lambda: panel.view.chosen.emit(block))
+    told("all of the model is chosen", lambda: panel.view.chosen.emit(rows.made[rows.top[0]]))
     print()

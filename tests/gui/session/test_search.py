@@ -9,7 +9,7 @@ import viewer.gui.session.search
 import viewer.gui.timeline.scene.search_hits
 from tests.gui.events import open_sample, settle
 from viewer.gui.panels.search.panel import TEACH
-from viewer.gui.panels.search.table import CELLS, HitColumn, Order, sorted_hits
+from viewer.gui.panels.search.table import COLUMNS, HitColumn, Order, sorted_hits
 from viewer.gui.session import navigation
 from viewer.gui.session.search import TYPING_BURST, Search, find
 from viewer.gui.session.tracks import toggle_part
@@ -173,7 +173,7 @@ def test_a_wrong_query_is_told_below_the_field_and_in_the_list(attention, qtbot)
     assert field.help.isVisible()
     assert sentence in field.help.findChildren(type(field.count))[0].text()
     assert sentence in field.accessibleDescription()
-    assert attention.hits.empty.sentence.text() == Search.of(attention.session).complaint
+    assert attention.hits.sentence == Search.of(attention.session).complaint
     qtbot.keyClick(field, KEY.Key_Return)
     assert attention.session.state.slice is None
 
@@ -188,9 +188,9 @@ def test_cycles_are_asked_of_files_that_count_them(attention):
 
 def test_the_list_teaches_then_says_what_is_not_found(attention, qtbot):
     panel = attention.hits
-    assert panel.empty.sentence.text() == TEACH.format("Ctrl+F or /")
+    assert panel.sentence == TEACH.format("Ctrl+F or /")
     Search.of(attention.session).set_query("no such <b>thing")
-    assert panel.empty.sentence.text() == "Nothing is found by “no such <b>thing”"
+    assert panel.sentence == "Nothing is found by “no such <b>thing”"
 
 
 def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, qtbot):
@@ -220,7 +220,7 @@ def test_rows_are_copied_with_plain_numbers(attention, qtbot):
     assert values["Name"] == shown.label(i)
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", COLUMNS)
 @pytest.mark.parametrize("descending", [False, True])
 def test_the_list_is_sorted_as_python_would(attention, cell, descending):
     session = attention.session
@@ -233,12 +233,12 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
         start, end = shown.span_ns(i)
         return {
             HitColumn.NAME: shown.label(i).casefold(),
-            HitColumn.OPERATOR: attention.hits.model._text(at, HitColumn.OPERATOR)
+            HitColumn.OPERATOR: attention.hits.model.text(at, HitColumn.OPERATOR)
             .replace("–", "")
             .casefold(),
             HitColumn.START: start,
             HitColumn.DURATION: end - start,
-            HitColumn.TRACK: attention.hits.model._text(at, HitColumn.TRACK).casefold(),
+            HitColumn.TRACK: attention.hits.model.text(at, HitColumn.TRACK).casefold(),
         }[cell]
 
     values = [value(at) for at in order.tolist()]
@@ -252,7 +252,7 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, q
     attention._docks.show_panel("search")
     settle(qtbot, attention)
     header = panel.table.horizontalHeader()
-    at = CELLS.index(HitColumn.DURATION)
+    at = COLUMNS.index(HitColumn.DURATION)
     lengths = []
     for arrow in "↓↑":
         x = header.sectionViewportPosition(at) + header.sectionSize(at) // 2

@@ -522,8 +522,8 @@ def named(desk):
     desk.search()
     help_of_search = desk.toolbar.search.help
     said = {
-        "marks": desk.marks.empty.sentence.text(),
-        "hits": desk.hits.empty.sentence.text(),
+        "marks": desk.marks.sentence,
+        "hits": desk.hits.sentence,
         "search": desk.toolbar.search.toolTip(),
         "help of search": help_of_search._text.text().rpartition("timeline, ")[2],
         "start page": " ".join(

@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from tests.gui.events import open_files, settle
-from viewer.gui.panels.bookmarks.table import CELLS, BookmarkColumn
+from viewer.gui.panels.bookmarks.panel import BookmarksPanel
+from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.view.state import Bookmark
@@ -19,28 +19,29 @@ MARKS = (
 
 
 @pytest.fixture
-def marked(desk, qtbot, tmp_path):
+def panel(opened, theme, qtbot, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, desk, path)
-    desk._docks.show_panel("marks")
-    set_bookmarks(desk.session, MARKS, None, None)
-    settle(qtbot, desk)
-    return desk
+    session = opened(path)
+    panel = BookmarksPanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.resize(1100, 400)
+    panel.show()
+    set_bookmarks(session, MARKS, None, None)
+    return panel
 
 
 def texts(panel, cell):
-    at = CELLS.index(cell)
+    at = COLUMNS.index(cell)
     return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
 
 
 def at(panel, row, cell):
-    return panel.table.visualRect(panel.model.index(row, CELLS.index(cell))).center()
+    return panel.table.visualRect(panel.model.index(row, COLUMNS.index(cell))).center()
 
 
-def test_rows_stand_by_start_in_one_unit(marked):
-    panel = marked.marks
+def test_rows_stand_by_start_in_one_unit(panel):
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
     assert texts(panel, BookmarkColumn.NAME) == ["<i>moment</i>", "span", "late"]
     assert texts(panel, BookmarkColumn.START) == ["10.000", "20.000", "60.000"]
@@ -49,13 +50,13 @@ def test_rows_stand_by_start_in_one_unit(marked):
     assert panel.model.titles()[1] == "Start, µs"
 
 
-def test_no_marks_say_how_to_make_one(marked):
-    set_bookmarks(marked.session, (), None, None)
-    assert marked.marks.is_empty
+def test_no_marks_say_how_to_make_one(panel):
+    set_bookmarks(panel.session, (), None, None)
+    assert panel.is_empty
 
 
-def test_a_click_goes_there_and_both_follow_each_other(marked, qtbot):
-    panel, session = marked.marks, marked.session
+def test_a_click_goes_there_and_both_follow_each_other(panel, qtbot):
+    session = panel.session
     session.set_range(100_000, 140_000)
     qtbot.mouseClick(
         panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, BookmarkColumn.START)
@@ -68,8 +69,8 @@ def test_a_click_goes_there_and_both_follow_each_other(marked, qtbot):
     assert marked_rows(panel.table) == [2]
 
 
-def test_a_span_longer_than_the_view_is_fitted(marked, qtbot):
-    panel, session = marked.marks, marked.session
+def test_a_span_longer_than_the_view_is_fitted(panel, qtbot):
+    session = panel.session
     session.set_range(100_000, 100_100)
     qtbot.mouseClick(
         panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, BookmarkColumn.START)
@@ -77,10 +78,10 @@ def test_a_span_longer_than_the_view_is_fitted(marked, qtbot):
     assert (session.state.t0, session.state.t1) == (14_000, 56_000)
 
 
-def test_names_and_notes_are_edited_in_place(marked):
-    panel, session = marked.marks, marked.session
+def test_names_and_notes_are_edited_in_place(panel):
+    session = panel.session
     name, note = (
-        panel.model.index(1, CELLS.index(c)) for c in (BookmarkColumn.NAME, BookmarkColumn.NOTE)
+        panel.model.index(1, COLUMNS.index(c)) for c in (BookmarkColumn.NAME, BookmarkColumn.NOTE)
     )
     assert panel.model.setData(name, "a\nnew name")
     assert panel.model.setData(note, "why")
@@ -88,12 +89,11 @@ def test_names_and_notes_are_edited_in_place(marked):
     session.undo()
     session.undo()
     assert session.state.marks == MARKS
-    start = panel.model.index(1, CELLS.index(BookmarkColumn.START))
+    start = panel.model.index(1, COLUMNS.index(BookmarkColumn.START))
     assert not panel.model.flags(start) & Qt.ItemFlag.ItemIsEditable
 
 
-def test_copied_marks_are_whole_ns(marked):
-    panel = marked.marks
+def test_copied_marks_are_whole_ns(panel):
     panel.table.selectRow(2)
     panel.copy()
     head, line = QGuiApplication.clipboard().text().splitlines()
@@ -101,6 +101,6 @@ def test_copied_marks_are_whole_ns(marked):
     assert line == "late\t60000\t10000\ta note"
 
 
-def test_a_name_is_shown_as_text(marked):
-    index = marked.marks.model.index(0, CELLS.index(BookmarkColumn.NAME))
+def test_a_name_is_shown_as_text(panel):
+    index = panel.model.index(0, COLUMNS.index(BookmarkColumn.NAME))
     assert "&lt;i&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)

@@ -6,10 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from viewer.analysis.delegates.delegation import Delegation
-from viewer.gui.panels.delegation import panel as delegation_panel
-from viewer.gui.panels.delegation import table as delegation_table
+from viewer.gui.panels.delegation import page as delegation_page
+from viewer.gui.panels.delegation.page import NO_CALLS, NONE_CALLED, UPPER_BOUND, DelegationLine
 from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
-from viewer.gui.panels.delegation.table import NO_CALLS, NONE_CALLED, UPPER_BOUND, DelegationLine
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
@@ -24,7 +23,7 @@ def panel(sample, theme, qtbot):
     qtbot.addWidget(made)
     made.resize(900, 700)
     made.show()
-    pick_run(made._session, None)
+    pick_run(made.session, None)
     return made
 
 
@@ -46,7 +45,7 @@ def row_of(panel, text):
 
 
 def test_every_call_has_its_label_instruction_time_and_unattributed_part(panel):
-    report = Delegation(panel._session.traces[0].table).report()
+    report = Delegation(panel.session.traces[0].table).report()
     shown = lines(panel, DelegationLine.INSTANCE)
     assert [of.instruction for of, _ in shown] == [
         row.instruction for row in report.instances[: len(shown)]
@@ -72,8 +71,8 @@ def test_the_line_below_adds_up_to_the_inferences(panel):
 
 
 def test_of_a_picked_run_all_figures_are_of_that_run(panel):
-    pick_run(panel._session, (0, 2))
-    run = panel._session.traces[0].trace.runs[2]
+    pick_run(panel.session, (0, 2))
+    run = panel.session.traces[0].trace.runs[2]
     assert panel.answer.page.whole == run.end - run.start
     assert all(of.calls == 1 for of, _ in lines(panel, DelegationLine.INSTANCE))
     assert "run 2" in panel.subtitle.text()
@@ -87,7 +86,7 @@ def test_long_sections_show_the_rest_when_asked(panel):
 
 
 def test_a_call_selects_its_slices_on_the_timeline(panel):
-    session = panel._session
+    session = panel.session
     panel.table.chosen.emit(row_of(panel, "instr. 17"))
     trace = session.traces[0].trace
     keys = trace.slices.key[session.state.slices.of[0]]
@@ -97,7 +96,7 @@ def test_a_call_selects_its_slices_on_the_timeline(panel):
 
 
 def test_in_a_picked_run_a_call_is_one_slice_with_its_operators(panel):
-    session = panel._session
+    session = panel.session
     pick_run(session, (0, 2))
     panel.table.chosen.emit(row_of(panel, "instr. 17"))
     assert len(session.state.slices) == 1
@@ -109,13 +108,13 @@ def test_in_a_picked_run_a_call_is_one_slice_with_its_operators(panel):
 def test_what_stayed_outside_highlights_its_operator(panel):
     row = row_of(panel, "scaled_dot_product_attention")
     panel.table.chosen.emit(row)
-    assert panel._session.state.operators == (0, panel.model.rows[row].operators)
+    assert panel.session.state.operators == (0, panel.model.rows[row].operators)
 
 
 def test_a_reason_selects_the_slices_that_it_is_about(panel):
     panel.table.chosen.emit(row_of(panel, "Backend wrote no debug handle map"))
-    chosen = panel._session.state.slices
-    table = panel._session.traces[0].table
+    chosen = panel.session.state.slices
+    table = panel.session.traces[0].table
     keys = table.trace.slices.key[chosen.of[0]]
     assert len(chosen) == 270
     assert {table.links[k].reason.name for k in np.unique(keys).tolist()} == {"NO_DELEGATE_MAP"}
@@ -145,17 +144,17 @@ def test_sorting_stays_inside_the_sections(panel):
 
 
 def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot, monkeypatch):
-    monkeypatch.setattr(delegation_table, "MOST_OUTSIDE", 3)
+    monkeypatch.setattr(delegation_page, "MOST_OUTSIDE", 3)
     panel = DelegationPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
-    pick_run(panel._session, None)
+    pick_run(panel.session, None)
     rows = lines(panel, DelegationLine.OUTSIDE)
     report = panel.answer.report
     of, row = rows[-1]
     assert (len(rows), row.name) == (4, "5 others that took less")
     assert of.ticks == sum(out.ticks for out in report.outside[3:])
     panel.table.chosen.emit(row_of(panel, "others that took less"))
-    assert len(panel._session.state.slices) == sum(
+    assert len(panel.session.state.slices) == sum(
         len(panel.answer.delegation.slices_of(out.keys)) for out in report.outside[3:]
     )
 
@@ -163,10 +162,10 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot,
 def test_figures_of_a_large_trace_are_worked_out_when_they_are_seen(
     sample, theme, qtbot, monkeypatch
 ):
-    monkeypatch.setattr(delegation_panel, "AT_ONCE", 0)
+    monkeypatch.setattr(DelegationPanel, "MOST_AT_ONCE", 0)
     panel = DelegationPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
-    assert panel.empty.sentence.text() == BEING_COUNTED
+    assert panel.sentence == BEING_COUNTED
     panel.show()
     qtbot.waitUntil(lambda: panel.answer is not None)
     assert not panel.is_empty
@@ -232,6 +231,6 @@ def test_a_record_alone_lists_calls_and_leads_to_the_source(shown, qtbot):
 def test_where_there_is_nothing_it_says_what_to_open(theme, qtbot, shown):
     empty = DelegationPanel(Session(), theme)
     qtbot.addWidget(empty)
-    assert (empty.is_empty, empty.empty.sentence.text()) == (True, NOTHING)
+    assert (empty.is_empty, empty.sentence) == (True, NOTHING)
     text = shown(DelegationPanel, "torq/tiny_cnn.mlir")
-    assert (text.is_empty, text.empty.sentence.text()) == (True, NO_METHODS)
+    assert (text.is_empty, text.sentence) == (True, NO_METHODS)

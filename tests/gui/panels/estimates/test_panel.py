@@ -62,7 +62,7 @@ def test_by_operator_the_jobs_of_a_set_are_one_row(panel):
 
 
 def test_a_row_highlights_its_operators_in_the_profile_that_measured(panel):
-    session = panel._session
+    session = panel.session
     row = next(i for i, r in enumerate(panel.model.rows) if r.hint == "job 3")
     panel.table.chosen.emit(row)
     trace, operators = session.state.operators
@@ -79,5 +79,5 @@ def test_which_files_gave_which_side_is_said(panel):
 def test_without_both_sides_it_says_what_to_open(shown, data):
     panel = shown(EstimatesPanel, "etdump/cnn_portable_x1.etdp")
     assert panel.is_empty
-    panel._session.add([open_file(str(data / name)) for name in FILES])
+    panel.session.add([open_file(str(data / name)) for name in FILES])
     assert not panel.is_empty

@@ -8,9 +8,8 @@ from PySide6.QtCore import QSizeF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.events import panel as events_panel
 from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
-from viewer.gui.panels.events.table import CELLS, EventColumn, EventsModel
+from viewer.gui.panels.events.table import COLUMNS, EventColumn, EventsModel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
@@ -26,12 +25,12 @@ def show(shown):
 @pytest.fixture
 def cnn(show):
     made = show("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
-    pick_run(made._session, None)
+    pick_run(made.session, None)
     return made
 
 
 def texts(panel: EventsPanel, of: EventColumn) -> list[str]:
-    column = CELLS.index(of)
+    column = COLUMNS.index(of)
     return [panel.model.index(r, column).data() for r in range(panel.model.rowCount())]
 
 
@@ -42,11 +41,11 @@ def plain(panel: EventsPanel) -> list[dict[str, str]]:
 
 
 def titles(panel: EventsPanel) -> list[str]:
-    return [c.title for i, c in enumerate(CELLS) if not panel.table.isColumnHidden(i)]
+    return [c.title for i, c in enumerate(COLUMNS) if not panel.table.isColumnHidden(i)]
 
 
 def test_numbers_are_those_of_every_slice_of_the_event(cnn):
-    trace, link = cnn._session.traces[0].trace, cnn._session.traces[0].table
+    trace, link = cnn.session.traces[0].trace, cnn.session.traces[0].table
     long = trace.slices.end - trace.slices.start
     kernel = [k for k in range(len(trace.keys)) if "addmm" in trace.strings[trace.keys.name[k]]]
     own = long[trace.slices.key == kernel[0]]
@@ -65,13 +64,13 @@ def test_numbers_are_those_of_every_slice_of_the_event(cnn):
 
 def test_a_picked_run_stands_beside_all_of_them(cnn):
     assert "Run" not in titles(cnn)
-    trace = cnn._session.traces[0].trace
+    trace = cnn.session.traces[0].trace
     third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
     before = texts(cnn, EventColumn.P50)
-    pick_run(cnn._session, (0, third))
+    pick_run(cnn.session, (0, third))
     assert texts(cnn, EventColumn.P50) == before
     assert (
-        cnn.model.headerData(CELLS.index(EventColumn.PICKED), Qt.Orientation.Horizontal)
+        cnn.model.headerData(COLUMNS.index(EventColumn.PICKED), Qt.Orientation.Horizontal)
         == "Run 3, µs"
     )
     run = trace.runs[third]
@@ -86,7 +85,7 @@ def test_the_filter_looks_at_names_operators_and_metadata(show):
     assert panel.model.rowCount() == 11
     panel.filter.setText("fancy")
     assert texts(panel, EventColumn.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
-    trace = panel._session.traces[0].trace
+    trace = panel.session.traces[0].trace
     metadata = trace.slices.columns["metadata"]
     i = next(i for i in range(len(trace.slices)) if metadata.value(i))
     panel.filter.setText(str(metadata.value(i))[:12])
@@ -99,17 +98,17 @@ def test_the_filter_looks_at_names_operators_and_metadata(show):
 
 def test_rows_are_sorted_by_a_click_on_a_heading_and_back_in_file_order(cnn):
     in_file = texts(cnn, EventColumn.EVENT)
-    cnn.table.sortByColumn(CELLS.index(EventColumn.TOTAL), Qt.SortOrder.DescendingOrder)
+    cnn.table.sortByColumn(COLUMNS.index(EventColumn.TOTAL), Qt.SortOrder.DescendingOrder)
     totals = [float(row["Total"]) for row in plain(cnn)]
     assert totals == sorted(totals, reverse=True)
-    cnn.table.sortByColumn(CELLS.index(EventColumn.EVENT), Qt.SortOrder.AscendingOrder)
+    cnn.table.sortByColumn(COLUMNS.index(EventColumn.EVENT), Qt.SortOrder.AscendingOrder)
     assert texts(cnn, EventColumn.EVENT) == sorted(in_file, key=str.lower)
     cnn.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
     assert texts(cnn, EventColumn.EVENT) == in_file
 
 
 def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
-    session, trace = cnn._session, cnn._session.traces[0].trace
+    session, trace = cnn.session, cnn.session.traces[0].trace
     row = texts(cnn, EventColumn.EVENT).index("Method::execute")
     session.show_inferences(Inferences.ALIGNED)
     cnn.table.scrollTo(cnn.model.index(row, 0))
@@ -123,14 +122,14 @@ def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
 
 
 def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
-    session = cnn._session
+    session = cnn.session
     row = texts(cnn, EventColumn.EVENT).index("addmm.out")
     at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
     pick_run(session, (0, 2))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert session.state.run != (0, 2)  # of the longest one
     assert marked_rows(cnn.table) == [row]
-    cnn.table.sortByColumn(CELLS.index(EventColumn.TOTAL), Qt.SortOrder.DescendingOrder)
+    cnn.table.sortByColumn(COLUMNS.index(EventColumn.TOTAL), Qt.SortOrder.DescendingOrder)
     (now,) = marked_rows(cnn.table)
     assert now != row
     assert texts(cnn, EventColumn.EVENT)[now] == "addmm.out"
@@ -138,13 +137,13 @@ def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbo
 
 
 def test_the_marked_row_follows_the_selected_slice(cnn):
-    session = cnn._session
+    session = cnn.session
     trace = session.traces[0].trace
     for i in range(0, len(trace.slices), 7):
         session.select_slice(SliceRef(0, i))
         marked = marked_rows(cnn.table)
         assert [texts(cnn, EventColumn.EVENT)[row] for row in marked] == [
-            cnn._answer.contents.labels[int(trace.slices.key[i])]
+            cnn.answer.contents.labels[int(trace.slices.key[i])]
         ]
     cnn.filter.setText("addmm")
     session.select_slice(SliceRef(0, 0))
@@ -163,9 +162,9 @@ def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
     by_name = dict(zip(texts(panel, EventColumn.EVENT), texts(panel, EventColumn.P50), strict=True))
     assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
     panel.table.grab()
-    wanted = panel.table.sizeHintForColumn(CELLS.index(EventColumn.P50))
+    wanted = panel.table.sizeHintForColumn(COLUMNS.index(EventColumn.P50))
     assert (
-        panel.table.columnWidth(CELLS.index(EventColumn.P50)) >= wanted
+        panel.table.columnWidth(COLUMNS.index(EventColumn.P50)) >= wanted
     )  # the unit is not cut off
     rows = {row["Event"]: row for row in plain(panel)}
     assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
@@ -192,12 +191,12 @@ def test_a_narrow_panel_keeps_the_median(show):
 def test_empty_places_say_what_to_do(show, opened, theme, qtbot):
     bare = EventsPanel(opened(), theme)
     qtbot.addWidget(bare)
-    assert bare.empty.sentence.text() == NOTHING
-    assert show("etdump/SYN_no_runs.etdp").empty.sentence.text() == NO_EVENTS
+    assert bare.sentence == NOTHING
+    assert show("etdump/SYN_no_runs.etdp").sentence == NO_EVENTS
 
 
 def test_a_large_trace_is_worked_out_in_the_background(show, monkeypatch, qtbot):
-    monkeypatch.setattr(events_panel, "AT_ONCE", 0)
+    monkeypatch.setattr(EventsPanel, "MOST_AT_ONCE", 0)
     panel = show("etdump/cnn_portable_x10.etdp")
     qtbot.waitUntil(lambda: panel.model.rowCount() > 0)
 
@@ -213,7 +212,7 @@ def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
 def test_the_model_keeps_the_rules_of_qt(cnn, theme):
     model = EventsModel(theme)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    answer = cnn._answer
+    answer = cnn.answer
     model.show(answer.shown, answer.contents)
     model.set_filter("conv")
     model.sort(2, Qt.SortOrder.DescendingOrder)

@@ -8,7 +8,6 @@ from tests.builders.delegation_cases import DATA
 from viewer.analysis.findings.finding import Family
 from viewer.analysis.findings.findings import FindingsOf
 from viewer.formats import open_file
-from viewer.gui.panels.findings import panel as findings_panel
 from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, FindingLine
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
@@ -26,7 +25,7 @@ def panel(sample, theme, qtbot):
     qtbot.addWidget(made)
     made.resize(820, 600)
     made.show()
-    pick_run(made._session, None)
+    pick_run(made.session, None)
     return made
 
 
@@ -48,7 +47,7 @@ def click(qtbot, panel, family):
 
 
 def test_the_list_is_the_answer_by_rank(panel):
-    shown = panel._session.traces[0]
+    shown = panel.session.traces[0]
     answer = FindingsOf(shown.table).of(None, shown.axis.ns_per_tick)
     rows = [row for row in panel.model.rows if row.line is FindingLine.FINDING]
     assert [row.finding.title for row in rows] == [one.title for one in answer.found]
@@ -71,44 +70,44 @@ def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
 
 
 def test_it_follows_the_picked_run(panel):
-    pick_run(panel._session, (0, 3))
+    pick_run(panel.session, (0, 3))
     assert "of run 3" in panel.subtitle.text()
     assert finding(panel, Family.GAPS).ticks == 3770
 
 
 def test_a_click_selects_all_slices_of_the_dearest_operators(panel, qtbot):
     click(qtbot, panel, Family.LARGEST)
-    state, shown = panel._session.state, panel._session.traces[0]
+    state, shown = panel.session.state, panel.session.traces[0]
     sets = finding(panel, Family.LARGEST).place.sets
     assert state.slices.of[0].tolist() == shown.costs.slices_of(sets, WHOLE).tolist()
 
 
 def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
     click(qtbot, panel, Family.GAPS)
-    state, place = panel._session.state, finding(panel, Family.GAPS).place
-    axis = panel._session.traces[0].axis
+    state, place = panel.session.state, finding(panel, Family.GAPS).place
+    axis = panel.session.traces[0].axis
     assert (state.area.t0, state.area.t1) == (axis.to_ns(place.start), axis.to_ns(place.end))
     assert state.t0 < state.area.t0 < state.area.t1 < state.t1
     assert state.area.tracks == {(0, place.tracks[0])}
-    panel._session.undo()
-    assert panel._session.state.area is None
+    panel.session.undo()
+    assert panel.session.state.area is None
 
 
 def test_an_area_has_the_ticks_of_its_stretch(opened, theme, qtbot):
     """A tick is 1.25 ns: an area that begins a ns too early has a part of what ended there."""
     panel = FindingsPanel(opened(DATA / "torq" / "compile_c3_taskid.csv"), theme)
     qtbot.addWidget(panel)
-    panel._choose(row_of(panel, Family.DMA))
-    area, place = panel._session.state.area, finding(panel, Family.DMA).place
-    axis = panel._session.traces[0].axis
+    panel.list.chosen.emit(row_of(panel, Family.DMA))
+    area, place = panel.session.state.area, finding(panel, Family.DMA).place
+    axis = panel.session.traces[0].axis
     assert [axis.to_ticks_floor(t) for t in (area.t0, area.t1)] == [place.start, place.end]
 
 
 def test_enter_on_the_first_inference_picks_it_and_keeps_the_mark(panel, qtbot):
     panel.list.setCurrentIndex(panel.model.index(row_of(panel, Family.WARM_UP)))
     qtbot.keyClick(panel.list, Qt.Key.Key_Return)
-    trace, number = panel._session.state.run
-    assert panel._session.traces[trace].trace.runs[number].number == 1
+    trace, number = panel.session.state.run
+    assert panel.session.traces[trace].trace.runs[number].number == 1
     assert panel.list.currentIndex().row() == row_of(panel, Family.WARM_UP)
 
 
@@ -123,17 +122,17 @@ def test_a_selection_leaves_the_list_as_it_is(panel, qtbot):
     panel.resize(820, 200)
     panel.list.scrollToBottom()
     at = panel.list.verticalScrollBar().value()
-    panel._session.select_slice(SliceRef(0, 40))
-    panel._session.select_operators(0, (9,))
+    panel.session.select_slice(SliceRef(0, 40))
+    panel.session.select_operators(0, (9,))
     assert (panel.answer, panel.model.rows) == (answer, rows)
     assert panel.list.verticalScrollBar().value() == at > 0
 
 
 def test_a_click_shows_the_inferences_as_they_ran(panel, qtbot):
-    panel._session.show_inferences(Inferences.MEAN)
+    panel.session.show_inferences(Inferences.MEAN)
     rows = panel.model.rows
     click(qtbot, panel, Family.OUTSIDE)
-    assert panel._session.state.inferences is Inferences.AS_RUN
+    assert panel.session.state.inferences is Inferences.AS_RUN
     assert [row.plain for row in panel.model.rows] == [row.plain for row in rows]
 
 
@@ -166,7 +165,7 @@ def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
     session = Session()
     panel = FindingsPanel(session, theme)
     qtbot.addWidget(panel)
-    assert panel.empty.sentence.text() == NOTHING
+    assert panel.sentence == NOTHING
     session.add([open_file(str(DATA / "table_csv" / "two_threads.csv"))])
     assert not panel.is_empty
     told = [row.plain for row in panel.model.rows]
@@ -175,10 +174,10 @@ def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
 
 
 def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, theme, qtbot, monkeypatch):
-    monkeypatch.setattr(findings_panel, "AT_ONCE", 0)
+    monkeypatch.setattr(FindingsPanel, "MOST_AT_ONCE", 0)
     panel = FindingsPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
-    assert panel.empty.sentence.text() == BEING_COUNTED
+    assert panel.sentence == BEING_COUNTED
     panel.resize(820, 600)
     panel.show()
     qtbot.waitUntil(lambda: panel.answer is not None)
@@ -186,5 +185,5 @@ def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, theme, qtbot, mon
 
 
 def test_closing_all_empties_it(panel):
-    panel._session.close_all()
+    panel.session.close_all()
     assert (panel.is_empty, panel.answer, panel.model.rows) == (True, None, ())

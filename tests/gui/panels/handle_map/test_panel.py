@@ -21,7 +21,7 @@ XNNPACK = ("etdump/cnn_xnnpack3_x5.etdp", "etrecord/cnn_standalone_after_tobacke
 @pytest.fixture
 def panel(shown):
     made = shown(HandleMapPanel, *DEMO)
-    pick_run(made._session, None)
+    pick_run(made.session, None)
     return made
 
 
@@ -89,14 +89,14 @@ def test_rows_are_sorted_by_time(panel):
 
 def test_a_click_selects_the_slices_of_an_identifier(panel):
     panel.table.chosen.emit(row_of(panel, "div"))
-    chosen = panel._session.state.slices
-    shown = panel._session.traces[0]
+    chosen = panel.session.state.slices
+    shown = panel.session.traces[0]
     assert {shown.label(ref.index) for ref in chosen} == {"div"}
     assert len(chosen) == 4
 
 
 def test_in_a_picked_run_it_is_one_slice_and_the_time_is_of_that_run(panel):
-    session = panel._session
+    session = panel.session
     pick_run(session, (0, 2))
     row = panel.model.rows[row_of(panel, "div")]
     panel.table.chosen.emit(row_of(panel, "div"))
@@ -111,7 +111,7 @@ def test_a_handle_leads_to_its_operator(shown):
     panel = shown(HandleMapPanel, *XNNPACK)
     choose(panel, RowFilter.UNCOVERED)
     panel.table.chosen.emit(0)
-    assert panel._session.state.operators == (0, panel.model.rows[0].operators)
+    assert panel.session.state.operators == (0, panel.model.rows[0].operators)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
@@ -166,10 +166,10 @@ def test_a_record_alone_has_its_map_and_no_times(shown, qtbot):
 
 def test_where_there_is_nothing_it_says_what_is_missing(shown, theme, qtbot):
     panel = shown(HandleMapPanel, "etdump/cnn_portable_x10.etdp")
-    assert (panel.is_empty, panel.empty.sentence.text()) == (True, NO_MAPS)
+    assert (panel.is_empty, panel.sentence) == (True, NO_MAPS)
     empty = HandleMapPanel(Session(), theme)
     qtbot.addWidget(empty)
-    assert (empty.is_empty, empty.empty.sentence.text()) == (True, NOTHING)
+    assert (empty.is_empty, empty.sentence) == (True, NOTHING)
 
 
 def test_a_debug_handle_map_beside_a_torq_profile(shown):

@@ -40,7 +40,7 @@ def texts(panel: LinksPanel) -> list[str]:
 
 
 def linked(panel: LinksPanel) -> str | None:
-    program = panel._session.traces[0].table.program
+    program = panel.session.traces[0].table.program
     return program and Path(program.path).name
 
 
@@ -128,18 +128,18 @@ def test_a_column_of_identifiers_is_proposed_chosen_and_taken_back(panel_of, qtb
     ]  # fmt: skip
     assert chooser.currentText() == NO_COLUMN
     assert linked(panel) is None
-    with qtbot.waitSignal(panel._session.columns_remembered):
+    with qtbot.waitSignal(panel.session.columns_remembered):
         chooser.activated.emit(1)
     assert linked(panel) == "demo_manual_int.etrecord"
     assert section(panel).columns.currentIndex() == 1
     assert f"as you chose · {BY_CHANCE}" in texts(panel)
-    assert list(panel._session.workspace.choices.remembered.values()) == ["job_id"]
+    assert list(panel.session.workspace.choices.remembered.values()) == ["job_id"]
     (undo,) = panel.widget().findChildren(QPushButton)
-    with qtbot.waitSignal(panel._session.columns_remembered):
+    with qtbot.waitSignal(panel.session.columns_remembered):
         qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     assert linked(panel) is None
     assert section(panel).columns.currentText() == NO_COLUMN
-    assert panel._session.workspace.choices.remembered == {}
+    assert panel.session.workspace.choices.remembered == {}
 
 
 def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):
@@ -152,8 +152,8 @@ def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):
 
 def test_a_chosen_column_that_no_record_has_is_still_shown(panel_of):
     panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord", "demo_str.etrecord")
-    panel._session.workspace.identify(panel._session.traces[0].file.path, "name")
-    pair_files(panel._session, panel._session.traces[0].file.path, None)
+    panel.session.workspace.identify(panel.session.traces[0].file.path, "name")
+    pair_files(panel.session, panel.session.traces[0].file.path, None)
     assert section(panel).columns.currentText() == "name · in no open record's map"
 
 

@@ -54,12 +54,12 @@ def test_the_footer_adds_up_to_method_execute(panel):
 
 def test_the_head_says_which_run_of_which_file(panel):
     assert panel.subtitle.text() == "run 2 of 5 · attn_xnnpack_x5.etdp"
-    pick_run(panel._session, None)
+    pick_run(panel.session, None)
     assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
 
 
 def test_a_click_selects_the_operator_and_the_row_follows_the_selection(panel, qtbot):
-    session = panel._session
+    session = panel.session
     rect = panel.table.visualRect(panel.model.index(1, 0))
     qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     assert session.state.operators == (0, panel.model.rows[1].operators)
@@ -72,11 +72,11 @@ def test_a_click_selects_the_operator_and_the_row_follows_the_selection(panel, q
 def test_enter_selects_the_marked_row(panel, qtbot):
     panel.table.mark(3)
     qtbot.keyClick(panel.table, Qt.Key.Key_Return)
-    assert panel._session.state.operators == (0, panel.model.rows[3].operators)
+    assert panel.session.state.operators == (0, panel.model.rows[3].operators)
 
 
 def test_rows_that_share_the_selected_operator_are_related(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     related = [r for r in range(len(panel.model.rows)) if panel.model.data(
         panel.model.index(r, 0), Qt.ItemDataRole.UserRole + 3)]  # fmt: skip
     assert related == [i for i, row in enumerate(panel.model.rows) if ATTENTION_0 in row.operators]
@@ -115,11 +115,11 @@ def test_copying_gives_plain_tab_separated_text(panel):
 
 def test_operators_without_any_time_are_counted_not_listed(shown):
     panel = shown(OperatorsPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
-    program = panel._session.traces[0].table.program
+    program = panel.session.traces[0].table.program
     listed = {i for row in panel.model.rows for i in row.operators}
     idle = len(program.operators) - len(listed)
     assert idle > 0
-    assert panel._note.text() == f"{idle} operators cost nothing here"
+    assert panel.note.text() == f"{idle} operators cost nothing here"
 
 
 def test_a_record_alone_lists_its_operators_without_costs(opened, attention_record, theme, qtbot):
@@ -130,9 +130,9 @@ def test_a_record_alone_lists_its_operators_without_costs(opened, attention_reco
     assert len(panel.model.rows) == 38
     row = panel.model.rows[9]
     assert row.texts[1:] == ("10", "25", "52", "f32  1 × 4 × 8 × 8")
-    assert panel._note.text().startswith("38 operators. A record holds the model, not a run")
+    assert panel.note.text().startswith("38 operators. A record holds the model, not a run")
     with qtbot.waitSignal(panel.source_requested) as asked:
-        panel._choose(9)
+        panel.table.chosen.emit(9)
     assert asked.args[1] == 52
 
 
@@ -141,17 +141,17 @@ def test_a_wrong_record_is_said_where_the_table_would_be(
 ):
     panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
     qtbot.addWidget(panel)
-    assert "do not belong together" in panel._stack.empty.sentence.text()
+    assert "do not belong together" in panel.sentence
     with qtbot.waitSignal(panel.links_requested):
-        panel._stack.empty.pressed.emit()
+        panel.empty.pressed.emit()
 
 
 def test_without_a_record_the_next_step_is_to_open_it(opened, data, theme, qtbot):
     panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp"), theme)
     qtbot.addWidget(panel)
-    assert "Open it to see what each operator cost" in panel._stack.empty.sentence.text()
+    assert "Open it to see what each operator cost" in panel.sentence
     with qtbot.waitSignal(panel.open_dialog_requested):
-        panel._stack.empty.pressed.emit()
+        panel.empty.pressed.emit()
 
 
 def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, qtbot):
@@ -160,11 +160,11 @@ def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, 
     session = opened(*(data / name for name in names))
     panel = OperatorsPanel(session, theme)
     qtbot.addWidget(panel)
-    assert "may be of decode or forward" in panel._stack.empty.sentence.text()
+    assert "may be of decode or forward" in panel.sentence
     with qtbot.waitSignal(panel.links_requested):
-        panel._stack.empty.pressed.emit()
+        panel.empty.pressed.emit()
     choose_method(session, session.traces[0].trace.path, "Execute 1", "forward")
-    assert panel._stack.currentIndex() == 0
+    assert not panel.is_empty
     assert panel.model.rows
 
 
@@ -243,4 +243,4 @@ def test_of_a_debug_handle_map_alone_what_it_tells(opened, data, theme, qtbot):
         panel = OperatorsPanel(opened(data / f"debug_handle_map/{name}.json"), theme)
         qtbot.addWidget(panel)
         assert panel.model.rows[0].texts[1:] == expected
-        assert "A debug handle map holds the model, not a run" in panel._note.text()
+        assert "A debug handle map holds the model, not a run" in panel.note.text()

@@ -5,7 +5,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.problems.panel import NOTHING, ProblemModel, ProblemsPanel, Severity
-from viewer.gui.qt.widgets.labels import EmptyPlace
 from viewer.gui.session.linking import pair_files
 
 
@@ -29,7 +28,7 @@ def panel(wrong, theme, qtbot):
 
 
 def test_pairs_come_before_odd_data_and_all_is_counted(panel):
-    odd = sum(len(t.problems) for t in panel._session.workspace.traces)
+    odd = sum(len(t.problems) for t in panel.session.workspace.traces)
     assert odd == 2
     assert [e.severity for e in panel.model.entries] == [
         Severity.WARNING, Severity.WARNING, Severity.NOTE, Severity.NOTE
@@ -76,8 +75,8 @@ def test_the_same_problem_shows_its_number_and_first_place(panel):
 
 
 def test_a_chosen_pair_is_still_warned_of(panel):
-    space = panel._session.workspace
-    pair_files(panel._session, space.traces[0].path, space.programs[0].path)
+    space = panel.session.workspace
+    pair_files(panel.session, space.traces[0].path, space.programs[0].path)
     assert "They are linked because you chose so." in panel.model.entries[0].what
 
 
@@ -85,9 +84,8 @@ def test_nothing_odd_is_said(sample, theme, qtbot):
     panel = ProblemsPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
     assert panel.count == 0
-    shown = panel._stack.currentWidget()
-    assert isinstance(shown, EmptyPlace)
-    assert shown.sentence.text() == NOTHING
+    assert panel.is_empty
+    assert panel.sentence == NOTHING
 
 
 def test_rows_are_copied_with_whole_paths(panel):

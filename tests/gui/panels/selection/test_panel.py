@@ -9,37 +9,58 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QFileDialog
 
-from tests.gui.events import canvas, open_files, open_sample, place_of, settle
-from viewer.gui.panels.selection.table import CELLS, SelectionColumn
+from tests.gui.events import canvas, open_files, place_of, settle
+from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.panels.selection.table import COLUMNS, SelectionColumn
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.selection import selected_span_ns
+from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.view.state import Area, SliceRef, SliceSet
 
 
 @pytest.fixture
-def rows(desk, qtbot, tmp_path):
-    """A thread with slices of growing length, one inside another of its name."""
+def path(tmp_path):
+    """A thread with slices of growing length, and one with slices inside another of its name."""
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,{'ab'[i % 2]},{100 * i},{10 * (i + 1)}" for i in range(8)]
     lines += ["p,t1,outer,0,1000", "p,t1,outer,100,500", "p,t1,inner,200,100"]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
+    return path
+
+
+def panel_of(session, theme, qtbot):
+    panel = SelectionPanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.resize(1100, 400)
+    panel.show()
+    return panel
+
+
+@pytest.fixture
+def panel(opened, path, theme, qtbot):
+    return panel_of(opened(path), theme, qtbot)
+
+
+@pytest.fixture
+def rows(desk, qtbot, path):
+    """The panel in the whole window."""
     open_files(qtbot, desk, path)
-    desk._docks.show_panel("selection")
+    desk.docks.show_panel("selection")
     settle(qtbot, desk)
     return desk
 
 
 def texts(panel, cell):
-    at = CELLS.index(cell)
+    at = COLUMNS.index(cell)
     return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
 
 
-def select(desk, t0, t1, *tracks):
-    desk.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
+def select(panel, t0, t1, *tracks):
+    panel.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
 
 
 def row_at(panel, row, cell=SelectionColumn.NAME):
-    rect = panel.table.visualRect(panel.model.index(row, CELLS.index(cell)))
+    rect = panel.table.visualRect(panel.model.index(row, COLUMNS.index(cell)))
     return rect.center()
 
 
@@ -52,10 +73,9 @@ def test_nothing_selected_says_what_to_do(rows):
     assert not rows.commands.actions["selection.export"].isEnabled()
 
 
-def test_an_area_counts_the_parts_inside(rows):
-    panel = rows.selection
+def test_an_area_counts_the_parts_inside(panel):
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
-    select(rows, 105, 420, 0)
+    select(panel, 105, 420, 0)
     # In it: b 100-120 from 105 on, a 200-230, b 300-340, a 400-450 up to 420.
     assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
     assert texts(panel, SelectionColumn.COUNT) == ["2", "2"]
@@ -66,23 +86,20 @@ def test_an_area_counts_the_parts_inside(rows):
     assert texts(panel, SelectionColumn.BUSY) == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
     assert "2 reach over the edge: the part inside counts" in panel.summary.text()
     assert "4 slices" in panel.summary.text()
-    assert rows._docks.by_name["selection"].windowTitle() == "Selection (4)"
 
 
-def test_what_is_inside_another_of_its_group_is_a_part_of_it(rows):
-    panel = rows.selection
-    select(rows, 0, 1000, 1)
+def test_what_is_inside_another_of_its_group_is_a_part_of_it(panel):
+    select(panel, 0, 1000, 1)
     assert texts(panel, SelectionColumn.NAME) == ["outer", "inner"]
     assert texts(panel, SelectionColumn.COUNT) == ["1", "1"]
     assert texts(panel, SelectionColumn.TOTAL) == ["1.000", "0.100"]
     assert texts(panel, SelectionColumn.SELF) == ["0.900", "0.100"]
-    assert panel.model.titles()[CELLS.index(SelectionColumn.TOTAL)] == "Total, µs"
+    assert panel.model.titles()[COLUMNS.index(SelectionColumn.TOTAL)] == "Total, µs"
     assert texts(panel, SelectionColumn.BUSY) == ["100.0", "10.0"]
 
 
-def test_by_thread_it_is_the_outermost_slices(rows, qtbot):
-    panel = rows.selection
-    select(rows, 0, 1000, 0, 1)
+def test_by_thread_it_is_the_outermost_slices(panel):
+    select(panel, 0, 1000, 0, 1)
     panel.by.setCurrentIndex(panel.by.findData("thread"))
     panel.by.activated.emit(panel.by.currentIndex())
     assert texts(panel, SelectionColumn.NAME) == ["p > t1", "p > t0"]
@@ -90,23 +107,22 @@ def test_by_thread_it_is_the_outermost_slices(rows, qtbot):
     assert panel.by.itemData(panel.by.findData("operator"), Qt.ItemDataRole.ToolTipRole)
 
 
-def test_a_click_selects_the_group_and_keeps_the_table(rows, qtbot):
-    panel, session = rows.selection, rows.session
-    select(rows, 105, 420, 0)
+def test_a_click_selects_the_group_and_keeps_the_table(panel, qtbot):
+    session = panel.session
+    select(panel, 105, 420, 0)
     click(qtbot, panel, 1)
     assert [ref.index for ref in session.state.slices] == [2, 4]
     assert session.state.slice == SliceRef(0, 4)  # the longest of them
     assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
     assert marked_rows(panel.table) == [1]
-    assert rows.window.status.said.text().startswith("2 slices selected · 50")
     session.undo()
     assert session.state.area is not None
     assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
 
 
-def test_a_double_click_fits_the_group(rows, qtbot):
-    panel, session = rows.selection, rows.session
-    select(rows, 0, 800, 0)
+def test_a_double_click_fits_the_group(panel, qtbot):
+    session = panel.session
+    select(panel, 0, 800, 0)
     at = row_at(panel, 0)
     qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     qtbot.mouseDClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
@@ -130,21 +146,19 @@ def test_a_slice_selected_on_the_canvas_marks_its_row(rows, qtbot):
     assert panel.subtitle.text().startswith("1 selected slice")
 
 
-def test_sorting_and_filtering(rows):
-    panel = rows.selection
-    select(rows, 0, 1000, 0, 1)
+def test_sorting_and_filtering(panel):
+    select(panel, 0, 1000, 0, 1)
     assert texts(panel, SelectionColumn.NAME) == ["outer", "b", "a", "inner"]
-    panel.table.sortByColumn(CELLS.index(SelectionColumn.COUNT), Qt.SortOrder.DescendingOrder)
+    panel.table.sortByColumn(COLUMNS.index(SelectionColumn.COUNT), Qt.SortOrder.DescendingOrder)
     assert texts(panel, SelectionColumn.COUNT) == ["4", "4", "1", "1"]
-    panel.table.sortByColumn(CELLS.index(SelectionColumn.NAME), Qt.SortOrder.AscendingOrder)
+    panel.table.sortByColumn(COLUMNS.index(SelectionColumn.NAME), Qt.SortOrder.AscendingOrder)
     assert texts(panel, SelectionColumn.NAME) == ["a", "b", "inner", "outer"]
     panel.filter.setText("NE")
     assert texts(panel, SelectionColumn.NAME) == ["inner"]
 
 
-def test_copied_rows_are_plain_numbers(rows, qtbot):
-    panel = rows.selection
-    select(rows, 0, 1000, 0, 1)
+def test_copied_rows_are_plain_numbers(panel):
+    select(panel, 0, 1000, 0, 1)
     panel.table.setFocus()
     panel.table.selectAll()
     panel.copy()
@@ -169,14 +183,12 @@ def test_all_rows_are_written_to_a_file(rows, qtbot, tmp_path, monkeypatch, suff
     assert rows.window.status.said.text().endswith("4 rows")
 
 
-def test_totals_of_operators_are_never_divided(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    panel, session = desk.selection, desk.session
+def test_totals_of_operators_are_never_divided(sample, theme, qtbot):
+    panel = panel_of(sample("attention_xnnpack"), theme, qtbot)
+    session = panel.session
     session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
-    settle(qtbot, desk)
     panel.by.setCurrentIndex(panel.by.findData("operator"))
     panel.by.activated.emit(panel.by.currentIndex())
-    settle(qtbot, desk)
     names = texts(panel, SelectionColumn.NAME)
     assert any(" + " in name for name in names)
     shown = session.traces[0]
@@ -186,52 +198,57 @@ def test_totals_of_operators_are_never_divided(desk, qtbot):
         assert len(sets) == 1 or name == "(no operator)"
 
 
-def test_two_files_have_a_row_each_with_their_file(desk, qtbot, tmp_path):
+def test_two_files_have_a_row_each_with_their_file(opened, theme, qtbot, tmp_path):
     for n in range(2):
         (tmp_path / f"f{n}.csv").write_text(
             f"process,thread,name,start_ns,dur_ns\np,t,a,0,{10 * (n + 1)}\n"
         )
-    open_files(qtbot, desk, tmp_path / "f0.csv", tmp_path / "f1.csv")
-    desk.session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
-    panel = desk.selection
+    session = opened(tmp_path / "f0.csv", tmp_path / "f1.csv")
+    panel = panel_of(session, theme, qtbot)
+    session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
     assert texts(panel, SelectionColumn.FILE) == ["f1.csv", "f0.csv"]
     assert texts(panel, SelectionColumn.TOTAL) == ["20", "10"]
 
 
-def test_figures_that_take_their_time_are_not_those_of_before(rows):
-    panel = rows.selection
-    select(rows, 0, 1000, 0)
-    panel._feed.late.emit()
+def test_figures_that_take_their_time_are_not_those_of_before(panel):
+    select(panel, 0, 1000, 0)
+    SelectionFeed.of(panel.session).late.emit()
     assert panel.subtitle.text() == "Counting…"
     assert panel.model.rowCount() == 0
     assert panel.summary.text() == ""
-    select(rows, 0, 900, 0)
+    select(panel, 0, 900, 0)
     assert panel.model.rowCount() == 2
 
 
-def test_a_closed_file_leaves_no_rows(rows):
-    select(rows, 0, 1000, 0)
-    rows.session.close_all()
-    assert rows.selection.is_empty
-    assert rows.selection.model.rowCount() == 0
+def test_a_closed_file_leaves_no_rows(panel):
+    select(panel, 0, 1000, 0)
+    panel.session.close_all()
+    assert panel.is_empty
+    assert panel.model.rowCount() == 0
 
 
-def test_a_hostile_name_is_shown_as_text(desk, qtbot, tmp_path):
+def test_a_hostile_name_is_shown_as_text(opened, theme, qtbot, tmp_path):
     path = tmp_path / "h.csv"
     path.write_text(
         'process,thread,name,start_ns,dur_ns\np,t,"<b>x</b>\n' + "y" * 5000 + '",0,10\n'
     )
-    open_files(qtbot, desk, path)
-    select(desk, 0, 10, 0)
-    panel = desk.selection
+    panel = panel_of(opened(path), theme, qtbot)
+    select(panel, 0, 10, 0)
     index = panel.model.index(0, 0)
     assert index.data().startswith("<b>x</b>")
     assert "&lt;b&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)
     assert panel.model.tsv([0]).count("\n") == 2
 
 
-def test_several_slices_by_the_session_are_a_subject_too(rows):
-    session, panel = rows.session, rows.selection
+def test_several_slices_by_the_session_are_a_subject_too(panel):
+    session = panel.session
     session.select_slices(SliceSet({0: np.array([0, 1, 2])}), SliceRef(0, 0))
     assert panel.subtitle.text() == "3 selected slices · 1 track"
     assert texts(panel, SelectionColumn.TOTAL) == ["40", "20"]
+
+
+def test_the_dock_and_the_status_bar_count_what_is_selected(rows, qtbot):
+    select(rows, 105, 420, 0)
+    assert rows.docks.by_name["selection"].windowTitle() == "Selection (4)"
+    click(qtbot, rows.selection, 1)
+    assert rows.window.status.said.text().startswith("2 slices selected · 50")

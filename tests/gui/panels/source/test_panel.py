@@ -38,7 +38,7 @@ def test_nothing_selected_says_what_to_do(panel):
 
 
 def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     assert panel.place == (RECORDED, 52)
     assert panel.code.marked == (52,)
     line = panel.code.toPlainText().splitlines()[51]
@@ -47,7 +47,7 @@ def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):
 
 
 def test_own_time_stands_beside_its_line_and_shared_time_in_the_footer(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     notes = panel.code.gutter.notes
     assert {line: note.text for line, note in notes.items()} == {
         48: "5.418",
@@ -61,26 +61,26 @@ def test_own_time_stands_beside_its_line_and_shared_time_in_the_footer(panel):
 
 
 def test_brackets_of_the_selected_operator_are_told_from_others(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     here = {b.lines: b.here for b in panel.code.gutter.brackets}
     assert here == {(52, 53): True, (51, 52): True, (49, 50, 52): True, (33, 54): False}
 
 
 def test_the_crumbs_name_classes_and_methods(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     assert "TwoBlocks.forward" in panel.calls.text()
     assert "AttentionBlock.forward" in panel.calls.text()
 
 
 def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     beside = Path(SAMPLES[0].paths()[0]).parent / "models.py"
     assert panel.note.text() == f"shown from {beside}"
     assert panel.note.hint == f"Shown from {beside}\nRecorded as {RECORDED}"
 
 
 def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel, qtbot):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     panel.resize(1400, 560)
     assert panel.note.shown_text.startswith("shown from")
     beside = panel.width() - panel.note.width()  # gutter, calls and margins
@@ -92,7 +92,7 @@ def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel, qtbot
 
 
 def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot):
-    session = panel._session
+    session = panel.session
     session.select_operators(0, (ATTENTION_0,))
     for line, most_expensive in ((48, "blocks.0.qkv · linear"), (54, "blocks.0.ln2 · layer_norm")):
         y = panel.code.top_of(line) + 5
@@ -102,10 +102,10 @@ def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot)
 
 
 def test_a_click_on_a_line_without_cost_changes_nothing(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
-    before = panel._session.state
+    panel.session.select_operators(0, (ATTENTION_0,))
+    before = panel.session.state
     panel.code.line_clicked.emit(46)
-    assert panel._session.state == before
+    assert panel.session.state == before
 
 
 def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
@@ -144,23 +144,23 @@ def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
 
 
 def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_path):
-    session = panel._session
-    assert panel._paths.isHidden()
+    session = panel.session
+    assert panel.paths.isHidden()
     session.select_operators(0, (ATTENTION_0,))
     moved = Substitution("/home/user", str(tmp_path))
     add_substitution(session, moved)
-    assert not panel._paths.isHidden()
-    panel._paths_menu.aboutToShow.emit()
-    listed = [action.text() for action in panel._paths_menu.actions() if action.text()]
+    assert not panel.paths.isHidden()
+    panel.paths_menu.aboutToShow.emit()
+    listed = [action.text() for action in panel.paths_menu.actions() if action.text()]
     assert listed == ["Locate the file models.py…", f"Forget /home/user → {tmp_path}"]
     told = []
     panel.forget_requested.connect(told.append)
     panel.locate_requested.connect(told.append)
-    for action in panel._paths_menu.actions():
+    for action in panel.paths_menu.actions():
         action.trigger()
     assert told == [RECORDED, moved]
     remove_substitution(session, moved)
-    assert panel._paths.isHidden()
+    assert panel.paths.isHidden()
 
 
 def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data, theme, qtbot):
@@ -239,8 +239,8 @@ def links_of(panel):
 
 
 def test_the_calls_that_led_to_an_operator_are_walked(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
-    before = panel._session.state
+    panel.session.select_operators(0, (ATTENTION_0,))
+    before = panel.session.state
     assert [step.text for step in panel.calls.steps] == [
         "TwoBlocks.forward", "AttentionBlock.forward"
     ]  # fmt: skip
@@ -251,11 +251,11 @@ def test_the_calls_that_led_to_an_operator_are_walked(panel):
     assert links_of(panel) == ["1"]
     panel.calls.linkActivated.emit("1")
     assert (panel.place, panel.code.marked) == ((RECORDED, 52), (52,))
-    assert panel._session.state == before, "to look at a call selects nothing"
+    assert panel.session.state == before, "to look at a call selects nothing"
 
 
 def test_a_call_is_chosen_by_the_keyboard_too(panel, qtbot):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     panel.activateWindow()
     panel.calls.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.waitUntil(panel.calls.hasFocus)
@@ -333,14 +333,14 @@ def test_a_file_of_another_version_is_told(opened, theme, tmp_path, qtbot):
 
 
 def test_of_the_recorded_version_nothing_is_said(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     assert panel.version.isHidden()
 
 
 def test_shares_of_the_inference_stand_beside_own_times(panel):
-    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.session.select_operators(0, (ATTENTION_0,))
     notes = panel.code.gutter.notes
     assert {line: note.of_all for line, note in notes.items()} == {
         48: f"9.8{NARROW}%", 52: f"29.0{NARROW}%", 54: f"2.2{NARROW}%"
     }  # fmt: skip
-    assert panel._own.text() == "  Own, µs, share"
+    assert panel.gutter_title.text() == "  Own, µs, share"

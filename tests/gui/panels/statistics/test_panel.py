@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.formats import open_file
+from viewer.gui.panels.statistics import panel as statistics_panel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -72,7 +73,7 @@ def test_the_tooltip_of_a_unit_says_what_it_counts(panel):
 
 
 def test_a_selected_range_has_an_overview_of_its_own(panel):
-    session = panel._session
+    session = panel.session
     every = frozenset((0, track) for track in range(6))
     # The last task on the CSS runs from cycle 127,212 on for 8,000 cycles.
     trace = session.traces[0].trace
@@ -111,7 +112,7 @@ def test_keys_that_a_trace_has_not_are_grayed_with_the_reason(panel):
 
 
 def test_a_row_selects_what_it_stands_for(panel):
-    session = panel._session
+    session = panel.session
     pick(panel, "operator")
     names = [row.op for row in panel.model.rows]
     panel.table.chosen.emit(names.index("tosa.cast@L15"))
@@ -129,14 +130,14 @@ def test_an_inference_of_a_dump_is_picked_by_its_row(shown):
     pick(panel, "run")
     assert len(panel.model.rows) == 10
     panel.table.chosen.emit(3)
-    run = panel._session.state.run
-    assert panel._session.traces[0].trace.runs[run[1]].number == 4
+    run = panel.session.state.run
+    assert panel.session.traces[0].trace.runs[run[1]].number == 4
     assert panel.subtitle.text().startswith("run 4")
 
 
 def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):
     pick(panel, "thread")
-    session = panel._session
+    session = panel.session
     session.add([open_file(str(data / "torq/runtime_r0_nss.csv"))])
     assert panel.key == "thread"
 
@@ -146,7 +147,7 @@ def test_without_a_profile_it_says_what_it_is_for(shown):
 
 
 def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
-    session = panel._session
+    session = panel.session
     names = [row.op for row in panel.model.rows]
     panel.table.chosen.emit(names.index("CSS"))
     # By hand: the one task on the CSS takes 10 µs; as much stands on both sides of it.
@@ -161,7 +162,7 @@ def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
 def test_units_are_those_of_the_run_however_inferences_are_shown(shown):
     """Their mean has no room for NSS jobs and HAL, which are of no inference's track."""
     panel = shown(StatisticsPanel, "torq/host_h4_latest_2inv.csv")
-    session, before = panel._session, table(panel)
+    session, before = panel.session, table(panel)
     assert float(before["NSS jobs"][1]) > 0
     session.show_inferences(Inferences.MEAN)
     assert table(panel) == before
@@ -177,13 +178,13 @@ def attention(sample, theme, qtbot):
     qtbot.addWidget(made)
     made.resize(1000, 500)
     made.show()
-    pick_run(made._session, None)
+    pick_run(made.session, None)
     return made
 
 
 @pytest.mark.parametrize("key", ["name", "type", "module", "line", "delegate", "thread"])
 def test_a_click_selects_the_slices_that_the_row_counts(attention, key):
-    session = attention._session
+    session = attention.session
     pick(attention, key)
     shown = session.traces[0]
     for number, row in enumerate(list(attention.model.rows)):
@@ -205,7 +206,7 @@ def test_a_click_selects_the_slices_that_the_row_counts(attention, key):
 
 
 def test_a_click_in_a_range_selects_those_that_begin_in_it_and_the_range_stays(attention):
-    session = attention._session
+    session = attention.session
     pick(attention, "name")
     runs = list(session.traces[0].trace.inferences())
     t0, t1 = run_span_ns(session, 0, runs[1])
@@ -222,7 +223,7 @@ def test_a_click_in_a_range_selects_those_that_begin_in_it_and_the_range_stays(a
 
 
 def test_what_is_selected_elsewhere_marks_its_group(attention):
-    session = attention._session
+    session = attention.session
     pick(attention, "module")
     session.select_operators(0, (9,))
     assert [attention.model.rows[i].name for i in marked_rows(attention.table)] == ["blocks.0"]
@@ -239,12 +240,13 @@ def test_what_is_selected_elsewhere_marks_its_group(attention):
 
 
 def test_selecting_does_not_count_anew(attention, monkeypatch):
-    counted = []
-    monkeypatch.setattr(attention._latest, "ask", lambda *asked: counted.append(asked))
-    attention._session.select_operators(0, (9,))
-    attention._session.select_slice(SliceRef(0, 30))
+    counted, work = [], statistics_panel._answer
+    counting = lambda *asked: (counted.append(asked), work(*asked))[1]  # noqa: E731
+    monkeypatch.setattr(statistics_panel, "_answer", counting)
+    attention.session.select_operators(0, (9,))
+    attention.session.select_slice(SliceRef(0, 30))
     assert counted == []
-    navigation.step_run(attention._session, 1)
+    navigation.step_run(attention.session, 1)
     assert len(counted) == 1
 
 
@@ -279,7 +281,7 @@ def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert rows[-1]["label"] == "(no operator)"
-    runs = attention._session.traces[0].trace.inferences()
-    executes = attention._session.traces[0].costs.table().whole
+    runs = attention.session.traces[0].trace.inferences()
+    executes = attention.session.traces[0].costs.table().whole
     assert sum(int(row["total_ticks"]) for row in rows) == executes
     assert executes <= sum(run.end - run.start for run in runs)

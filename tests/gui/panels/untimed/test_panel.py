@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.base.slice_facts import slice_rows, track_text
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
-from viewer.gui.panels.untimed.table import CELLS, UntimedColumn, UntimedModel
+from viewer.gui.panels.untimed.table import COLUMNS, UntimedColumn, UntimedModel
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
@@ -27,16 +27,16 @@ def show(shown):
 @pytest.fixture
 def cnn(show):
     made = show("etdump/cnn_portable_x2_debug.etdp", "etrecord/cnn_toedge_portable.etrecord")
-    pick_run(made._session, None)
+    pick_run(made.session, None)
     return made
 
 
 def cell(panel: UntimedPanel, row: int, of: UntimedColumn, role: int = DISPLAY) -> object:
-    return panel.model.index(row, CELLS.index(of)).data(role)
+    return panel.model.index(row, COLUMNS.index(of)).data(role)
 
 
 def columns(panel: UntimedPanel) -> list[str]:
-    return [c.title for i, c in enumerate(CELLS) if not panel.table.isColumnHidden(i)]
+    return [c.title for i, c in enumerate(COLUMNS) if not panel.table.isColumnHidden(i)]
 
 
 def plain(panel: UntimedPanel) -> list[list[str]]:
@@ -66,8 +66,8 @@ def test_it_says_that_the_order_is_known_and_the_time_is_not(cnn):
 
 
 def test_it_follows_the_picked_run(cnn):
-    runs = [i for i, run in enumerate(cnn._session.traces[0].trace.runs) if run.number == 2]
-    pick_run(cnn._session, (0, runs[0]))
+    runs = [i for i, run in enumerate(cnn.session.traces[0].trace.runs) if run.number == 2]
+    pick_run(cnn.session, (0, runs[0]))
     assert {row[0] for row in plain(cnn)[1:]} == {"forward · run 2 of 2"}
     assert cnn.subtitle.text() == "14 of 28 events · forward · run 2 of 2 · order known, time not"
     assert "Run" not in columns(cnn)
@@ -75,19 +75,19 @@ def test_it_follows_the_picked_run(cnn):
 
 def test_a_run_without_any_says_where_there_are_some(show):
     panel = show("etdump/SYN_untimed_kinds.etdp")
-    pick_run(panel._session, (0, 1))
+    pick_run(panel.session, (0, 1))
     assert not panel.is_empty
     panel = show("etdump/SYN_allocations.etdp", "etdump/cnn_portable_x2_debug.etdp")
     assert not panel.is_empty
-    pick_run(panel._session, (1, 0))
+    pick_run(panel.session, (1, 0))
     assert panel.is_empty
-    assert panel.empty.sentence.text() == "None in load; 28 debug events in other runs."
+    assert panel.sentence == "None in load; 28 debug events in other runs."
 
 
 def test_nothing_says_how_such_events_are_logged(show, opened, theme, qtbot):
     panel = show("etdump/cnn_portable_x1.etdp")
     assert panel.is_empty
-    assert panel.empty.sentence.text() == NOTHING
+    assert panel.sentence == NOTHING
     assert "debug_buffer_size" in NOTHING
     bare = UntimedPanel(opened(), theme)
     qtbot.addWidget(bare)
@@ -95,8 +95,8 @@ def test_nothing_says_how_such_events_are_logged(show, opened, theme, qtbot):
 
 
 def test_a_click_selects_the_slice_that_the_event_follows(cnn, qtbot):
-    session, trace = cnn._session, cnn._session.traces[0].trace
-    rect = cnn.table.visualRect(cnn.model.index(1, CELLS.index(UntimedColumn.VALUE)))
+    session, trace = cnn.session, cnn.session.traces[0].trace
+    rect = cnn.table.visualRect(cnn.model.index(1, COLUMNS.index(UntimedColumn.VALUE)))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     chosen = session.state.slice
     assert chosen is not None
@@ -111,7 +111,7 @@ def test_a_click_selects_the_slice_that_the_event_follows(cnn, qtbot):
 
 def test_selecting_elsewhere_keeps_rows_and_marks(cnn):
     cnn.table.selectRow(3)
-    cnn._session.select_slice(SliceRef(0, 5))
+    cnn.session.select_slice(SliceRef(0, 5))
     assert [i.row() for i in cnn.table.selectionModel().selectedRows()] == [3]
 
 
@@ -148,7 +148,7 @@ def test_the_filter_looks_for_every_word_in_any_text(cnn, text, rows):
 
 def test_scalars_names_and_identifiers_are_found_too(show):
     panel = show("etdump/SYN_untimed_kinds.etdp")
-    pick_run(panel._session, None)
+    pick_run(panel.session, None)
     for text, rows in (("fancy", [18]), ("bool", [12, 13]), ("planned", [1]), ("block", [25, 26])):
         panel.filter.setText(text)
         assert [int(row[1]) for row in plain(panel)[1:]] == rows
@@ -185,14 +185,14 @@ def test_an_empty_model_has_no_rows(theme):
     model = UntimedModel(theme)
     model.set_filter("x")
     assert model.rowCount() == 0
-    assert model.columnCount() == len(CELLS)
+    assert model.columnCount() == len(COLUMNS)
 
 
 # -- what other panels say of them -----------------------------------------------------------------
 
 
 def test_the_details_of_a_call_count_the_values_logged_with_it(cnn):
-    shown = cnn._session.traces[0]
+    shown = cnn.session.traces[0]
     call = int(shown.trace.untimed.call[1])
     assert slice_rows(shown, call)["Logged"] == "3 values: f32 1 × 8 × 16 × 16, 2 f32 0"
     execute = next(i for i in range(len(shown.trace.slices)) if "execute" in shown.trace.name(i))
@@ -206,7 +206,7 @@ def test_a_bundled_input_is_told_with_the_run(opened, data):
 
 
 def test_a_click_shows_the_inferences_as_they_ran(cnn):
-    session = cnn._session
+    session = cnn.session
     before = plain(cnn)
     session.show_inferences(Inferences.MEAN)
     assert plain(cnn) == before

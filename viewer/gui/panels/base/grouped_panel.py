@@ -1,90 +1,76 @@
-"""What panels with one table that can be cut in several ways have in common.
-
-A chooser, a filter and a line on what is listed above the table, a widget below it that sums it up,
-and a sentence in place of all of it where there is nothing.
-"""
+"""A panel with one table of groups: a chooser of what they are grouped by, a filter, a summary."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from typing import TypeVar
 
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, label
+from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable
+from viewer.gui.session.session import Session
+
+Answer = TypeVar("Answer")
+# The role in which a combo box keeps the flags of an entry. Its items themselves are not asked for:
+# their Python wrappers outlive the box and take the program down with them.
+_FLAGS_ROLE = Qt.ItemDataRole.UserRole - 1
 
 
-class GroupedFrame(QWidget):
-    """The frame around any table of groups: `by` chooses how it is cut; `head` is the line above
-    the table, for what a subclass adds."""
+class GroupedFrame(AnswerPanel[Answer]):
+    """The frame around any table of groups: `by` chooses the key; `head` is the line above the
+    table, for what a subclass adds."""
 
     def __init__(
-        self, theme: Theme, table: RowTable, name: str, hint: str, nothing: str, below: QWidget,
-        parent: QWidget | None = None,
+        self, session: Session, theme: Theme, table: RowTable, name: str, hint: str,
+        below: QWidget, parent: QWidget | None = None,
     ) -> None:  # fmt: skip
-        """name: what a screen reader calls the table. hint: what the filter takes. nothing: what
-        stands in place of the table. below: stands under it."""
-        super().__init__(parent)
+        """name: what a screen reader calls the table. hint: what the filter takes. below: the
+        widget under the table."""
+        super().__init__(session, theme, parent)
         self.by = QComboBox()
         self.by.setAccessibleName(f"{name} by")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.filter = FilterLine(hint, f"Filter {name.lower()}", table, theme)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.subtitle = subtitle_label(theme)
+        self.head = head_row(theme, 8)
+        self.head.addWidget(label("By", theme, tone="text2"))
+        self.head.addWidget(self.by)
+        self.head.addWidget(self.filter, 1)
+        self.head.addWidget(self.subtitle, 2)
         page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(8))
-        head.addWidget(label("By", theme, tone="text2"))
-        head.addWidget(self.by)
-        head.addWidget(self.filter, 1)
-        head.addWidget(self.subtitle, 2)
-        self.head = head
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
+        column = plain_column(page)
+        column.addLayout(self.head)
         column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
         column.addWidget(below)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(page)
-        self._empty = EmptyPlace(nothing, theme)
-        self._stack.addWidget(self._empty)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
+        self.set_page(page)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the table."""
-        return self._stack.currentIndex() == 1
-
-    def set_empty(self, empty: bool, sentence: str = "") -> None:
-        """Show the sentence, which may be another one now, or the table."""
-        if sentence:
-            self._empty.sentence.setText(sentence)
-        self._stack.setCurrentIndex(int(empty))
+    def offer_key(self, at: int, missing: str, tooltip: str | None) -> None:
+        """Offer an entry of the chooser, or gray it. missing: why it cannot be chosen, "" if it
+        can."""
+        self.by.setItemData(at, 0 if missing else None, _FLAGS_ROLE)
+        self.by.setItemData(at, tooltip, Qt.ItemDataRole.ToolTipRole)
 
 
-class GroupedPanel(GroupedFrame):
+class GroupedPanel(GroupedFrame[Answer]):
     """A frame around a table of operators and other groups; a subclass fills `model`."""
 
     def __init__(
-        self, theme: Theme, name: str, hint: str, nothing: str, below: QWidget,
+        self, session: Session, theme: Theme, name: str, hint: str, below: QWidget,
         parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         """As `GroupedFrame`, which gets a table of its own."""
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, name)
         self.table.keep_swatch_room()
-        super().__init__(theme, self.table, name, hint, nothing, below, parent)
+        super().__init__(session, theme, self.table, name, hint, below, parent)
         self.model.setParent(self)
         self.filter.textChanged.connect(self.model.set_filter)
 
-    def set_empty(self, empty: bool, sentence: str = "") -> None:
-        """Show the sentence, and let go of what the table showed, or show the table."""
-        if empty:
-            self.model.clear()
-        super().set_empty(empty, sentence)
+    def clear_page(self) -> None:
+        self.model.clear()

@@ -1,15 +1,27 @@
-"""Why a profile has no costs to show, as a sentence; the same in every panel that shows costs."""
+"""Why a profile has no costs to show, and the button that helps; the same in all cost panels."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import SignalInstance
+
+from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 
 
-def why_no_costs(session: Session, answer: CostAnswer) -> str:
-    """Why no operator cost anything, and what to do about it."""
+def no_costs(
+    session: Session, answer: CostAnswer, open_files: SignalInstance, show_links: SignalInstance
+) -> Sentence:
+    """Why no operator cost anything, and the signal to emit where the user wants to change that."""
+    why = _why(session, answer)
+    if session.workspace.candidates(answer.shown.file):
+        return Sentence(why, "Choose what it is linked to…", show_links)
+    return Sentence(why, "Open files…", open_files)
+
+
+def _why(session: Session, answer: CostAnswer) -> str:
     shown = answer.shown
     warnings = session.workspace.warnings(shown.file)
     if warnings:

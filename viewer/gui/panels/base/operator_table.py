@@ -24,7 +24,7 @@ from viewer.analysis.cost.lines import lines_text, source_place
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.workload.operator_tensors import outputs_of
-from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
+from viewer.gui.panels.base.slice_facts import MISSING, plain_number, tensor_text
 from viewer.gui.panels.base.swatches import (
     SWATCH,
     colors_of,
@@ -38,7 +38,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.session.costs import CostAnswer
-from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
+from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
 from viewer.program.program import Operator, Program
 from viewer.render.palette import Palette
 
@@ -72,10 +72,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row: the operators it stands for and, per column, its text and what it is sorted by.
+    """One row: the operators it is about and, per column, its text and what it is sorted by.
 
-    share: 0 to 1 of the dearest row, for the bar. tone: the theme's color of a row without
-    operators. indent: how deep its name stands below those that it is a part of. group: its number
+    share: 0 to 1 of the most expensive row, for the bar. tone: the theme's color of a row without
+    operators. indent: how deep its name is below those that it is a part of. group: its number
     among the groups of the table; -1 where rows are no groups. mark: where on the bar's scale a
     line crosses it, 0 to 1; -1 for none. full: which part of the bar is known, 0 to 1; the rest is
     hatched. detail: a sentence for the tooltip.
@@ -136,7 +136,7 @@ def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
 
 
 def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -> OperatorContents:
-    """The sets of operators that cost something, dearest first; one unit for all times.
+    """The sets of operators that cost something, most expensive first; one unit for all times.
 
     facts: those of the trace of the answer.
     """
@@ -265,7 +265,7 @@ class OperatorModel(TitledModel):
         lines = ["\t".join(self._titles)]
         for i in rows:
             row = self.rows[i]
-            lines.append("\t".join((row.name, *(_plain(t) for t in row.texts[1:]))))
+            lines.append("\t".join((row.name, *(plain_number(t) for t in row.texts[1:]))))
         return "\n".join(lines) + "\n"
 
     def _arrange(self) -> None:
@@ -276,6 +276,9 @@ class OperatorModel(TitledModel):
             row for row in self.contents.rows
             if all(w in row.name.lower() or w in row.texts[line] for w in words)
         ]  # fmt: skip
+        self._sort_rows()
+
+    def _sort_rows(self) -> None:
         column, order = self._sort
         if 0 <= column < len(self.contents.headings):
             reverse = order == Qt.SortOrder.DescendingOrder
@@ -286,12 +289,12 @@ class OperatorModel(TitledModel):
     @guard
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         self.layoutAboutToBeChanged.emit()
-        before, kept = self.rows, self.persistentIndexList()
+        before, indexes = self.rows, self.persistentIndexList()
         self._sort = (column, order)
         self._arrange()
         place = {id(row): number for number, row in enumerate(self.rows)}
-        now = [self.index(place[id(before[i.row()])], i.column()) for i in kept]
-        self.changePersistentIndexList(kept, now)
+        now = [self.index(place[id(before[i.row()])], i.column()) for i in indexes]
+        self.changePersistentIndexList(indexes, now)
         self.layoutChanged.emit()
 
     def shown_rows(self) -> int:
@@ -341,7 +344,7 @@ class OperatorDelegate(QStyledItemDelegate):
         self._model = model
         self._theme = theme
         self.colors: Palette | None = None  # the palette index of every operator; None: its own
-        self.swatch_room = False  # whether names without a swatch stand below those with one
+        self.swatch_room = False  # whether names without a swatch are below those with one
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -444,7 +447,3 @@ def _line_of(members: list[Operator]) -> str:
 
 def _first_line(members: list[Operator]) -> int:
     return min((m.source.line for m in members if m.source), default=0)
-
-
-def _plain(text: str) -> str:
-    return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtCore import QPoint, QRect, Qt, Slot
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.gui.panels.base.operator_table import (
@@ -15,7 +15,15 @@ from viewer.gui.panels.base.operator_table import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.tables import RowTable, fit_columns, marked_rows, pop_up
+from viewer.gui.qt.widgets.tables import (
+    RowTable,
+    add_copying,
+    fit_columns,
+    marked_rows,
+    paint_faint,
+    pop_up,
+    select_row,
+)
 from viewer.render.palette import Palette
 
 _LEAST_NAME = 230  # px of the column of names
@@ -37,13 +45,7 @@ class OperatorView(RowTable):
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.horizontalHeader().setSortIndicatorClearable(True)
-        copy = QAction("Copy", self)
-        copy.setShortcut(QKeySequence.StandardKey.Copy)
-        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.triggered.connect(self.copy)
-        self.addAction(copy)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._menu)
+        add_copying(self, self.copy, self._menu)
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
         """Show other rows; with other columns, sort by one of them (-1: as they come)."""
@@ -60,7 +62,7 @@ class OperatorView(RowTable):
         self.viewport().update()
 
     def keep_swatch_room(self) -> None:
-        """Let names without a swatch stand below those that have one."""
+        """Align names without a swatch with those that have one."""
         self._delegate.swatch_room = True
 
     def _size_columns(self) -> None:
@@ -90,13 +92,11 @@ class OperatorView(RowTable):
 
     def mark(self, row: int) -> None:
         """Mark one row and bring it into view; -1 marks none."""
-        selection = self.selectionModel()
         if row < 0:
-            selection.clear()
+            self.selectionModel().clear()
             return
         index = self._model.index(row, 0)
-        flags = QItemSelectionModel.SelectionFlag
-        selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        select_row(self, index)
         self.scrollTo(index)
 
     @Slot()
@@ -124,15 +124,11 @@ class OperatorView(RowTable):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if self.opacity < 1:
-            painter = QPainter(self.viewport())
-            painter.setOpacity(1 - self.opacity)
-            painter.fillRect(event.rect(), self._theme.color("panel"))
-            painter.end()
+        paint_faint(self, event, self.opacity, self._theme)
 
 
 class _Header(QHeaderView):
-    """A header whose first title stands over the names, not over their swatches."""
+    """A header whose first title is above the names, not over their swatches."""
 
     def __init__(self, model: OperatorModel, theme: Theme) -> None:
         super().__init__(Qt.Orientation.Horizontal)

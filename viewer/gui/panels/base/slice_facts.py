@@ -11,8 +11,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.statistics.selection import selection_statistics
+from viewer.arrays import Ints
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,
@@ -24,7 +27,9 @@ from viewer.model.queries import (
 )
 from viewer.model.scope import TimeScope
 from viewer.model.times import (
+    MINUS,
     NARROW_SPACE,
+    THIN_SPACE,
     format_in,
     format_share,
     format_time,
@@ -49,6 +54,11 @@ _LONGEST_VALUE = 4000
 _SHORT_ARRAY = 80
 
 
+def plain_number(text: str) -> str:
+    """A figure of a table as copies have it: without thin spaces, "" where it is missing."""
+    return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A number with its unit and what it is."""
@@ -62,6 +72,12 @@ def figure(ns: float, caption: str) -> Figure:
     """A time as a figure."""
     unit, factor = unit_for(ns)
     return Figure(format_in(ns, factor), unit if ns else "", caption)
+
+
+def longest_slice(shown: OpenTrace, found: Ints) -> int:
+    """The longest of some slices, given by their positions in the file."""
+    slices = shown.trace.slices
+    return int(found[np.argmax(slices.end[found] - slices.start[found])])
 
 
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
@@ -89,8 +105,10 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     rows: dict[str, str] = {}
     instruction = int(keys.instruction[key])
     # Torq numbers actions and jobs, which are columns of their own.
-    told = instruction >= 0 and keys.kind[key] not in _TORQ_NUMBERS
-    rows["Event"] = _pretty(trace.name(i)) + (f" · instruction {instruction}" if told else "")
+    has_instruction = instruction >= 0 and keys.kind[key] not in _TORQ_NUMBERS
+    rows["Event"] = _pretty(trace.name(i)) + (
+        f" · instruction {instruction}" if has_instruction else ""
+    )
     if keys.identifier[key] is not None:
         rows["Identifier"] = _pretty(repr(keys.identifier[key]))
     kernel = _kernel_inside(shown, i)
@@ -124,7 +142,7 @@ def ticks_text(shown: OpenTrace, i: int) -> str:
 
 
 def track_text(shown: OpenTrace, i: int) -> str:
-    """Process, thread and the run that a slice lies in."""
+    """Process, thread and the run that a slice is in."""
     trace = shown.trace
     number = trace.slices.track(i)
     track = trace.tracks[number]

@@ -59,7 +59,7 @@ def paint_swatch(
         painter.drawRoundedRect(_inside(QRectF(x, y, side, side), theme), _RADIUS, _RADIUS)
     else:
         small = theme.px(_SMALL)
-        # Two stand side by side in the middle, four fill the square.
+        # Two are side by side in the middle, four fill the square.
         y += (side - small) / 2 if len(colors) == 2 else 0
         for i, color in enumerate(colors[:4]):
             corner = QPointF(x + (i % 2) * (side - small), y + (i // 2) * (side - small))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from viewer.gui.panels.bookmarks.table import CELLS, BookmarkColumn, BookmarksModel
+from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn, BookmarksModel
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import EmptyPlace
-from viewer.gui.qt.widgets.tables import RowTable, fit_columns, let_copy, marked_rows
+from viewer.gui.qt.widgets.column_table import ColumnTable
+from viewer.gui.qt.widgets.tables import let_copy, marked_rows
 from viewer.gui.session import bookmarks as marking
 from viewer.gui.session.session import Session
 
@@ -24,37 +25,23 @@ NO_TIME = "Open a profile of a run to mark moments and spans of it, with names a
 _LEAST_NOTE = 160  # px
 
 
-class BookmarksPanel(QWidget):
+class BookmarksPanel(PagePanel):
     """All marks of the session, by their start."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
+        super().__init__(session, theme, parent)
         self.model = BookmarksModel(session, theme, self)
-        self.table = BookmarksView(self.model, session, theme)
+        self.table = BookmarksView(self.model, theme)
         let_copy(self.table, self.copy)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.table)
         self._teaches = NO_TIME
-        self.empty = EmptyPlace(NO_TIME, theme)
-        self._stack.addWidget(self.empty)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        self.set_page(self.table)
         self.table.chosen.connect(self._go)
         self.table.doubleClicked.connect(lambda index: self._fit(index.row()))
-        session.bookmarks_changed.connect(self.refresh)
-        session.workspace_changed.connect(self.refresh)
-        theme.changed.connect(self.refresh)
+        self.refresh_on(session.bookmarks_changed, session.workspace_changed, theme.changed)
         self.refresh()
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the table."""
-        return self._stack.currentIndex() == 1
-
     def set_shortcut_hints(self, measure: str, keep: str) -> None:
-        """Say by what one measures, and keeps a mark, now."""
+        """State which keys measure, and which keep a mark."""
         self._teaches = NOTHING.format(measure, keep)
         self.refresh()
 
@@ -62,8 +49,10 @@ class BookmarksPanel(QWidget):
     def refresh(self) -> None:
         """Follow the marks, and the current one."""
         self.model.refresh()
-        self._stack.setCurrentIndex(0 if self.model.rows else 1)
-        self.empty.sentence.setText(self._teaches if self._session.traces else NO_TIME)
+        if self.model.rows:
+            self.show_page()
+        else:
+            self.show_sentence(self._teaches if self._session.traces else NO_TIME)
         self.table.fit_columns()
         row = self.model.row_of(self._session.state.mark)
         if row < 0:
@@ -77,7 +66,7 @@ class BookmarksPanel(QWidget):
             marking.go_to(self._session, self.model.number(row))
 
     def _fit(self, row: int) -> None:
-        if CELLS[self.table.currentIndex().column()] in (
+        if COLUMNS[self.table.currentIndex().column()] in (
             BookmarkColumn.START,
             BookmarkColumn.LENGTH,
         ):
@@ -87,7 +76,7 @@ class BookmarksPanel(QWidget):
         """Let the name of a mark be typed."""
         row = self.model.row_of(number)
         if row >= 0:
-            index = self.model.index(row, CELLS.index(BookmarkColumn.NAME))
+            index = self.model.index(row, COLUMNS.index(BookmarkColumn.NAME))
             self.table.setCurrentIndex(index)
             self.table.setFocus()
             self.table.edit(index)
@@ -100,22 +89,10 @@ class BookmarksPanel(QWidget):
             QGuiApplication.clipboard().setText(self.model.tsv(rows))
 
 
-class BookmarksView(RowTable):
+class BookmarksView(ColumnTable[BookmarkColumn]):
     """The table. Its cells are edited by F2 and by a double click; Delete is a command's key."""
 
-    def __init__(self, model: BookmarksModel, session: Session, theme: Theme) -> None:
-        super().__init__(model, "Marks", theme)
-        self._session = session
-        trigger = QAbstractItemView.EditTrigger
-        self.setEditTriggers(trigger.DoubleClicked)
+    def __init__(self, model: BookmarksModel, theme: Theme) -> None:
+        super().__init__(model, "Marks", theme, COLUMNS, _LEAST_NOTE)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        for i, cell in enumerate(CELLS):
-            if cell.width:
-                self.horizontalHeader().resizeSection(i, theme.px(cell.width))
-
-    def fit_columns(self) -> None:
-        """Show all; the note takes what is left."""
-        fit_columns(
-            self, self._theme, {i: cell.width or _LEAST_NOTE for i, cell in enumerate(CELLS)},
-            (), (), CELLS.index(BookmarkColumn.NOTE),
-        )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The marks as a table model: names and notes are edited in place, times are told."""
+"""The marks as a table model: names and notes are edited in place, times are not."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from enum import Enum
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QColor, QFont
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
+from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.session.bookmarks import edit
 from viewer.gui.session.session import Session
 from viewer.model.times import format_in, unit_for
@@ -31,23 +30,23 @@ class BookmarkColumn(Enum):
         self.width = width
 
 
-CELLS = tuple(BookmarkColumn)
+COLUMNS = tuple(BookmarkColumn)
 _WRITTEN = (BookmarkColumn.NAME, BookmarkColumn.NOTE)
 
 
-class BookmarksModel(TitledModel):
+class BookmarksModel(CellModel[BookmarkColumn]):
     """A row per mark of the session, in the order of their starts."""
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._session, self._theme = session, theme
+        super().__init__(COLUMNS, theme, parent)
+        self._session = session
         self.rows: list[int] = []  # numbers of marks
         self._marks: tuple[Bookmark, ...] = ()
         self.start_unit, self._start_factor = "ns", 1
         self.length_unit, self._length_factor = "ns", 1
 
     def refresh(self) -> None:
-        """Take the marks anew if they are others; a row that is looked at stays otherwise."""
+        """Take the marks again if they are others; a row that is looked at stays otherwise."""
         marks = self._session.state.marks
         if marks == self._marks:
             return
@@ -55,7 +54,7 @@ class BookmarksModel(TitledModel):
         if before == [(mark.t0, mark.t1) for mark in marks]:
             # Texts alone are others: a reset would close the editor that has just written one.
             self._marks = marks
-            last = self.index(len(self.rows) - 1, len(CELLS) - 1)
+            last = self.index(len(self.rows) - 1, len(COLUMNS) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
             return
         self.beginResetModel()
@@ -75,7 +74,8 @@ class BookmarksModel(TitledModel):
         """The row of a mark, -1 for none."""
         return self.rows.index(number) if number in self.rows else -1
 
-    def _text(self, mark: Bookmark, cell: BookmarkColumn) -> str:
+    def text(self, row: int, cell: BookmarkColumn) -> str:
+        mark = self._marks[self.rows[row]]
         if cell is BookmarkColumn.START:
             return format_in(mark.t0, self._start_factor)
         if cell is BookmarkColumn.LENGTH:
@@ -83,14 +83,17 @@ class BookmarksModel(TitledModel):
             return format_in(span, self._length_factor) if span else "moment"
         return mark.name if cell is BookmarkColumn.NAME else mark.note
 
+    def tooltip(self, row: int, cell: BookmarkColumn) -> str:
+        return self.text(row, cell) if cell in _WRITTEN else ""
+
+    def tone(self, row: int, cell: BookmarkColumn) -> str:
+        return "text1" if cell is BookmarkColumn.NAME else "text2"
+
     def tsv(self, rows: Sequence[int]) -> str:
         """Some rows with headings, times in whole ns."""
-        lines = ["name\tstart_ns\tlength_ns\tnote"]
-        for row in rows:
-            mark = self._marks[self.rows[row]]
-            texts = (mark.name, str(mark.t0), str(mark.t1 - mark.t0), mark.note)
-            lines.append("\t".join(" ".join(text.split()) for text in texts))
-        return "\n".join(lines) + "\n"
+        marks = (self._marks[self.rows[row]] for row in rows)
+        texts = ((m.name, str(m.t0), str(m.t1 - m.t0), m.note) for m in marks)
+        return tsv_text(("name", "start_ns", "length_ns", "note"), texts)
 
     # -- the model -----------------------------------------------------------------------------
 
@@ -104,19 +107,19 @@ class BookmarksModel(TitledModel):
         )  # fmt: skip
 
     def is_right(self, column: int) -> bool:
-        return CELLS[column] not in _WRITTEN
+        return COLUMNS[column] not in _WRITTEN
 
     @guard(Qt.ItemFlag.NoItemFlags)
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
-        written = index.isValid() and CELLS[index.column()] in _WRITTEN
+        written = index.isValid() and COLUMNS[index.column()] in _WRITTEN
         return flags | Qt.ItemFlag.ItemIsEditable if written else flags
 
     @guard(False)
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.EditRole or not index.isValid():
             return False
-        number, cell = self.rows[index.row()], CELLS[index.column()]
+        number, cell = self.rows[index.row()], COLUMNS[index.column()]
         if cell is BookmarkColumn.NAME:
             edit(self._session, number, name=str(value))
         elif cell is BookmarkColumn.NOTE:
@@ -125,19 +128,5 @@ class BookmarksModel(TitledModel):
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= len(self.rows):
-            return None
-        mark, cell = self._marks[self.rows[index.row()]], CELLS[index.column()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return self._text(mark, cell)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._text(mark, cell)) if cell in _WRITTEN else None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if self.is_right(index.column()) else LEFT
-        if role == Qt.ItemDataRole.FontRole:
-            font: QFont = self._theme.font("cell")
-            return font
-        if role == Qt.ItemDataRole.ForegroundRole:
-            color: QColor = self._theme.color("text1" if cell is BookmarkColumn.NAME else "text2")
-            return color
-        return None
+        is_edited = role == Qt.ItemDataRole.EditRole
+        return super().data(index, Qt.ItemDataRole.DisplayRole if is_edited else role)

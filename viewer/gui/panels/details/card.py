@@ -7,15 +7,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from viewer.analysis.links.labels import describe_near, set_label, title_of_near
+from viewer.analysis.links.labels import describe_near, title_of_near
 from viewer.analysis.links.link_table import Link, LinkState
 from viewer.analysis.links.match import AGREEMENT, names_compared
 from viewer.analysis.workload.mlir_tensors import with_tensors
@@ -40,15 +36,14 @@ from viewer.gui.panels.base.slice_facts import (
     tensor_text,
     ticks_text,
 )
-from viewer.gui.panels.base.swatches import Swatch, colors_of, slice_color
+from viewer.gui.panels.base.swatches import Swatch, slice_color
+from viewer.gui.panels.details.card_frame import CardFrame
 from viewer.gui.panels.details.flow_section import FlowSection
 from viewer.gui.panels.details.location_text import location_lines
 from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart
 from viewer.gui.panels.details.work_section import settings_text, work_of
-from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import (
-    Hairline,
-    KeyFigure,
     KeyValueGrid,
     WrappedText,
     anchor,
@@ -73,7 +68,7 @@ from viewer.program.mlir.locations import outline, parse_location
 from viewer.program.program import Frame, Operator, Tensor
 from viewer.program.sources.files import file_name
 from viewer.view.open_trace import OpenTrace
-from viewer.view.state import Area, SliceRef
+from viewer.view.state import Area
 
 _MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40
@@ -92,26 +87,17 @@ def subject_of(session: Session) -> object:
     return session.state.slice, session.state.operators, session.state.area
 
 
-class Card(QWidget):
+class Card(CardFrame):
     """The card of one selection."""
-
-    source_requested = Signal(str, int)
 
     def __init__(
         self, session: Session, costs: CostFeed, theme: Theme, facts: AreaFacts | None = None
     ) -> None:
         """facts: of the area, where one is selected."""
-        super().__init__()
-        self._session = session
+        super().__init__(session, theme)
         self._feed = costs
-        self._theme = theme
-        self._grids: dict[str, KeyValueGrid] = {}
         self.flows: dict[str, FlowSection] = {}
         self.subject = subject_of(session)
-        self._column = QVBoxLayout(self)
-        inset = theme.px(16)
-        self._column.setContentsMargins(inset, theme.px(14), inset, inset)
-        self._column.setSpacing(theme.px(8))
         state = session.state
         if state.slice is not None:
             self._slice(session.traces[state.slice.trace], state.slice.trace, state.slice.index)
@@ -123,14 +109,6 @@ class Card(QWidget):
         elif state.area is not None and facts is not None:
             self._area(state.area, facts)
         self._column.addStretch(1)
-
-    def _colors(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
-        """The palette index of each of some operators, under the scheme that slices are seen in."""
-        return colors_of(operators, shown.operator_colors(self._session.state.scheme))
-
-    def rows(self, section: str) -> dict[str, str]:
-        """The keys and values of a section, as text or HTML; empty if there is no such section."""
-        return dict(self._grids[section].rows) if section in self._grids else {}
 
     def _slice(self, shown: OpenTrace, trace: int, i: int) -> None:
         link = shown.link(i)
@@ -175,67 +153,6 @@ class Card(QWidget):
             rest = facts.names[_MOST_NAMES:]
             names, slices = counted(len(rest), "other name"), sum(n.count for n in rest)
             grid.add(format_time(sum(n.ns for n in rest)), f"{names}, {counted(slices, 'slice')}")
-
-    # -- parts -------------------------------------------------------------------------------
-
-    def _title(self, shown: OpenTrace, members: Sequence[Operator], fallback: str = "") -> None:
-        theme = self._theme
-        row = QHBoxLayout()
-        row.setSpacing(theme.px(8))
-        beside = QVBoxLayout()
-        beside.setContentsMargins(0, theme.px(3), 0, 0)
-        beside.addWidget(Swatch(self._colors(shown, [m.index for m in members]), theme))
-        beside.addStretch(1)
-        row.addLayout(beside)
-        name, under = fallback, ""
-        if len(members) == 1:
-            name = members[0].name
-            texts = members[0].module_path, members[0].module_type
-            tones = theme.tokens.text1, theme.tokens.text2
-            pairs = zip(texts, tones, strict=True)
-            under = " ".join(span(text, tone) for text, tone in pairs if text)
-        elif members:
-            name = set_label(shown.table, [m.index for m in members])
-            under = span(f"shared by {len(members)} operators", theme.tokens.text2)
-        column = QVBoxLayout()
-        column.setSpacing(theme.px(2))
-        row.addWidget(label(name, theme, "operator", wrap=True), 1)
-        column.addLayout(row)
-        if under:
-            line = label(under, theme, "cell", html=True)
-            line.setContentsMargins(theme.px(20), 0, 0, 0)
-            column.addWidget(line)
-        self._column.addLayout(column)
-
-    def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
-        """A line of figures; columns: how many there is room for, as in the line above."""
-        row = QHBoxLayout()
-        row.setSpacing(self._theme.px(12))  # less, and two captions read as one
-        row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
-        for each in figures:
-            row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
-        for _ in range(columns - len(figures)):
-            row.addStretch(1)
-        self._column.addLayout(row)
-
-    def _section(self, title: str, hint: str = "") -> KeyValueGrid:
-        """Begin a section with a grid of its own."""
-        self._head(title, hint)
-        grid = KeyValueGrid(self._theme)
-        grid.linked.connect(self._follow)
-        self._grids[title] = grid
-        self._column.addWidget(grid)
-        return grid
-
-    def _head(self, title: str, hint: str = "", html: str = "") -> None:
-        theme = self._theme
-        self._column.addSpacing(theme.px(6))
-        self._column.addWidget(Hairline(theme))
-        self._column.addSpacing(theme.px(4))
-        text = span(title, theme.tokens.text2, bold=True)
-        if html or hint:
-            text += f"&nbsp;&nbsp;{html or span(hint, theme.tokens.text3)}"
-        self._column.addWidget(label(text, theme, "section", html=True))
 
     def _location(self, shown: OpenTrace, i: int) -> None:
         """Where the compiler says that a slice comes from: members of a fusion, callee, callers."""
@@ -343,10 +260,10 @@ class Card(QWidget):
             return
         lines: dict[str, None] = {}
         for call in found[:_MOST_NAMES]:
-            beside = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
+            company = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
             lines[call.backend] = None
             if call.instruction >= 0:
-                lines[f"instruction {call.instruction}, {beside}"] = None
+                lines[f"instruction {call.instruction}, {company}"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
         together: dict[tuple[int, ...], list[int | str]] = {}
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
@@ -419,8 +336,8 @@ class Card(QWidget):
             swatch = Swatch(self._colors(self._session.traces[trace], [member.index]), theme)
             row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
             # The name of an MLIR operation has its line.
-            tells = member.source is not None and not member.place
-            line = f" · line {member.source.line}" if tells and member.source else ""
+            has_line = member.source is not None and not member.place
+            line = f" · line {member.source.line}" if has_line and member.source else ""
             line += f" · {member.branch}" if member.branch else ""
             link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
             shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)
@@ -545,18 +462,6 @@ class Card(QWidget):
             if file.is_elsewhere:
                 text = f"{text}\nShown from {file.shown}"
         self._column.addWidget(WrappedText(text, self._theme, "caption", "text3"))
-
-    @Slot(str)
-    def _follow(self, href: str) -> None:
-        kind, _, rest = href.partition(":")
-        number, _, what = rest.partition(":")
-        if kind == "operator":
-            self._session.select_operators(int(number), (int(what),))
-        elif kind == "slice":
-            ref = SliceRef(int(number), int(what))
-            self._session.select_slice(ref, reveal=True, keep_area=True)
-        elif kind == "source":
-            self.source_requested.emit(what, int(number))
 
 
 def _sizes_text(tensors: Sequence[Tensor]) -> str:

@@ -1,7 +1,7 @@
 """What the details card says of flows: the operators before and after, with their cost in the run.
 
 A link goes to the slice that hands over or takes, where a slice is selected and there is one; else
-it selects the operator. Model inputs and parameters stand below the operators before.
+it selects the operator. Model inputs and parameters are below the operators before.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FlowSection(QWidget):
             self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)
         if len(of_slices) > _MOST_SHOWN:
             self._line(f"and {group_digits(len(of_slices) - _MOST_SHOWN)} more")
-        # Those that a slice stands for go first, in the order in which the keys go to them.
+        # Those that a slice is about go first, in the order in which the keys go to them.
         rank = {operator: at for at, operator in enumerate(ends)}
         for operator in sorted(others, key=lambda o: (rank.get(o, len(rank)), o))[:_MOST_SHOWN]:
             assert program is not None

@@ -1,4 +1,4 @@
-"""MLIR locations as rich text: every place a link, with the operation that stands there."""
+"""MLIR locations as rich text: every place a link, with the operation that is there."""
 
 from __future__ import annotations
 

@@ -1,19 +1,16 @@
 """The details panel: all that is known of the slice, operators or area that are selected.
 
-The card is made anew for each selection, since what it has to say differs; a link in it selects or
+The card is made again for each selection, since what it has to say differs; a link in it selects or
 asks the window for a source line.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QShowEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
+from viewer.gui.panels.base.scroll_panel import ScrollPanel
 from viewer.gui.panels.base.slice_facts import AreaFacts, area_facts
 from viewer.gui.panels.details.card import Card, subject_of
 from viewer.gui.qt.accessibility import has_role
@@ -34,21 +31,15 @@ NO_RUN = (
 
 
 @has_role(QAccessible.Role.Grouping)
-class DetailsPanel(QScrollArea):
+class DetailsPanel(ScrollPanel):
     """What is selected. `source_requested(path, line)`: a recorded place that should be shown."""
 
     source_requested = Signal(str, int)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
+        super().__init__(session, theme, "Details", parent)
         self._costs = CostFeed.of(session)
         self._stale = True
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Details")
         # Opening emits several signals at once; the card is made once, after the last of them.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -123,11 +114,7 @@ class DetailsPanel(QScrollArea):
         else:
             alone = self._session.workspace.programs and not self._session.traces
             card = EmptyPlace(NO_RUN if alone else NOTHING, self._theme)
-        old = self.takeWidget()
-        if old is not None:
-            # It may be the sender of the click that led here.
-            old.deleteLater()
-        self.setWidget(card)
+        self.replace_widget(card)
         if same:
             self.verticalScrollBar().setValue(before)
 

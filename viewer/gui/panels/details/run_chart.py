@@ -24,7 +24,7 @@ class RunChart(QWidget):
     """One bar per run; the current one is in the operator's color, the rest are gray.
 
     costs: ns per run. current: the position of the run that other figures are of, None for all.
-    Numbers stand over the bars while there is room for them.
+    Numbers are above the bars while there is room for them.
     """
 
     def __init__(

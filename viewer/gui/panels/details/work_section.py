@@ -1,7 +1,7 @@
 """What the details card says of an operator's work: operations, bytes, and the rates achieved.
 
 Work follows from shapes and is not measured; rates are that work over a time that was. Each figure
-that cannot be had says why, on the row of its name.
+that cannot be had explains why, on the row of its name.
 """
 
 from __future__ import annotations

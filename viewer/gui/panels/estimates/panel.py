@@ -1,4 +1,4 @@
-"""The estimates panel: what the Torq compiler expected beside what was measured, and the ratio.
+"""The estimates panel: what the Torq compiler expected next to what was measured, and the ratio.
 
 Action by action (an NSS job is one) or operator by operator, of everything that is open together:
 debug info and compile profiles estimate, host, annotated and job profiles measure. The bar is what
@@ -15,12 +15,11 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
+from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.operator_table import ColumnKind, Heading, OperatorContents, TableRow
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
@@ -37,8 +36,10 @@ NOTHING = (
 BY_ACTION, BY_OPERATOR = "Action", "Operator"
 
 
-class EstimatesPanel(GroupedPanel):
-    """Estimate beside measurement of all that is open."""
+class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
+    """Estimate next to measurement of all that is open."""
+
+    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.note = label("", theme, "caption", "text2", wrap=True)
@@ -47,52 +48,40 @@ class EstimatesPanel(GroupedPanel):
         foot.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
         foot.addWidget(self.note)
         hint = "Filter by operator or action"
-        super().__init__(theme, "Estimates", hint, NOTHING, below, parent)
-        self._session = session
-        self._answer: EstimatesAnswer | None = None
+        super().__init__(session, theme, "Estimates", hint, below, parent)
         self.by.addItems([BY_ACTION, BY_OPERATOR])
         self.by.activated.connect(self._show)
         self.table.chosen.connect(self._choose)
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
-        session.workspace_changed.connect(self.refresh)
         session.coloring_changed.connect(self._color)
-        theme.changed.connect(self.refresh)
+        self.refresh_on(session.workspace_changed, theme.changed)
         self.refresh()
 
-    @Slot()
-    def refresh(self) -> None:
-        """Compare what is open now."""
+    def question(self) -> Question | None:
+        """How estimates compare of what is open now."""
         space = copy(self._session.workspace)
-        small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
-        if not self._seen.ask(self._latest, small, _answer, space):
-            self._answer = None
-            self.set_empty(True, BEING_COUNTED)
+        return Question(_answer, (space,), sum(len(trace.slices) for trace in space.traces))
 
-    @Slot(object)
-    def _take(self, answer: EstimatesAnswer) -> None:
-        self._answer = answer
+    def show_answer(self, answer: EstimatesAnswer) -> None:
+        """Show the comparison."""
         self._show()
 
     @Slot()
     def _show(self) -> None:
-        answer = self._answer
+        answer = self.answer
         if answer is None or not answer.tables:
-            self.set_empty(True, NOTHING)
+            self.show_sentence(NOTHING)
             return
-        contents, told = answer.tables[self.by.currentText()]
+        contents, counts = answer.tables[self.by.currentText()]
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
-        self.subtitle.setText(told)
+        self.subtitle.setText(counts)
         self.note.setText(_sources(answer.made))
-        self.set_empty(False)
+        self.show_page()
 
     @Slot()
     def _color(self) -> None:
         """Color operators as the slices of the first open trace of their program are."""
-        table = self._answer.made.table if self._answer is not None else None
+        table = self.answer.made.table if self.answer is not None else None
         program = None if table is None else table.program
         of = [shown for shown in self._session.traces if shown.table.program is program]
         scheme = self._session.state.scheme
@@ -103,7 +92,7 @@ class EstimatesPanel(GroupedPanel):
     def _choose(self, row: int) -> None:
         """Highlight the operators of a row, in a profile that measured if there is one."""
         operators = self.model.rows[row].operators
-        made = None if self._answer is None else self._answer.made
+        made = None if self.answer is None else self.answer.made
         if not operators or made is None or made.table is None:
             return
         program = made.table.program
@@ -134,19 +123,19 @@ def _answer(space: Workspace) -> EstimatesAnswer:
     parts: tuple[tuple[str, Sequence[ComparedAction]], ...] = (
         (BY_ACTION, made.actions), (BY_OPERATOR, made.operators)
     )  # fmt: skip
-    tables = {title: (_contents(rows, title, several), _told(rows)) for title, rows in parts}
+    tables = {title: (_contents(rows, title, several), _counts(rows)) for title, rows in parts}
     return EstimatesAnswer(made, tables)
 
 
-def _told(rows: Sequence[ComparedAction]) -> str:
+def _counts(rows: Sequence[ComparedAction]) -> str:
     """How many rows have both sides, and how far those are off together."""
     both = [row for row in rows if row.ratio is not None]
-    told = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
+    counts = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
     if not both:
-        return told
+        return counts
     measured = sum(row.measured.mean for row in both if row.measured is not None)
     estimate = sum(row.estimate_ns or 0.0 for row in both)
-    return f"{told} · {_ratio(measured / estimate)} of the estimate together"
+    return f"{counts} · {_ratio(measured / estimate)} of the estimate together"
 
 
 def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> OperatorContents:
@@ -169,7 +158,7 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
         Heading(f"Min, {unit}", ColumnKind.NUMBER, 72),
         Heading(f"Max, {unit}", ColumnKind.NUMBER, 72),
     )
-    told = []
+    listed = []
     for row in rows:
         measured, ratio = row.measured, row.ratio
         spread = (measured.p50, measured.min, measured.max) if measured else (None,) * 3
@@ -180,7 +169,7 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
         )  # fmt: skip
         numbers = (mean, row.estimate_ns, ratio, measured.runs if measured else None, *spread)
         keys = (row.label.lower(), *(-1.0 if n is None else n for n in numbers))
-        told.append(
+        listed.append(
             TableRow(
                 row.operators, "", row.label, _place(row, several), texts, keys,
                 (mean or 0.0) / most if most else 0.0,
@@ -189,7 +178,7 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
                 detail=_detail(row),
             )
         )  # fmt: skip
-    return OperatorContents(headings, tuple(told))
+    return OperatorContents(headings, tuple(listed))
 
 
 def _place(row: ComparedAction, several: bool) -> str:
@@ -225,9 +214,9 @@ def _ratio(ratio: float) -> str:
 def _sources(made: Estimates) -> str:
     """Which files gave which side, at which rate, and what could not be used."""
     sides = []
-    for gives, said in (("estimate", "estimated by"), ("measurement", "measured by")):
+    for gives, text in (("estimate", "estimated by"), ("measurement", "measured by")):
         names = [display_name(path) for path, side in made.sources if side == gives]
         if names:
             rate = f" at {made.cycles.text}" if gives == "estimate" else ""
-            sides.append(f"{said} {', '.join(names)}{rate}")
+            sides.append(f"{text} {', '.join(names)}{rate}")
     return " · ".join([*sides, *made.notes])

@@ -1,32 +1,34 @@
 """The events panel: how long each event took over the runs, p10 to p90, as `opscope inspect`.
 
-Always over all runs; of a picked run it says beside them what it took in that one. A click selects
+Always over all runs; of a picked run it says next to them what it took in that one. A click selects
 the longest slice of an event; the filter finds events by name, operator, runs and by the metadata
 that was logged with them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.events import event_statistics
+from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
 from viewer.gui.panels.events.table import (
-    CELLS,
+    COLUMNS,
     EventColumn,
     EventsContents,
     EventsModel,
     contents_of,
 )
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
-from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, marked_rows
+from viewer.gui.qt.widgets.column_table import ColumnTable
+from viewer.gui.qt.widgets.tables import copy_rows, marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.queries import run_of_slices
 from viewer.model.times import counted, group_digits
@@ -48,8 +50,10 @@ _DISPENSABLE = (
 )
 
 
-class EventsPanel(TraceTablePanel):
+class EventsPanel(TraceTablePanel["EventsAnswer"]):
     """Statistics of the events of the current trace, in the picked run or in all."""
+
+    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = EventsModel(theme)
@@ -58,42 +62,34 @@ class EventsPanel(TraceTablePanel):
             "Filter by event, operator or metadata", "Filter events", parent,
         )  # fmt: skip
         self.model.setParent(self)
-        self._answer: EventsAnswer | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
         self.table.chosen.connect(self._choose)
         self.filter.textChanged.connect(self.model.set_filter)
         session.selection_changed.connect(self._mark)
         self.refresh()
 
-    @Slot()
-    def refresh(self) -> None:
-        """Work the statistics of the present trace and run out anew."""
-        self._of = shown, scope = self._wanted()
+    def question(self) -> Question | None:
+        """What each event took over the runs, and in the picked one."""
+        self._of = shown, scope = self.current_scope()
         if shown is None:
-            self._latest.cancel()
-            self._say(NOTHING)
-            return
+            return None
         run = None if scope.run is None else shown.trace.runs.index(scope.run)
-        known = self._answer.contents if self._answer and self._answer.shown is shown else None
-        small = len(shown.trace.slices) <= AT_ONCE
-        asked = self._seen.ask(self._latest, small, _answer, shown, run, known)
-        if not asked and known is None:
-            self._answer = None
-            self._say(BEING_COUNTED)
+        known = self.answer.contents if self.answer and self.answer.shown is shown else None
+        size = len(shown.trace.slices)
+        return Question(_answer, (shown, run, known), size, stays=known is not None)
 
-    def _forget(self) -> None:
-        self._answer = None
+    def nothing(self) -> Sentence:
+        """What to open."""
+        return Sentence(NOTHING)
+
+    def clear_page(self) -> None:
+        self.answer = None
         self.model.clear()
 
-    @Slot(object)
-    def _take(self, answer: EventsAnswer) -> None:
-        self._answer = answer
+    def show_answer(self, answer: EventsAnswer) -> None:
+        """Show the statistics."""
         shown, found, run = answer.shown, answer.contents.found, answer.run
         if not len(found):
-            self._say(NO_EVENTS)
+            self.show_sentence(NO_EVENTS)
             return
         picked = ""
         if run is not None:
@@ -109,7 +105,7 @@ class EventsPanel(TraceTablePanel):
     @Slot()
     def _mark(self) -> None:
         """Let the marked row follow the selected slice; a selection of rows is left alone."""
-        ref, answer = self._session.state.slice, self._answer
+        ref, answer = self._session.state.slice, self.answer
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
         if self._session.traces[ref.trace] is answer.shown:
@@ -121,8 +117,8 @@ class EventsPanel(TraceTablePanel):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        if self._answer is not None:
-            self._select(self._answer.shown, self.model.longest_slice(row))
+        if self.answer is not None:
+            self._select(self.answer.shown, self.model.longest_slice(row))
 
     @Slot()
     def _color(self) -> None:
@@ -156,28 +152,23 @@ def _answer(shown: OpenTrace, run: int | None, known: EventsContents | None) -> 
     return EventsAnswer(shown, contents_of(found, in_run, known), run)
 
 
-class EventsView(RowTable):
+class EventsView(ColumnTable[EventColumn]):
     """The table, in the order of the file until a column is chosen."""
 
     def __init__(self, model: EventsModel, theme: Theme) -> None:
-        super().__init__(model, "Events", theme)
         self._model = model
-        self._with_units: bool | None = None
-        header = self.horizontalHeader()
-        header.setSortIndicatorClearable(True)
-        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-        self.setSortingEnabled(True)
+        self._with_units = False
+        super().__init__(model, "Events", theme, COLUMNS, _LEAST_EVENT, _DISPENSABLE, sortable=True)
+
+    def width_of(self, column: EventColumn) -> int:
+        return column.room(self._model.with_units)
+
+    def hidden(self) -> Collection[EventColumn]:
+        return self._model.unused
 
     def fit_columns(self) -> None:
-        """Show the columns that tell something, and of them what there is room for."""
-        widths = [cell.room(self._model.with_units) for cell in CELLS]
+        """Give columns of lengths room for their units where these are not the same."""
         if self._with_units != self._model.with_units:
             self._with_units = self._model.with_units
-            for i, width in enumerate(widths):
-                self.horizontalHeader().resizeSection(i, self._theme.px(width))
-        fit_columns(
-            self, self._theme,
-            {i: width or _LEAST_EVENT for i, width in enumerate(widths)},
-            {CELLS.index(cell) for cell in self._model.silent},
-            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(EventColumn.EVENT),
-        )  # fmt: skip
+            self._size_columns()
+        super().fit_columns()

@@ -17,17 +17,15 @@ from PySide6.QtCore import (
     QObject,
     Qt,
 )
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.statistics.events import EventStatistics
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
 from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
@@ -37,7 +35,7 @@ _UNIT_WIDTH = 44  # px, of " cycles"
 
 
 class EventColumn(Enum):
-    """A column: its title, its width in px (0: what is left), and which statistic it tells."""
+    """A column: its title, its width in px (0: what is left), and which statistic it holds."""
 
     EVENT = ("Event", 0, "")
     BLOCK = ("Runs", 120, "")
@@ -59,7 +57,7 @@ class EventColumn(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether it tells a length."""
+        """Whether it holds a length."""
         return bool(self.field) and self not in (EventColumn.COUNT, EventColumn.SPREAD)
 
     def room(self, with_units: bool) -> int:
@@ -67,7 +65,7 @@ class EventColumn(Enum):
         return self.width + (_UNIT_WIDTH if with_units and self.is_time else 0)
 
 
-CELLS = tuple(EventColumn)
+COLUMNS = tuple(EventColumn)
 _TIPS = {
     EventColumn.PICKED: "In the picked run; all its occurrences together",
     EventColumn.COUNT: "How often it was logged in these runs",
@@ -123,22 +121,18 @@ def _ranks(texts: Sequence[str]) -> Ints:
     return rank
 
 
-class EventsModel(TitledModel):
+class EventsModel(ArrayModel[EventColumn]):
     """The rows of some `EventStatistics`, sorted and filtered; all times in one unit."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(COLUMNS, theme, parent)
         self._contents: EventsContents | None = None
-        self._filter = ""
-        self._sort: tuple[int, Qt.SortOrder] | None = None
         self._swatches = SwatchPixmaps(theme)
         self.colors: Palette | None = None  # the palette index of every operator; None: its own
         self._rate = 1.0
         self.unit, self._factor = "ns", 1
-        self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
-        self.rows: Ints = np.empty(0, np.int64)
-        self.silent: frozenset[EventColumn] = frozenset()
+        self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
+        self.unused: frozenset[EventColumn] = frozenset()
         self.with_units = False
 
     @property
@@ -161,9 +155,9 @@ class EventsModel(TitledModel):
             self.unit, self._factor = unit_for(longest)
         self._swatches.clear()
         self._contents = contents
-        self._titles = tuple(self._title(cell, picked) for cell in CELLS)
+        self._titles = tuple(self._title(cell, picked) for cell in COLUMNS)
         once = bool((found.statistics.count <= 1).all())
-        silent = {
+        distributions = {
             EventColumn.P10,
             EventColumn.P90,
             EventColumn.AVG,
@@ -172,14 +166,14 @@ class EventsModel(TitledModel):
             EventColumn.TOTAL,
             EventColumn.SPREAD,
         }
-        self.silent = (
-            frozenset(silent if once else ())
+        self.unused = (
+            frozenset(distributions if once else ())
             | ({EventColumn.BLOCK} if len(found.blocks) < 2 else set())
             | (set() if picked else {EventColumn.PICKED})
         )
         if again:
             self._rearrange()
-            at = CELLS.index(EventColumn.PICKED)
+            at = COLUMNS.index(EventColumn.PICKED)
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
         else:
             self._arrange()
@@ -202,31 +196,6 @@ class EventsModel(TitledModel):
         shown = np.flatnonzero(self.rows == i)
         return int(shown[0]) if len(shown) else -1
 
-    def set_filter(self, text: str) -> None:
-        """Show only rows of which every word of a text is in the event's name, operator, runs or
-        in the metadata that was logged with it."""
-        self.beginResetModel()
-        self._filter = text
-        self._arrange()
-        self.endResetModel()
-
-    @guard
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        self._sort = (column, order) if column >= 0 else None
-        self._rearrange()
-
-    def _rearrange(self) -> None:
-        """Bring the same rows into another order; what is marked stays marked."""
-        self.layoutAboutToBeChanged.emit()
-        before, kept = self.rows, self.persistentIndexList()
-        self._arrange()
-        if kept and self._found is not None:
-            place = np.empty(len(self._found), np.int64)
-            place[self.rows] = np.arange(len(self.rows))
-            now = [self.index(int(place[before[i.row()]]), i.column()) for i in kept]
-            self.changePersistentIndexList(kept, now)
-        self.layoutChanged.emit()
-
     def longest_slice(self, row: int) -> int:
         """The slice of the longest occurrence of a row."""
         assert self._found is not None
@@ -235,13 +204,15 @@ class EventsModel(TitledModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain numbers."""
-        lines = ["\t".join([*self._titles, "native unit"])]
-        for row in rows:
-            i = int(self.rows[row])
-            texts = [self._text(i, cell, plain=True) for cell in CELLS]
-            unit = self._found.unit_name(i) or "" if self._found is not None else ""
-            lines.append("\t".join(" ".join(text.split()) for text in [*texts, unit]))
-        return "\n".join(lines) + "\n"
+        copied = (self.item(row) for row in rows)
+        texts = (
+            [*(self.text(i, cell, plain=True) for cell in COLUMNS), self._unit_name(i)]
+            for i in copied
+        )
+        return tsv_text([*self._titles, "native unit"], texts)
+
+    def _unit_name(self, i: int) -> str:
+        return self._found.unit_name(i) or "" if self._found is not None else ""
 
     def _arrange(self) -> None:
         shown = self._contents
@@ -251,17 +222,15 @@ class EventsModel(TitledModel):
         for word in self._filter.lower().split():
             rows = rows[_holds(shown, word)[rows]]
         if self._sort is not None:
-            cell, order = CELLS[self._sort[0]], self._sort[1]
-            keys = shown.columns[cell] if cell.field else shown.order[cell]
-            by = np.argsort(keys[rows], kind="stable")
-            rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
+            cell = COLUMNS[self._sort[0]]
+            rows = self._sorted(rows, shown.columns[cell] if cell.field else shown.order[cell])
         self.rows = rows
 
     def _title(self, cell: EventColumn, picked: str) -> str:
         title = picked if cell is EventColumn.PICKED else cell.title
         return f"{title}, {self.unit}" if cell.is_time else title
 
-    def _text(self, i: int, cell: EventColumn, *, plain: bool = False) -> str:
+    def text(self, i: int, cell: EventColumn, *, plain: bool = False) -> str:
         assert self._contents is not None
         found = self._contents.found
         if cell is EventColumn.EVENT:
@@ -283,56 +252,39 @@ class EventsModel(TitledModel):
         ns = value * self._rate
         return repr(ns / self._factor) if plain else format_in(ns, self._factor)
 
-    def shown_rows(self) -> int:
-        return len(self.rows)
-
     def titles(self) -> Sequence[str]:
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return bool(CELLS[column].field)
+        return bool(COLUMNS[column].field)
 
     def title_tip(self, column: int) -> str:
-        return _TIPS.get(CELLS[column], "")
+        return _TIPS.get(COLUMNS[column], "")
 
-    @guard
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= len(self.rows) or self._found is None:
-            return None
-        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(i, cell)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._tip(i, cell))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if cell.field else LEFT
-        if role == Qt.ItemDataRole.FontRole:
-            font: QFont = self._theme.font("cell")
-            return font
-        if role == Qt.ItemDataRole.ForegroundRole:
-            strong = cell in (EventColumn.EVENT, EventColumn.P50)
-            color: QColor = self._theme.color("text1" if strong else "text2")
-            return color
-        if role == Qt.ItemDataRole.DecorationRole and cell is EventColumn.EVENT:
-            table = self._found.table
-            operators = table.links[int(self._found.key[i])].operators
-            own = self._swatches.of(colors_of(operators, self.colors))
-            return own or (self._swatches.blank() if table.sets else None)
-        return None
-
-    def _tip(self, i: int, cell: EventColumn) -> str:
+    def tooltip(self, i: int, cell: EventColumn) -> str:
         assert self._found is not None
         if cell is not EventColumn.EVENT:
             return ""
         link = self._found.table.links[int(self._found.key[i])]
         name = self._found.name(i)
-        return "\n".join(dict.fromkeys((self._text(i, cell), name, link.detail)))
+        return "\n".join(dict.fromkeys((self.text(i, cell), name, link.detail)))
+
+    def tone(self, i: int, cell: EventColumn) -> str:
+        return "text1" if cell in (EventColumn.EVENT, EventColumn.P50) else "text2"
+
+    def picture(self, i: int, cell: EventColumn) -> QPixmap | None:
+        if cell is not EventColumn.EVENT or self._found is None:
+            return None
+        table = self._found.table
+        operators = table.links[int(self._found.key[i])].operators
+        swatch = self._swatches.of(colors_of(operators, self.colors))
+        return swatch or (self._swatches.blank() if table.sets else None)
 
 
 def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[Any]]:
     """The numbers of every column; the spread of what took no time is none."""
     numbers = found.statistics
-    told = (
+    counted = (
         EventColumn.COUNT,
         EventColumn.P10,
         EventColumn.P50,
@@ -342,7 +294,9 @@ def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[
         EventColumn.MAX,
         EventColumn.TOTAL,
     )
-    columns: dict[EventColumn, NDArray[Any]] = {cell: getattr(numbers, cell.field) for cell in told}
+    columns: dict[EventColumn, NDArray[Any]] = {
+        cell: getattr(numbers, cell.field) for cell in counted
+    }
     spread = np.full(len(found), np.nan)
     np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
     columns[EventColumn.SPREAD] = spread

@@ -1,7 +1,7 @@
 """The list of findings: a number, a bold sentence, its figures, its rule; below them what was not
 told.
 
-A row is as tall as its wrapped texts. On its right stand the word for its kind and, where it is a
+A row is as tall as its wrapped texts. On its right are the word for its kind and, where it is a
 share of something, a bar with that share. What was looked at and not told has no number: a heading,
 and a quiet line for each rule with its reason.
 """
@@ -80,10 +80,10 @@ def rows_of(findings: Findings) -> tuple[FindingRow, ...]:
         more = f"And {counted(findings.left_out, 'more finding')} of less."
         rows.append(FindingRow(FindingLine.HEADING, ((more, "caption", "text2"),)))
     for heading, asked in ((NOT_MET, True), (NOT_ASKED, False)):
-        told = [one for one in findings.silent if one.asked is asked]
-        if told:
+        listed = [one for one in findings.silent if one.asked is asked]
+        if listed:
             rows.append(FindingRow(FindingLine.HEADING, ((heading, "section", "text2"),)))
-            rows += [_quiet(one) for one in told]
+            rows += [_quiet(one) for one in listed]
     return tuple(rows)
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import (
     Family,
@@ -25,16 +24,17 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.findings import Findings, FindingsOf
 from viewer.analysis.torq.estimates import Estimates
+from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.page_panel import Sentence, plain_column
+from viewer.gui.panels.base.slice_facts import longest_slice
+from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
-from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
+from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.model.trace import Run
@@ -44,9 +44,6 @@ from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
-# Up to so many slices in all that is open, each of an identity of its own, the answer takes less
-# than 40 ms also on a busy machine: no thread.
-AT_ONCE = 2000
 NOTHING = "Open a profile of a run to see what it proves: what is dearest, copies, gaps, slow runs."
 NO_SLICES = "This profile has no slices: there is nothing to find."
 
@@ -63,16 +60,17 @@ class FindingsAnswer:
     made: Estimates
 
 
-class FindingsPanel(QWidget):
+class FindingsPanel(TracePanel[FindingsAnswer]):
     """The list; `report_requested(name)` asks for the panel that has all of a finding."""
+
+    # Up to so many slices in all that is open, each of an identity of its own, the answer takes
+    # less than 40 ms also on a busy machine: no thread.
+    MOST_AT_ONCE = 2000
 
     report_requested = Signal(str)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._of: tuple[OpenTrace | None, TimeScope] = (None, WHOLE)
-        self.answer: FindingsAnswer | None = None
+        super().__init__(session, theme, parent)
         self.model = FindingsModel()
         self.model.setParent(self)
         self.list = FindingsList(self.model, theme)
@@ -82,83 +80,44 @@ class FindingsPanel(QWidget):
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = plain_column(page)
         column.addWidget(self.subtitle)
         column.addWidget(self.list, 1)
-        self.empty = EmptyPlace("", theme)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(page)
-        self._stack.addWidget(self.empty)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._gray)
-        self._latest.failed.connect(self._say)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
-        session.workspace_changed.connect(self.refresh)
-        session.run_picked.connect(self._follow)
-        session.selection_changed.connect(self._follow)
+        self.set_page(page, fading=(self.list,))
+        self._latest.failed.connect(self.show_sentence)
+        self.refresh_on(session.workspace_changed)
         theme.changed.connect(self.list.viewport().update)
         self.refresh()
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the list."""
-        return self._stack.currentIndex() == 1
-
     # -- what is shown ---------------------------------------------------------------------------
 
-    def _wanted(self) -> tuple[OpenTrace | None, TimeScope]:
-        """The current trace as it ran, however it is shown, and its picked run."""
-        trace = self._session.current_trace
-        if trace is None:
-            return None, WHOLE
-        return self._session.as_run(trace), self._session.scope(trace, ranges=False)
-
-    @Slot()
-    def _follow(self) -> None:
-        """Ask anew if another trace or run is meant now; what is selected alters nothing."""
-        shown, scope = self._wanted()
-        if shown is not self._of[0] or scope != self._of[1]:
-            self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        """Work out the findings of the present profile and run."""
-        self._of = shown, scope = self._wanted()
+    def question(self) -> Question | None:
+        """What the current profile and run prove."""
+        self._of = shown, scope = self.current_scope()
         if shown is None:
-            self._latest.cancel()
-            self.answer = None
-            self._say(NOTHING)
-            return
+            return None
         space, known = self._session.workspace, self.answer
-        small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
         of = known.of if known is not None and known.of.table is shown.table else None
         made = known.made if known is not None and known.space is space else None
-        asked = shown, scope.run, of, space, made
-        if not self._seen.ask(self._latest, small, _answer, *asked):
-            self.answer = None
-            self._say(BEING_COUNTED)
+        size = sum(len(trace.slices) for trace in space.traces)
+        return Question(_answer, (shown, scope.run, of, space, made), size)
 
-    @Slot(object)
-    def _take(self, answer: FindingsAnswer) -> None:
+    def nothing(self) -> Sentence:
+        """What to open."""
+        return Sentence(NOTHING)
+
+    def show_answer(self, answer: FindingsAnswer) -> None:
+        """List the findings; the marked one stays marked, which may be of another run now."""
         marked = self._marked_family()
-        self.answer = answer
-        self._set_opacity(1.0)
         if not len(answer.shown.trace.slices):
-            self._say(NO_SLICES)
+            self.show_sentence(NO_SLICES)
             return
         self.model.show(rows_of(answer.findings))
         self._mark(marked)
         count = len(answer.findings.found) + answer.findings.left_out
         name = display_name(answer.shown.trace.path)
         self.subtitle.setText(f"{counted(count, 'finding')} of {answer.findings.scope} · {name}")
-        self._stack.setCurrentIndex(0)
+        self.show_page()
 
     def _marked_family(self) -> Family | None:
         row = self.list.currentIndex().row()
@@ -167,24 +126,13 @@ class FindingsPanel(QWidget):
 
     def _mark(self, family: Family | None) -> None:
         """Mark the finding of a kind again, which may be of another run now."""
-        for row, told in enumerate(self.model.rows):
-            if told.finding is not None and told.finding.family is family:
+        for row, listed in enumerate(self.model.rows):
+            if listed.finding is not None and listed.finding.family is family:
                 self.list.setCurrentIndex(self.model.index(row))
                 return
 
-    @Slot(str)
-    def _say(self, sentence: str) -> None:
+    def clear_page(self) -> None:
         self.model.show(())
-        self.empty.sentence.setText(sentence)
-        self._stack.setCurrentIndex(1)
-
-    @Slot()
-    def _gray(self) -> None:
-        self._set_opacity(0.6)
-
-    def _set_opacity(self, opacity: float) -> None:
-        self.list.opacity = opacity
-        self.list.viewport().update()
 
     # -- going there -----------------------------------------------------------------------------
 
@@ -211,7 +159,7 @@ class FindingsPanel(QWidget):
         if isinstance(place, Stretch):
             axis = answer.shown.axis
             t0, t1 = _first_ns(axis, place.start), _first_ns(axis, place.end)
-            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what lies beside it
+            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what is next to it
             session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
             return
         if isinstance(place, OperatorSets) and len(place.sets) == 1:
@@ -219,9 +167,7 @@ class FindingsPanel(QWidget):
             return
         found = answer.of.slices_of(finding, answer.run)
         if len(found):
-            slices = answer.shown.trace.slices
-            longest = found[np.argmax(slices.end[found] - slices.start[found])]
-            first = SliceRef(number, int(longest))
+            first = SliceRef(number, longest_slice(answer.shown, found))
             session.select_slices(SliceSet({number: found}), first, reveal=True)
 
     @Slot(QMenu)
@@ -238,9 +184,9 @@ class FindingsPanel(QWidget):
         """Put the marked rows on the clipboard as text, or all if none is marked."""
         marked = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
-        chosen = [rows[i] for i in marked] or list(rows)
-        if chosen:
-            text = "\n".join([self.subtitle.text(), *(row.plain for row in chosen)])
+        copied = [rows[i] for i in marked] or list(rows)
+        if copied:
+            text = "\n".join([self.subtitle.text(), *(row.plain for row in copied)])
             QGuiApplication.clipboard().setText(f"{text}\n")
 
 

@@ -17,7 +17,7 @@ _OTHERS: tuple[tuple[Fill, str], ...] = (
 
 
 class CostScale(QWidget):
-    """The scale from 0 to the dearest operator, and what else is among the nodes."""
+    """The scale from 0 to the most expensive operator, and what else is among the nodes."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class CostScale(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def show_scale(self, most: str, fills_used: set[Fill]) -> None:
-        """most: the time of the dearest operator of the program, "" where none has time of its
+        """most: the time of the most expensive operator of the program, "" where none has self
         own. fills_used: those of the nodes, so that what none of them has is not explained."""
         self._most = most
         self._others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]

@@ -1,8 +1,8 @@
 """What the graph view says of operators and of what they hand one another, as plain text. No Qt.
 
 A node has three lines: the operator, where it is in the model, and what it cost in the range that
-costs are of. The cost also gives its fill: one of the steps of the ramp, from 0 to the dearest
-operator of the program in that range, or one of the fills for what has no such cost.
+costs are of. The cost also gives its fill: one of the steps of the ramp, from 0 to the most
+expensive operator of the program in that range, or one of the fills for what has no such cost.
 """
 
 from __future__ import annotations
@@ -181,13 +181,13 @@ def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction,
 
 
 def edge_tip(program: Program, producer: int, consumer: int) -> str:
-    """What one operator hands to another: "linear → gelu" and the tensors, where they are told."""
+    """What one operator hands to another: "linear → gelu" and the tensors, where they are known."""
     one, other = (with_tensors(program, program.operators[i]) for i in (producer, consumer))
     taken = {tensor.name for node in other.nodes for tensor in node.inputs}
     made = [tensor for node in one.nodes for tensor in node.outputs]
     handed = [tensor for tensor in made if tensor.name in taken] or outputs_of(one)
-    said = [f"{_line(one.label)} → {_line(other.label)}", *_tensor_texts(handed)]
-    return "\n".join(said)
+    lines = [f"{_line(one.label)} → {_line(other.label)}", *_tensor_texts(handed)]
+    return "\n".join(lines)
 
 
 def _tensor_texts(tensors: Sequence[Tensor]) -> list[str]:

@@ -8,52 +8,47 @@ panel is seen, off the GUI thread where they take long, and the old picture stay
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QSpinBox,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QToolButton, QVBoxLayout, QWidget
 
 from viewer.analysis.cost.operators import OperatorCosts, operator_costs
 from viewer.analysis.delegates.delegation import Instance, instances_of
-from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
-from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction, Neighborhood, neighborhood
+from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.gui.panels.base.no_costs import why_no_costs
+from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
+from viewer.gui.panels.base.no_costs import no_costs
+from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.cost_scale import CostScale
-from viewer.gui.panels.graph.facts import NodeFacts, edge_tip, node_tip, nodes_of, summary, tags_of
-from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphPicture, GraphView
-from viewer.gui.qt.background import Latest
+from viewer.gui.panels.graph.facts import edge_tip, node_tip, summary
+from viewer.gui.panels.graph.painting import node_size
+from viewer.gui.panels.graph.picture import GraphPicture
+from viewer.gui.panels.graph.question import (
+    GraphAnswer,
+    GraphQuestion,
+    around_of,
+    has_edges_at_once,
+    have_same_layout,
+    most_expensive_seed,
+    work_out,
+)
+from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenVisible
-from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence, label
-from viewer.gui.session import costs as cost_feed
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.gui.session.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import format_time, tick_to_ns
 from viewer.program.program import Program
-from viewer.render.graph.layout import GraphLayout, layered
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 HOPS = 2
 WHOLE = "Whole model"
-# A picture of so many operators is laid out in less than 5 ms.
-NODES_AT_ONCE = 60
-# The edges of so many operators, or lines of a text, are found in less than 5 ms.
-OPERATORS_AT_ONCE, LINES_AT_ONCE = 2000, 300
 NOTHING = (
     "Open the record of a model, or a source in MLIR, to see which operators feed which; with a "
     "profile of a run also what each of them costs."
@@ -66,82 +61,41 @@ _WAYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class GraphQuestion:
-    """What is asked: of which program and costs, around what, and how it is laid out."""
-
-    program: Program
-    given: cost_feed.CostAnswer | None
-    costs: OperatorCosts | None
-    seeds: tuple[int, ...]
-    what: str
-    hops: int
-    direction: Direction
-    across: bool
-    size: tuple[float, float]
-    gaps: tuple[float, float]
-    instances: tuple[Instance, ...]
-
-    def is_as(self, other: GraphQuestion) -> bool:
-        """Whether the same is asked."""
-        return (
-            self.program is other.program and self.given is other.given
-            and self.seeds == other.seeds and self.hops == other.hops
-            and self.direction is other.direction and self.across == other.across
-            and self.size == other.size
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class GraphAnswer:
-    question: GraphQuestion
-    around: Neighborhood
-    layout: GraphLayout
-    nodes: tuple[NodeFacts, ...]
-
-
-class GraphPanel(QWidget):
+class GraphPanel(AnswerPanel[GraphAnswer]):
     """`open_dialog_requested()`: open more files. `links_requested()`: choose what belongs
     together. `save_requested(job_of)`: write the picture; `job_of` makes the job for a path."""
 
+    # Operators, not slices: a picture of so many is laid out in less than 5 ms.
+    MOST_AT_ONCE = 60
     open_dialog_requested = Signal()
     links_requested = Signal()
     save_requested = Signal(object)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session, self._theme = session, theme
+        super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
-        self._answer: GraphAnswer | None = None
-        self._asked: GraphQuestion | None = None
+        self._drawn: GraphAnswer | None = None
+        self._why_nothing = Sentence("")
         self._seeds: tuple[int, ...] = ()  # what the graph is about, if not a delegate or all
         self._picked: tuple[int, ...] = ()  # in a record alone, where nothing can be selected
         self._choosing = False
         self._program: Program | None = None
         self._instances: tuple[Instance, ...] = ()
-        self._costed: tuple[cost_feed.CostAnswer, OperatorCosts] | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._gray)
-        self._latest.failed.connect(self._say)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
+        self._costed: tuple[CostAnswer, OperatorCosts] | None = None
+        self._latest.failed.connect(self.show_sentence)
         self.view = GraphView(theme)
         self.view.chosen.connect(self._choose)
         self.view.walked.connect(self._walk)
         self.view.turned.connect(self.refresh)
-        self.view.node_tip = self._node_tip
-        self.view.edge_tip = self._edge_tip
-        self._stack = PageOrSentence(self._page(), theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        self.view.node_tip = self.node_tip
+        self.view.edge_tip = self.edge_tip
+        self.set_page(self._page(), fading=(self.view,))
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self.copy)
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self._follow)
-        self._costs.changed.connect(self.refresh)
+        self.refresh_on(self._costs.changed)
         theme.changed.connect(self._repaint)
         self._reopen()
 
@@ -179,31 +133,26 @@ class GraphPanel(QWidget):
         self.direction.currentIndexChanged.connect(self.refresh)
         self.delegate.toggled.connect(self._toggle_delegate)
         self.whole.toggled.connect(self._toggle_whole)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.subtitle = subtitle_label(theme)
         self.summary = ElidedLabel("", theme, "caption", "text1")
         self.note = ElidedLabel("", theme, "caption", "text2")
         self.scale = CostScale(theme)
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(8))
+        head = head_row(theme, 8)
         head.addWidget(label("Hops", theme, tone="text2"))
         for widget in (self.hops, self.direction, self.delegate, self.whole, self.fit_button,
                        self.copy_button, self.save_button):  # fmt: skip
             head.addWidget(widget)
         head.addWidget(self.subtitle, 1)
-        told = QHBoxLayout()
-        told.setSpacing(theme.px(12))
-        told.addWidget(self.scale)
-        told.addWidget(self.note, 1)
+        legend = QHBoxLayout()
+        legend.setSpacing(theme.px(12))
+        legend.addWidget(self.scale)
+        legend.addWidget(self.note, 1)
         foot = QVBoxLayout()
         foot.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
         foot.setSpacing(theme.px(2))
         foot.addWidget(self.summary)
-        foot.addLayout(told)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        foot.addLayout(legend)
+        column = plain_column(page)
         column.addLayout(head)
         column.addWidget(self.view, 1)
         column.addLayout(foot)
@@ -217,25 +166,20 @@ class GraphPanel(QWidget):
         return made
 
     @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the graph."""
-        return self._stack.is_empty
-
-    @property
-    def empty(self) -> EmptyPlace | None:
-        """The last sentence."""
-        return self._stack.empty
+    def instances(self) -> tuple[Instance, ...]:
+        """The delegate calls of the program that took in any operators."""
+        return self._instances
 
     # -- what is asked ---------------------------------------------------------------------------
 
     @Slot()
     def _reopen(self) -> None:
-        """Begin anew where files, links or inferences are others now."""
+        """Begin again where files, links or inferences are others now."""
         self._seeds, self._picked, self._asked = self._selected(), (), None
         if self._session.is_empty:
             # Nobody may see it for long, and it may be all that keeps a closed record in memory.
             self._program, self._instances = None, ()
-            self._costed = self._answer = None
+            self._costed = self._drawn = None
             self.view.show_picture(None)
         self.refresh()
 
@@ -260,97 +204,93 @@ class GraphPanel(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Work the graph out anew, unless nothing that it is made of is another."""
-        if self._seen.put_off():
-            self._latest.cancel()
-            self._asked = None
-            return
-        question = self._question()
-        if question is None:
-            self._latest.cancel()
-            self._asked = None
-            return
-        if self._asked is not None and self._asked.is_as(question):
-            self._mark()
-            return
-        self._asked = question
-        around = None
-        if _has_edges_at_once(question.program):
-            around = _around(question)
-        small = around is not None and len(around) <= NODES_AT_ONCE
-        self._latest.ask(small, _work_out, question, around)
+        """Work the graph out again, unless nobody sees it or nothing that it is made of changed."""
+        if not self.put_off(stays=True):
+            super().refresh()
 
-    def _question(self) -> GraphQuestion | None:
-        """What is to be shown now; None if a sentence stands for it."""
+    def question(self) -> Question | None:
+        """The picture around what is selected."""
+        asked = self._present_question()
+        if isinstance(asked, Sentence):
+            self._why_nothing = asked
+            return None
+        if isinstance(self._asked, GraphQuestion) and self._asked.is_as(asked):
+            return Question(work_out, about=self._asked)
+        around = around_of(asked) if has_edges_at_once(asked.program) else None
+        size = self.MOST_AT_ONCE + 1 if around is None else len(around)
+        return Question(work_out, (asked, around), size, about=asked, stays=True)
+
+    def nothing(self) -> Sentence:
+        """Why there is no graph, and what helps."""
+        return self._why_nothing
+
+    def show_again(self) -> None:
+        """Mark what is selected now in the graph as it is."""
+        self._mark()
+
+    def _present_question(self) -> GraphQuestion | Sentence:
+        """What is to be shown now, or the sentence in its place."""
         given = self._costs.answer
         program = self._shown_program(given)
-        if program is None:
-            return None
-        self._know(program)
+        if isinstance(program, Sentence):
+            return program
+        self._set_program(program)
         if given is not None and self._selected() and not self._seeds:
             self._seeds = self._selected()  # the costs of its trace came after it was selected
-        own = self._seeds or self._picked
-        seeds, what = own, ""
-        if self.whole.isChecked() or (given is None and not own):
+        around = self._seeds or self._picked
+        seeds, what = around, ""
+        if self.whole.isChecked() or (given is None and not around):
             seeds, what = tuple(range(len(program.operators))), WHOLE
-        elif self.delegate.isChecked() and own:
-            members = [i for i in self._instances if own[0] in i.operators]
+        elif self.delegate.isChecked() and around:
+            members = [i for i in self._instances if around[0] in i.operators]
             if members:
                 seeds = tuple(sorted({o for i in members for o in i.operators}))
                 what = " and ".join(f"{i.backend} {i.instruction}" for i in members)
-        elif len(own) > 1:
-            what = self._name_of_several(own)
-        self._offer_delegate(own)
+        elif len(around) > 1:
+            what = self._name_of_several(around)
+        self._offer_delegate(around)
         of_all = what == WHOLE
         self.hops.setEnabled(not of_all)
         self.direction.setEnabled(not of_all)
         if not seeds:
             selected = self._session.state.slice is not None
-            self._say(UNLINKED if selected else UNSELECTED, "Show the whole model", self.show_whole)
-            return None
+            why = UNLINKED if selected else UNSELECTED
+            return Sentence(why, "Show the whole model", self.show_whole)
         px = self._theme.px
         direction = self.direction.currentData()
         return GraphQuestion(
             program, given, self._costs_of(given, program), seeds, what, self.hops.value(),
-            direction, self.view.is_wide, self.view.node_size(), (px(LAYER_GAP), px(NODE_GAP)),
+            direction, self.view.is_wide, node_size(self._theme), (px(LAYER_GAP), px(NODE_GAP)),
             self._instances,
         )  # fmt: skip
 
     def stop(self) -> bool:
         """Take the question back that is being worked out; whether there was one. What is drawn
         stays."""
-        if not self._latest.pending:
+        if not self.is_pending:
             return False
         self._latest.cancel()
-        self.view.opacity = 1.0
-        self.view.update()
+        self.set_stale(False)
         return True
 
-    def _shown_program(self, given: cost_feed.CostAnswer | None) -> Program | None:
+    def _shown_program(self, given: CostAnswer | None) -> Program | Sentence:
         if given is None:
             programs = [p for p in self._session.workspace.programs if p.methods]
             if self._session.traces or not programs:
-                self._say(NOTHING, "Open files…", self.open_dialog_requested.emit)
-                return None
+                return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
             return programs[0]
         program = given.shown.table.program
         if program is None or not program.operators:
-            button, asked = "Open files…", self.open_dialog_requested.emit
-            if self._session.workspace.candidates(given.shown.file):
-                button, asked = "Choose what it is linked to…", self.links_requested.emit
-            self._say(why_no_costs(self._session, given), button, asked)
-            return None
+            return no_costs(self._session, given, self.open_dialog_requested, self.links_requested)
         return program
 
-    def _know(self, program: Program) -> None:
+    def _set_program(self, program: Program) -> None:
         if program is not self._program:
             # What was selected may be of the program before: the costs come first.
             self._program, self._seeds, self._picked = program, self._selected(), ()
             self._instances = tuple(i for i in instances_of(program) if i.operators)
 
-    def _costs_of(
-        self, given: cost_feed.CostAnswer | None, program: Program
-    ) -> OperatorCosts | None:
+    def _costs_of(self, given: CostAnswer | None, program: Program) -> OperatorCosts | None:
         if given is None:
             return None
         if self._costed is None or self._costed[0] is not given:
@@ -364,15 +304,15 @@ class GraphPanel(QWidget):
             return f"{whole.backend} {whole.instruction}"
         return f"{len(operators)} selected operators"
 
-    def _offer_delegate(self, own: tuple[int, ...]) -> None:
-        """The delegate can be shown where the operator went into one; else it is said why not."""
-        known = bool(own) and any(own[0] in i.operators for i in self._instances)
+    def _offer_delegate(self, around: tuple[int, ...]) -> None:
+        """Let the delegate be shown where the operator went into one; else explain why not."""
+        known = bool(around) and any(around[0] in i.operators for i in self._instances)
         self.delegate.setEnabled(known or self.delegate.isChecked())
         if known:
             why = "Show all operators of the delegate's call that this one went into"
         elif not self._instances:
             why = "The record tells of no delegate"
-        elif own:
+        elif around:
             why = "This operator went into no delegate"
         else:
             why = "No operator is selected"
@@ -381,25 +321,25 @@ class GraphPanel(QWidget):
 
     # -- what is shown ---------------------------------------------------------------------------
 
-    @Slot(object)
-    def _take(self, answer: GraphAnswer) -> None:
-        before, self._answer = self._answer, answer
+    def show_answer(self, answer: GraphAnswer) -> None:
+        """Draw the graph, where it was if only its costs changed."""
+        before, self._drawn = self._drawn, answer
         asked, around = answer.question, answer.around
         several = len(asked.seeds) == len(asked.program.operators)
         seeds = frozenset() if several else frozenset(np.flatnonzero(around.hop == 0).tolist())
-        focus = _dearest_seed(around, asked.costs)
+        focus = most_expensive_seed(around, asked.costs)
         picture = GraphPicture(around, answer.layout, answer.nodes, asked.across, seeds, focus)
-        stays = before is not None and not self.is_empty and _lie_alike(before, answer)
+        stays = before is not None and not self.is_empty and have_same_layout(before, answer)
         self.view.show_picture(picture, stays=stays)
         self._mark()
-        said = summary(asked.program, around, asked.seeds, asked.what)
-        self.view.setAccessibleDescription(said)
-        self.summary.setText(said)
+        text = summary(asked.program, around, asked.seeds, asked.what)
+        self.view.setAccessibleDescription(text)
+        self.summary.setText(text)
         self.subtitle.setText(self._scope(asked.given))
         limits = [around.limit_text, f"{around.reason}." if around.reason else ""]
         self.note.setText(" ".join(text for text in limits if text))
         self._show_scale(answer)
-        self._stack.show_page()
+        self.show_page()
 
     def _show_scale(self, answer: GraphAnswer) -> None:
         asked, most = answer.question, ""
@@ -408,7 +348,7 @@ class GraphPanel(QWidget):
             most = format_time(tick_to_ns(asked.costs.most_expensive, rate))
         self.scale.show_scale(most, {node.fill for node in answer.nodes})
 
-    def _scope(self, given: cost_feed.CostAnswer | None) -> str:
+    def _scope(self, given: CostAnswer | None) -> str:
         if given is None:
             return f"{display_name(self._program.path)}, no run" if self._program else ""
         return scope_text(given.shown, given.scope)
@@ -416,25 +356,14 @@ class GraphPanel(QWidget):
     def _mark(self) -> None:
         self.view.mark(frozenset(self._selected() or self._picked))
 
-    @Slot(str)
-    def _say(
-        self, sentence: str, button: str = "", asked: Callable[[], object] | None = None
-    ) -> None:
-        """Show a sentence in place of the graph, and a button that does something about it."""
-        self._stack.show_sentence(sentence, button, asked)
-
-    @Slot()
-    def _gray(self) -> None:
-        self.view.opacity = 0.6
-        self.view.update()
-
     @Slot()
     def _repaint(self) -> None:
         self.view.update()
         self.scale.update()
 
-    def _node_tip(self, position: int) -> str:
-        answer = self._answer
+    def node_tip(self, position: int) -> str:
+        """The tooltip of a node of the graph."""
+        answer = self.answer
         if answer is None:
             return ""
         asked = answer.question
@@ -442,8 +371,9 @@ class GraphPanel(QWidget):
         scope = self._scope(asked.given)
         return node_tip(asked.program, answer.nodes[position], asked.costs, rate, scope)
 
-    def _edge_tip(self, edge: int) -> str:
-        answer = self._answer
+    def edge_tip(self, edge: int) -> str:
+        """The tooltip of an edge of the graph."""
+        answer = self.answer
         if answer is None:
             return ""
         around = answer.around
@@ -465,7 +395,7 @@ class GraphPanel(QWidget):
         self._mark()
 
     def _select(self, operator: int) -> None:
-        answer = self._answer
+        answer = self.answer
         if answer is None:
             return
         given = answer.question.given
@@ -540,48 +470,3 @@ class GraphPanel(QWidget):
             return count
 
         return write
-
-
-def _has_edges_at_once(program: Program) -> bool:
-    """Whether the edges of a program are there, or there in a moment."""
-    if is_dataflow_known(program):
-        return True
-    return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
-
-
-def _dearest_seed(around: Neighborhood, costs: OperatorCosts | None) -> int:
-    """The position of the dearest seed, of the first without costs."""
-    seeds = np.flatnonzero(around.hop == 0)
-    if not len(seeds) or costs is None:
-        return int(seeds[0]) if len(seeds) else 0
-    return int(seeds[np.argmax(costs.cost_order[around.operators[seeds]])])
-
-
-def _around(question: GraphQuestion) -> Neighborhood:
-    costs = question.costs
-    return neighborhood(
-        dataflow_of(question.program), question.seeds, question.hops, question.direction,
-        None if costs is None else costs.cost_order,
-    )  # fmt: skip
-
-
-def _work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswer:
-    around = _around(question) if around is None else around
-    count, (wide, high), (layers, nodes) = len(around), question.size, question.gaps
-    layout = layered(
-        np.full(count, wide), np.full(count, high), around.producer, around.consumer,
-        around.operators, across=question.across, layer_gap=layers, node_gap=nodes,
-    )  # fmt: skip
-    rate = question.given.shown.axis.ns_per_tick if question.given else Fraction(1)
-    drawn = nodes_of(question.program, around, question.costs, rate, tags_of(question.instances))
-    return GraphAnswer(question, around, layout, drawn)
-
-
-def _lie_alike(one: GraphAnswer, other: GraphAnswer) -> bool:
-    """Whether two pictures differ in costs alone."""
-    return (
-        one.question.program is other.question.program
-        and one.question.across == other.question.across
-        and one.question.seeds == other.question.seeds
-        and np.array_equal(one.around.operators, other.around.operators)
-    )

@@ -8,16 +8,12 @@ chooses an operator, a double click or Enter walks to it; the arrow keys go alon
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from PySide6.QtCore import (
-    QBuffer,
     QEvent,
     QPoint,
     QPointF,
-    QRect,
     QRectF,
     QSize,
     Qt,
@@ -26,8 +22,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
-    QColor,
-    QFontMetricsF,
     QHelpEvent,
     QImage,
     QKeyEvent,
@@ -36,37 +30,34 @@ from PySide6.QtGui import (
     QPainterPath,
     QPaintEvent,
     QPen,
-    QPixmap,
-    QPolygonF,
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
-from viewer.analysis.flows.neighborhood import Neighborhood
-from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
+from viewer.gui.panels.graph.facts import NodeFacts
+from viewer.gui.panels.graph.painting import (
+    GraphPainter,
+    node_size,
+    png_bytes,
+    whole_image,
+    whole_svg,
+)
+from viewer.gui.panels.graph.picture import MARGIN, GraphPicture, curve
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.qt.widgets.labels import tip
-from viewer.render.graph.layout import GraphLayout
-from viewer.render.palette import fills, label_colors
 
-NODE_WIDTH, NODE_HEIGHT = 196, 52  # px of the design
 LAYER_GAP, NODE_GAP = 40, 24
-_READABLE = 0.62  # the scale from which all text is drawn; 12 px are 7.4 then
-_NAMES = 0.42  # and the name alone
 _FITS_FROM, _SHOWN_AT = 0.7, 0.85  # what fits at less is shown in part, and larger
 _MOST_SCALE, _LEAST_SCALE = 3.0, 0.02
-_MARGIN = 40
 # Five layers of three nodes are as large in a room of this shape (width to height) either way:
-# nodes are wide and low, so layers one below another need less room than one beside another.
+# nodes are wide and low, so layers one below another need less room than one next to another.
 _WIDE = 2.2
 _NEAR = 6.0  # px within which the mouse is on a line
 _KEY_STEP = 1.25
-_LARGE = 8000  # px; a picture that is larger is copied as fine as on a plain screen
 _SIDES = {
     Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
     Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1),
@@ -78,25 +69,11 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
-@dataclass(frozen=True, eq=False)
-class GraphPicture:
-    """What is drawn. nodes stand in the order of the neighborhood. seeds: the positions of those
-    with a strong outline. focus: the position of the one that is shown where not all can be."""
-
-    around: Neighborhood
-    layout: GraphLayout
-    nodes: tuple[NodeFacts, ...]
-    across: bool
-    seeds: frozenset[int] = frozenset()
-    focus: int = 0
-    paths: list[QPainterPath] = field(default_factory=list)
-
-
 @has_role(QAccessible.Role.Graphic)
 class GraphView(QWidget):
     """`chosen(operator)`: by a click or an arrow key. `walked(operator)`: by a double click or
-    Enter. `turned`: the room became tall, or wide; `is_wide` says which. `asked_tip` is called
-    with a node's position, or an edge's, for what its tooltip says."""
+    Enter. `turned`: the room became tall, or wide; `is_wide` is which. `node_tip` and `edge_tip`
+    give the tooltip of a node, or of an edge, by its position."""
 
     chosen = Signal(int)
     walked = Signal(int)
@@ -109,7 +86,7 @@ class GraphView(QWidget):
         self.marked: frozenset[int] = frozenset()  # operators that are selected
         self.opacity = 1.0
         self.scale = 1.0
-        self._origin = QPointF(0, 0)  # where the picture's corner lies in the widget
+        self._origin = QPointF(0, 0)  # where the picture's corner is in the widget
         self._current = -1  # position of the node that keys go on from
         self._pressed: QPoint | None = None
         self._drags = False
@@ -133,22 +110,16 @@ class GraphView(QWidget):
         picture = self.picture
         return picture.nodes[self._current] if picture and self._current >= 0 else None
 
-    def node_size(self) -> tuple[float, float]:
-        """Width and height of a node, in px at a scale of 1."""
-        return float(self._theme.px(NODE_WIDTH)), float(self._theme.px(NODE_HEIGHT))
-
     # -- what is shown ---------------------------------------------------------------------------
 
     def show_picture(self, picture: GraphPicture | None, *, stays: bool = False) -> None:
         """Show another picture, all of it as far as it can be read. stays: where it is now, since
-        its nodes lie as before."""
+        its nodes are where they were."""
         self.picture = picture
         self.opacity = 1.0
         self._current = -1
         if picture is not None:
-            picture.paths[:] = [
-                _curve(picture, edge) for edge in range(len(picture.layout.ptr) - 1)
-            ]
+            picture.paths[:] = [curve(picture, edge) for edge in range(len(picture.layout.ptr) - 1)]
             self._current = picture.focus if picture.nodes else -1
         if not stays:
             self.fit()
@@ -164,16 +135,16 @@ class GraphView(QWidget):
             self.update()
 
     def accessible_value(self) -> str:
-        """What a look at it tells: at which operator the keyboard is, and what it cost."""
+        """What a screen reader reads: at which operator the keyboard is, and what it cost."""
         here = self.current
         return (
             ", ".join(text for text in (here.name, here.place, here.cost) if text) if here else ""
         )
 
-    def _tell_current(self) -> None:
+    def _announce_current(self) -> None:
         if self.hasFocus() and QAccessible.isActive():
-            said = QAccessibleAnnouncementEvent(self, self.accessible_value())
-            QAccessible.updateAccessibility(said)
+            event = QAccessibleAnnouncementEvent(self, self.accessible_value())
+            QAccessible.updateAccessibility(event)
 
     def fit(self) -> None:
         """Show all of the picture; where that could not be read, the part around its seeds."""
@@ -184,7 +155,7 @@ class GraphView(QWidget):
         self._fit(readable=False)
 
     def _fit(self, *, readable: bool) -> None:
-        picture, margin = self.picture, self._theme.px(_MARGIN)
+        picture, margin = self.picture, self._theme.px(MARGIN)
         if picture is None or not picture.nodes:
             return
         wide, high = max(picture.layout.width, 1.0), max(picture.layout.height, 1.0)
@@ -195,7 +166,7 @@ class GraphView(QWidget):
             self.scale = _SHOWN_AT
             at = picture.focus
             middle = QPointF(float(picture.layout.x[at]), float(picture.layout.y[at]))
-            # As much of it as there is room for: nothing is gained by empty space beside it.
+            # As much of it as there is room for: nothing is gained by empty space next to it.
             for size, extent, read, put in (
                 (room[0], wide, middle.x, middle.setX), (room[1], high, middle.y, middle.setY),
             ):  # fmt: skip
@@ -232,14 +203,16 @@ class GraphView(QWidget):
         y = min(max(self._origin.y(), keep - high), self.height() - keep)
         self._origin = QPointF(x, y)
 
+    def to_widget(self, x: float, y: float) -> QPointF:
+        """Where a point of the picture is drawn, in px of the widget."""
+        return self._origin + QPointF(x, y) * self.scale
+
     def place_of(self, position: int) -> QRectF:
         """Where a node is drawn, in px of the widget."""
         assert self.picture is not None
-        wide, high = self.node_size()
+        wide, high = node_size(self._theme)
         layout = self.picture.layout
-        middle = self._origin + QPointF(float(layout.x[position]), float(layout.y[position])) * (
-            self.scale
-        )
+        middle = self.to_widget(float(layout.x[position]), float(layout.y[position]))
         size = QPointF(wide, high) * self.scale
         return QRectF(middle - size / 2, middle + size / 2)
 
@@ -248,7 +221,7 @@ class GraphView(QWidget):
         picture = self.picture
         if picture is None or not picture.nodes:
             return -1
-        wide, high = self.node_size()
+        wide, high = node_size(self._theme)
         where = (at - self._origin) / self.scale
         hit = (np.abs(picture.layout.x - where.x()) <= wide / 2) & (
             np.abs(picture.layout.y - where.y()) <= high / 2
@@ -330,7 +303,7 @@ class GraphView(QWidget):
         return bool(super().event(event))
 
     def tip_at(self, at: QPointF) -> str:
-        """What is said of a point, as plain text."""
+        """The tooltip of a point, as plain text."""
         position = self.node_at(at)
         if position >= 0:
             return self.node_tip(position)
@@ -361,11 +334,11 @@ class GraphView(QWidget):
             self.walked.emit(self.current.operator)
 
     def _step(self, right: int, down: int) -> None:
-        """Go to a producer or consumer of the current node, or to one beside it in its layer."""
+        """Go to a producer or consumer of the current node, or to one next to it in its layer."""
         picture, at = self.picture, self._current
         if picture is None or at < 0:
             return
-        along, beside = (right, down) if picture.across else (down, right)
+        along, across = (right, down) if picture.across else (down, right)
         u, v = (
             (picture.layout.x, picture.layout.y)
             if picture.across
@@ -374,7 +347,7 @@ class GraphView(QWidget):
         if along:
             found = picture.around.gives(at) if along > 0 else picture.around.takes(at)
         else:
-            found = np.flatnonzero((np.abs(u - u[at]) < 1) & ((v - v[at]) * beside > 0))
+            found = np.flatnonzero((np.abs(u - u[at]) < 1) & ((v - v[at]) * across > 0))
         if len(found):
             nearest = found[np.argmin(np.abs(v[found] - v[at]) + np.abs(u[found] - u[at]))]
             self._choose(int(nearest))
@@ -384,7 +357,7 @@ class GraphView(QWidget):
         assert self.picture is not None
         self._current = position
         self.update()
-        self._tell_current()
+        self._announce_current()
         self.chosen.emit(self.picture.nodes[position].operator)
 
     def _bring(self, position: int) -> None:
@@ -413,231 +386,32 @@ class GraphView(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(self._theme.px(160), self._theme.px(100))
 
-    # -- painting --------------------------------------------------------------------------------
+    # -- pictures --------------------------------------------------------------------------------
 
     def image(self) -> QImage:
         """All of the picture at a scale of 1, twice as fine as a plain screen."""
-        size = self._whole_size()
-        sharp = 2.0 if max(size.width(), size.height()) < _LARGE else 1.0
-        made = QImage(size * sharp, QImage.Format.Format_RGB32)
-        made.setDevicePixelRatio(sharp)
-        painter = QPainter(made)
-        self._paint_whole(painter, size)
-        painter.end()
-        return made
+        assert self.picture is not None
+        return whole_image(self.picture, self.marked, self._theme)
 
     def picture_bytes(self, *, svg: bool) -> bytes:
         """All of the picture as the bytes of an SVG or PNG file."""
-        buffer = QBuffer()
-        buffer.open(QBuffer.OpenModeFlag.WriteOnly)
-        if svg:
-            size = self._whole_size()
-            made = QSvgGenerator()
-            made.setOutputDevice(buffer)
-            made.setSize(size)
-            made.setViewBox(QRect(QPoint(0, 0), size))
-            made.setTitle(self.accessibleName())
-            made.setDescription(self.accessibleDescription())
-            painter = QPainter(made)
-            self._paint_whole(painter, size)
-            painter.end()
-        else:
-            QPixmap.fromImage(self.image()).save(buffer, "PNG")
-        return bytes(buffer.data().data())
-
-    def _whole_size(self) -> QSize:
         assert self.picture is not None
-        margin = 2 * self._theme.px(_MARGIN)
-        layout = self.picture.layout
-        return QSize(round(layout.width) + margin, round(layout.height) + margin)
-
-    def _paint_whole(self, painter: QPainter, size: QSize) -> None:
-        margin = self._theme.px(_MARGIN)
-        kept = self._origin, self.scale
-        self._origin, self.scale = QPointF(margin, margin), 1.0
-        try:
-            painter.fillRect(QRect(QPoint(0, 0), size), self._theme.color("canvas"))
-            self._paint(painter, QRectF(0, 0, size.width(), size.height()))
-        finally:
-            self._origin, self.scale = kept
+        if not svg:
+            return png_bytes(self.image())
+        title, description = self.accessibleName(), self.accessibleDescription()
+        return whole_svg(self.picture, self.marked, self._theme, title, description)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(self.rect(), self._theme.color("canvas"))
         painter.setOpacity(self.opacity)
-        self._paint(painter, QRectF(self.rect()))
+        if self.picture is not None:
+            graph = GraphPainter(self._theme, self._origin, self.scale)
+            graph.paint(painter, self.picture, QRectF(self.rect()), self.marked)
         painter.setOpacity(1.0)
         if self.hasFocus():
             painter.setPen(QPen(self._theme.color("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
         painter.end()
-
-    def _paint(self, painter: QPainter, room: QRectF) -> None:
-        picture = self.picture
-        if picture is None:
-            return
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(self._origin)
-        painter.scale(self.scale, self.scale)
-        seen = QRectF((room.topLeft() - self._origin) / self.scale, room.size() / self.scale)
-        marked = {picture.around.position.get(o, -1) for o in self.marked}
-        self._paint_edges(painter, picture, seen, marked)
-        for position in range(len(picture.nodes)):
-            self._paint_node(painter, picture, position, seen, position in marked)
-        painter.restore()
-
-    def _paint_edges(
-        self, painter: QPainter, picture: GraphPicture, seen: QRectF, marked: set[int]
-    ) -> None:
-        theme = self._theme
-        thin, thick = max(1.2, 0.8 / self.scale), max(2.2, 1.6 / self.scale)
-        around = picture.around
-        ends = zip(around.producer.tolist(), around.consumer.tolist(), strict=True)
-        strong = [a in marked or b in marked for a, b in ends]
-        for wanted, token, width in ((False, "text3", thin), (True, "accent", thick)):
-            pen = QPen(theme.color(token), width)
-            pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-            for number, path in enumerate(picture.paths):
-                if strong[number] is not wanted or path.isEmpty():
-                    continue
-                if path.controlPointRect().adjusted(-8, -8, 8, 8).intersects(seen):
-                    painter.strokePath(path, pen)
-                    self._paint_head(painter, picture, number, theme.color(token))
-
-    def _paint_head(
-        self, painter: QPainter, picture: GraphPicture, edge: int, color: QColor
-    ) -> None:
-        line = picture.layout.points[picture.layout.ptr[edge] : picture.layout.ptr[edge + 1]]
-        (x, y), before = line[-1], line[-2]
-        long, half = max(8.0, 5.0 / self.scale), max(4.0, 2.5 / self.scale)
-        if picture.across:
-            way = -1.0 if before[0] > x else 1.0  # an edge that closes a cycle runs back
-            corners = [(x, y), (x - way * long, y - half), (x - way * long, y + half)]
-        else:
-            way = -1.0 if before[1] > y else 1.0
-            corners = [(x, y), (x - half, y - way * long), (x + half, y - way * long)]
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(color)
-        painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
-
-    def _paint_node(
-        self, painter: QPainter, picture: GraphPicture, position: int, seen: QRectF, marked: bool
-    ) -> None:
-        theme, node = self._theme, picture.nodes[position]
-        wide, high = self.node_size()
-        x, y = float(picture.layout.x[position]), float(picture.layout.y[position])
-        rect = QRectF(x - wide / 2, y - high / 2, wide, high)
-        if not rect.adjusted(-40, -24, 40, 24).intersects(seen):
-            return
-        fill, text, dashed = self._colors(node.fill)
-        pen = QPen(theme.color("text3" if isinstance(node.fill, NoCostFill) else "line"), 1.0)
-        if dashed:
-            pen.setStyle(Qt.PenStyle.DashLine)
-        if position in picture.seeds:
-            pen = QPen(theme.color("text1"), 3.0)
-        painter.setPen(pen)
-        painter.setBrush(fill)
-        painter.drawRoundedRect(rect, 5, 5)
-        if marked:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(theme.color("accent"), max(2.5, 2.0 / self.scale)))
-            painter.drawRoundedRect(rect.adjusted(-4, -4, 4, 4), 7, 7)
-        if node.tag:
-            self._paint_tag(painter, rect, node.tag, text)
-        if self.scale >= _NAMES:
-            self._paint_texts(painter, rect, node, text)
-        if self.scale >= _READABLE:
-            self._paint_hidden(painter, rect, node, picture.across)
-
-    def _colors(self, fill: Fill) -> tuple[QColor, QColor, bool]:
-        """The fill of a node, the color of its text, and whether its outline is dashed."""
-        theme = self._theme
-        if isinstance(fill, NoCostFill):
-            ground = "raised" if fill is NoCostFill.PLAIN else "panel"
-            return theme.color(ground), theme.color("text1"), fill is NoCostFill.UNLINKED
-        label = QColor.fromRgb(label_colors(theme.dark)[fill])
-        return QColor.fromRgb(fills(theme.dark)[fill]), label, False
-
-    def _paint_texts(self, painter: QPainter, rect: QRectF, node: NodeFacts, color: QColor) -> None:
-        theme = self._theme
-        painter.setPen(color)
-        inset, lines = theme.px(9), rect.adjusted(0, theme.px(3), 0, -theme.px(3))
-        rows = [(node.name, "section"), (node.place, "caption"), (node.cost, "caption")]
-        rows = [row for row in rows if row[0]]
-        if self.scale < _READABLE:
-            rows = rows[:1]
-        step = lines.height() / max(len(rows), 1)
-        for number, (text, role) in enumerate(rows):
-            painter.setFont(theme.font(role))  # type: ignore[arg-type]
-            metrics = QFontMetricsF(painter.font())
-            # The end of a module path tells more than its begin.
-            side = Qt.TextElideMode.ElideLeft if text is node.place else Qt.TextElideMode.ElideRight
-            shown = metrics.elidedText(text, side, rect.width() - 2 * inset)
-            at = QRectF(
-                rect.left() + inset, lines.top() + number * step, rect.width() - 2 * inset, step
-            )
-            painter.drawText(at, int(Qt.AlignmentFlag.AlignVCenter), shown)
-
-    def _paint_tag(self, painter: QPainter, rect: QRectF, tag: str, stripe: QColor) -> None:
-        """A double left edge, and above it the delegate's call by name."""
-        theme = self._theme
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(stripe)
-        painter.drawRect(QRectF(rect.left() + 1, rect.top() + 5, 2, rect.height() - 10))
-        painter.drawRect(QRectF(rect.left() + 5, rect.top() + 5, 1, rect.height() - 10))
-        if self.scale < _READABLE:
-            return
-        painter.setFont(theme.font("zero_length"))
-        metrics = QFontMetricsF(painter.font())
-        shown = metrics.elidedText(tag, Qt.TextElideMode.ElideRight, rect.width() * 0.7)
-        high = metrics.height()
-        at = QRectF(rect.left() + 8, rect.top() - high, metrics.horizontalAdvance(shown) + 10, high)
-        painter.setBrush(theme.color("frame"))
-        painter.drawRoundedRect(at, 3, 3)
-        painter.setPen(theme.color("frame_label"))
-        painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), shown)
-
-    def _paint_hidden(self, painter: QPainter, rect: QRectF, node: NodeFacts, across: bool) -> None:
-        """How many neighbors are not shown, on a short dashed line at the side they are on."""
-        theme = self._theme
-        painter.setFont(theme.font("zero_length"))
-        metrics = QFontMetricsF(painter.font())
-        pen = QPen(theme.color("text2"), 1.2)
-        for count, way in zip(node.hidden, (-1, 1), strict=True):
-            if not count:
-                continue
-            text, high = f"+{count}", metrics.height()
-            wide = metrics.horizontalAdvance(text) + 4
-            pen.setStyle(Qt.PenStyle.DotLine)
-            painter.setPen(pen)
-            if across:
-                x, y = rect.left() if way < 0 else rect.right(), rect.bottom() - 8
-                painter.drawLine(QPointF(x, y), QPointF(x + way * 8, y))
-                at = QRectF(x + 9 if way > 0 else x - 9 - wide, y - high / 2, wide, high)
-            else:
-                x, y = rect.right() - 14, rect.top() if way < 0 else rect.bottom()
-                painter.drawLine(QPointF(x, y), QPointF(x, y + way * 6))
-                at = QRectF(x - wide - 2, y if way > 0 else y - high, wide, high)
-            painter.setPen(theme.color("text2"))
-            painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), text)
-
-
-def _curve(picture: GraphPicture, edge: int) -> QPainterPath:
-    """The line of an edge, bent softly between its points."""
-    layout = picture.layout
-    line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]].tolist()
-    path = QPainterPath()
-    if not line:
-        return path
-    path.moveTo(*line[0])
-    for (x0, y0), (x1, y1) in pairwise(line):
-        if picture.across:
-            middle = (x0 + x1) / 2
-            path.cubicTo(middle, y0, middle, y1, x1, y1)
-        else:
-            middle = (y0 + y1) / 2
-            path.cubicTo(x0, middle, x1, middle, x1, y1)
-    return path

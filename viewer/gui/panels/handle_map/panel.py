@@ -1,7 +1,7 @@
-"""The handle map panel: what delegates registered beside what they logged, for their authors.
+"""The handle map panel: what delegates registered next to what they logged, for their authors.
 
-It follows the current profile and the picked run or selected range; how an identifier stands is of
-all runs. A click selects its slices on the timeline, of a handle its operator.
+It follows the current profile and the picked run or selected range; the status of an identifier is
+of all runs. A click selects its slices on the timeline, of a handle its operator.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from viewer.analysis.delegates.handle_maps import (
@@ -22,10 +22,12 @@ from viewer.analysis.delegates.handle_maps import (
 )
 from viewer.analysis.links.coverage import begins_within
 from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
+from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.operator_table import OperatorContents
+from viewer.gui.panels.base.operator_trace_panel import OperatorTracePanel
 from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
 from viewer.gui.panels.handle_map.table import (
     MOST_SHOWN,
     NONE_OF,
@@ -34,11 +36,8 @@ from viewer.gui.panels.handle_map.table import (
     RowFilter,
     maps_of,
 )
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
@@ -46,7 +45,6 @@ from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile of a run and the record of its model to see what delegates logged."
@@ -66,22 +64,23 @@ class HandleMapAnswer:
     maps: MapRows
 
 
-class HandleMapPanel(TraceTablePanel):
+class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
     """The browser; `export_requested` carries what makes a job for a path."""
 
+    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
+
+    model: HandleMapModel
     export_requested = Signal(object)  # Callable[[str], Job]
-    source_requested = Signal(str, int)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        self.model = HandleMapModel()
-        self.view = OperatorView(self.model, theme, "Handle map")
-        self.view.keep_swatch_room()
+        model = HandleMapModel()
+        view = OperatorView(model, theme, "Handle map")
+        view.keep_swatch_room()
         self.by = QComboBox()
         super().__init__(
-            session, self.view, theme, "Filter by identifier, handle, operator or backend",
-            "Filter handle map", parent, ranges=True,
+            session, view, model, theme, "Filter by identifier, handle, operator or backend",
+            "Filter handle map", parent,
         )  # fmt: skip
-        self.model.setParent(self)
         self.by.setAccessibleName("Show identifiers")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for show in RowFilter:
@@ -96,67 +95,55 @@ class HandleMapPanel(TraceTablePanel):
         line.addWidget(self.summary, 1)
         line.addWidget(self.button)
         self.column.addLayout(line)
-        self.answer: HandleMapAnswer | None = None
         self._record: Program | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._gray)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
         self.by.activated.connect(self._show)
         self.button.clicked.connect(self.export)
-        self.table.chosen.connect(self._choose)
-        self.table.doubleClicked.connect(self._fit)
-        self.filter.textChanged.connect(self.model.set_filter)
-        session.selection_changed.connect(self._tint)
         self.refresh()
 
-    @Slot()
-    def refresh(self) -> None:
-        """Work the rows of the present profile and run out anew."""
-        self._of = shown, scope = self._wanted()
+    @property
+    def shown_trace(self) -> OpenTrace | None:
+        return None if self.answer is None else self.answer.shown
+
+    def question(self) -> Question | None:
+        """Which identifiers were registered and logged, and what they took in the scope."""
+        self._of = shown, scope = self.current_scope()
         if shown is None:
-            self._latest.cancel()
-            self.answer = None
-            self._show_record()
-            return
+            return None
         self._record = None
         known = self.answer.source if self.answer and self.answer.shown is shown else None
-        small = len(shown.trace.slices) <= AT_ONCE
-        asked = self._seen.ask(self._latest, small, _answer, shown, scope, known)
-        if not asked and known is None:
-            self.answer = None
-            self._say(BEING_COUNTED)
+        size = len(shown.trace.slices)
+        return Question(_answer, (shown, scope, known), size, stays=known is not None)
 
-    @Slot(object)
-    def _take(self, answer: HandleMapAnswer) -> None:
-        self.answer = answer
-        self.view.opacity = 1.0
+    def show_answer(self, answer: HandleMapAnswer) -> None:
+        """Show the maps of a profile."""
         self._color()
         where = scope_text(answer.shown, answer.scope)
         self._fill(answer.maps, f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
-    def _show_record(self) -> None:
-        """What the first record tells alone, where no profile is open."""
-        programs = [p for p in self._session.workspace.programs if p.methods and not p.is_mlir]
-        self._record = programs[0] if programs else None
+    def show_nothing(self) -> None:
+        """Show what the first record registers, where no profile is open."""
+        self._record = self.first_record
         if self._record is None:
-            self._say(NO_MAPS if self._session.workspace.paths else NOTHING)
+            super().show_nothing()
             return
-        self.view.opacity = 1.0
+        self.set_stale(False)
         self.view.color_operators(None)
         maps = maps_of(recorded_rows(self._record), self._record, None)
         what = f"a {self._record.noun}, and no run"
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
-    def _forget(self) -> None:
+    def nothing(self) -> Sentence:
+        """What to open."""
+        return Sentence(NO_MAPS if self._session.workspace.paths else NOTHING)
+
+    def clear_page(self) -> None:
         self.model.maps = MapRows(OperatorContents(), ())
         self.model.clear()
 
     def _fill(self, maps: MapRows, subtitle: str) -> None:
         if not maps.rows:
-            self._say(NO_MAPS)
+            self.show_sentence(NO_MAPS)
             return
         self.model.maps = maps
         self.view.show_contents(maps.contents, sorted_by=-1)
@@ -165,15 +152,15 @@ class HandleMapPanel(TraceTablePanel):
             count = sum(show.has(row) for row in maps.rows)
             self.by.setItemText(i, f"{show.title} ({count})")
         self._show_table(subtitle)
-        self._tell_none()
+        self._summarize()
 
     @Slot()
     def _show(self) -> None:
         self.model.set_show(self.by.currentData())
-        self._tell_none()
+        self._summarize()
 
-    def _tell_none(self) -> None:
-        """Say why a sort of rows is empty, and let nothing be exported then."""
+    def _summarize(self) -> None:
+        """Count the rows, or explain why there are none of that status and nothing to export."""
         show: RowFilter = self.by.currentData()
         absent = not any(show.has(row) for row in self.model.maps.rows)
         text = NONE_OF[show] if absent else summary_text(self.model.maps.rows)
@@ -183,64 +170,28 @@ class HandleMapPanel(TraceTablePanel):
         self.summary.setText(text)
         self.button.setEnabled(not absent)
 
-    @Slot()
-    def _gray(self) -> None:
-        self.view.opacity = 0.6
-        self.view.viewport().update()
-
-    @Slot()
-    def _tint(self) -> None:
-        """Tint the rows that share a selected operator."""
-        answer, chosen = self.answer, self._session.state.operators
-        if answer is None or chosen is None:
-            self.model.set_selected(())
-            return
-        here = self._session.as_run(chosen[0]) is answer.shown
-        self.model.set_selected(chosen[1] if here else ())
-
-    @Slot()
-    def _color(self) -> None:
-        self.view.color_operators(self._operator_colors())
-
     # -- selecting ---------------------------------------------------------------------------------
 
     @Slot(int)
     def _choose(self, row: int) -> None:
         """Select the slices of an identifier, or the operators of what was not logged."""
-        chosen, answer = self.model.map_row(row), self.answer
+        entry, answer = self.model.map_row(row), self.answer
         if answer is None:
-            place = self.model.contents.place(chosen.operators[0]) if chosen.operators else None
-            if place is not None:
-                self.source_requested.emit(*place)
+            self._ask_for_source(entry.operators)
             return
         session = self._session
         session.show_inferences(Inferences.AS_RUN)
         number = session.number_of(answer.shown)
         if number is None:
             return
-        slices, span = answer.shown.trace.slices, answer.scope.span
-        wanted = np.isin(slices.key, chosen.keys) & begins_within(answer.shown.trace, *span)
-        found = np.flatnonzero(wanted)
+        wanted = np.isin(answer.shown.trace.slices.key, entry.keys)
+        found = np.flatnonzero(wanted & begins_within(answer.shown.trace, *answer.scope.span))
         if len(found):
-            longest = int(found[np.argmax(slices.end[found] - slices.start[found])])
-            if len(found) == 1:
-                session.select_slice(SliceRef(number, longest), reveal=True, keep_area=True)
-            else:
-                first = SliceRef(number, longest)
-                session.select_slices(SliceSet({number: found}), first, keep_area=True)
-        elif chosen.operators:
-            session.select_operators(number, chosen.operators)
+            self._select_slices(answer.shown, number, found)
+        elif entry.operators:
+            session.select_operators(number, entry.operators)
 
-    @Slot(QModelIndex)
-    def _fit(self, index: QModelIndex) -> None:
-        navigation.fit_selection(self._session)
-
-    # -- copying and exporting ---------------------------------------------------------------------
-
-    @Slot()
-    def copy(self) -> None:
-        """Put the marked rows on the clipboard, or all if none is marked."""
-        self.view.copy()
+    # -- exporting ---------------------------------------------------------------------------------
 
     @Slot()
     def export(self) -> None:
@@ -263,7 +214,7 @@ class HandleMapPanel(TraceTablePanel):
 
 
 def summary_text(rows: tuple[MapRow, ...]) -> str:
-    """How many identifiers there are, and what is odd about some of them."""
+    """How many identifiers there are, and what is unexpected about some of them."""
     count = {
         standing: sum(row.standing is standing for row in rows) for standing in IdentifierStatus
     }

@@ -30,7 +30,7 @@ MOST_SHOWN = 20_000  # rows; a table of more would keep the window waiting for 1
 
 
 class RowFilter(Enum):
-    """Which rows are shown: the entry of the chooser, and how they stand (none: all of them)."""
+    """Which rows are shown: the entry of the chooser, and their status (none: all of them)."""
 
     ALL = ("All", ())
     NEVER_LOGGED = ("Never logged", (IdentifierStatus.NEVER_LOGGED,))
@@ -92,7 +92,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
         listed.append(
             TableRow(
                 row.operators, "", name, where, ("", *texts), (name.lower(), *keys), group=number,
-                detail=_told(row),
+                detail=_detail(row),
             )
         )  # fmt: skip
     own = Heading("Handles", ColumnKind.TEXT, 60), Heading("Operators", ColumnKind.TEXT, 140)
@@ -112,8 +112,8 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     return MapRows(contents, tuple(rows))
 
 
-def _told(row: MapRow) -> str:
-    """What a tooltip says of a row, beside its name."""
+def _detail(row: MapRow) -> str:
+    """The tooltip of a row, below its name."""
     texts = [row.identifier] if row.identifier.startswith("{") else []
     texts.append(f"{row.method}, instruction {row.instruction}" if row.instruction >= 0 else "")
     texts.append(row.detail)
@@ -152,22 +152,18 @@ class HandleMapModel(OperatorModel):
             if self._show.has(self.maps.rows[row.group])
             and all(word in self._searched(row) for word in words)
         ]  # fmt: skip
-        column, order = self._sort
-        if 0 <= column < len(self.contents.headings):
-            reverse = order == Qt.SortOrder.DescendingOrder
-            self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
-            self.rows.sort(key=lambda row: row.texts[column] == MISSING)
+        self._sort_rows()
 
     def _searched(self, row: TableRow) -> str:
-        """What the filter looks at: identifier, operators, handles, backend and how it stands."""
+        """What the filter looks at: identifier, operators, handles, backend and its status."""
         return " ".join((row.name, *row.texts, self.maps.rows[row.group].identifier)).lower()
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings and how they stand, as tab separated text."""
-        asked = list(rows)
-        head, *lines = super().tsv(asked).splitlines()
-        told = [self.map_row(row) for row in asked]
-        ends = [f"{row.standing.value}\t{' '.join(row.detail.split())}" for row in told]
+        """Some rows with the headings and their status, as tab separated text."""
+        copied = list(rows)
+        head, *lines = super().tsv(copied).splitlines()
+        entries = [self.map_row(row) for row in copied]
+        ends = [f"{row.standing.value}\t{' '.join(row.detail.split())}" for row in entries]
         whole = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
         return "\n".join([f"{head}\tStanding\tNote", *whole]) + "\n"
 

@@ -1,6 +1,6 @@
 """The links panel: for every profile the records it could belong to, how far each fits, and why.
 
-A record and a dump share no key, so the agreement of every pair stands here with what it rests on,
+A record and a dump share no key, so the agreement of every pair is here with what it rests on,
 and everything that agreement decides can be decided otherwise: which record, or none, and of which
 method runs are that no record can tell apart.
 """
@@ -14,12 +14,10 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
-    QFrame,
     QGridLayout,
     QHBoxLayout,
     QPushButton,
     QRadioButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -29,6 +27,7 @@ from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.match import AGREEMENT, UNCHECKABLE, Match, names_compared
 from viewer.analysis.links.pairing import Candidate
+from viewer.gui.panels.base.scroll_panel import ScrollPanel
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
@@ -64,19 +63,13 @@ _STATE_OF = {reason.text: reason.state for reason in Reason}
 
 
 @has_role(QAccessible.Role.Grouping)
-class LinksPanel(QScrollArea):
-    """One section per open profile, made anew whenever files or links change."""
+class LinksPanel(ScrollPanel):
+    """One section per open profile, made again whenever files or links change."""
 
     open_dialog_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Links")
+        super().__init__(session, theme, "Links", parent)
         session.also.append(_count)
         session.workspace_changed.connect(self.refresh)
         theme.changed.connect(self.refresh)
@@ -84,14 +77,11 @@ class LinksPanel(QScrollArea):
 
     @Slot()
     def refresh(self) -> None:
-        """Tell anew how every profile is linked."""
-        old = self.takeWidget()
-        if old is not None:
-            old.deleteLater()  # it may be the sender of the click that led here
+        """Show how every profile is linked now."""
         if not self._session.traces:
             empty = EmptyPlace(NOTHING, self._theme, "Open…")
             empty.pressed.connect(self.open_dialog_requested)
-            self.setWidget(empty)
+            self.replace_widget(empty)
             return
         page = QWidget()
         column = QVBoxLayout(page)
@@ -103,7 +93,7 @@ class LinksPanel(QScrollArea):
                 column.addWidget(Hairline(self._theme))
             column.addWidget(Section(self._session, shown, self._theme))
         column.addStretch(1)
-        self.setWidget(page)
+        self.replace_widget(page)
 
 
 def _count(shown: OpenTrace) -> None:
@@ -186,10 +176,10 @@ class Section(QWidget):
             value = label(_value(agreement), theme, "cell", _tone(agreement))
             explain(value, AGREEMENT)
             grid.addWidget(value, row, 1)
-            said = verdict(agreement)
+            text = verdict(agreement)
             if self._session.workspace.found_for(candidate.program) is not None:
-                said += f" · {OPENED_BY_ITSELF}"
-            verdict_label = label(said, theme, "cell", "text2")
+                text += f" · {OPENED_BY_ITSELF}"
+            verdict_label = label(text, theme, "cell", "text2")
             explain(verdict_label, AGREEMENT)
             grid.addWidget(verdict_label, row, 2)
             group.addButton(choice)
@@ -268,13 +258,13 @@ class Section(QWidget):
             chooser.setCurrentIndex(names.index(method) if method in names else 0)
             chooser.activated.connect(partial(self._choose_method, title))
             found = table.fit.by_scope[scope]
-            said = verdict(found) if found else ""
+            text = verdict(found) if found else ""
             if table.fit.undecided[scope]:
-                said = f"{' and '.join(table.fit.undecided[scope])} have the same instructions"
+                text = f"{' and '.join(table.fit.undecided[scope])} have the same instructions"
             grid.addWidget(label(runs, theme, "cell"), row, 0)
             grid.addWidget(chooser, row, 1)
             tone = "warning" if method is None else "text2"
-            grid.addWidget(label(said, theme, "cell", tone, wrap=True), row, 2)
+            grid.addWidget(label(text, theme, "cell", tone, wrap=True), row, 2)
             self.methods[title] = chooser
         self._column.addLayout(grid)
 

@@ -1,6 +1,6 @@
 """The model panel: the modules of the model as a tree, and what each of them cost.
 
-Below a module stand the modules and operators in it and the calls that these share, below an
+Below a module are the modules and operators in it and the calls that these share, below an
 operator its slices. It is about the same trace and run as the operators panel. A module selects the
 slices that its total counts; what is selected on the timeline is marked in the tree.
 """
@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.cost.modules import RunMedians, module_costs, run_medians
-from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
-from viewer.gui.panels.base.no_costs import why_no_costs
-from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.model.rows import ModelCosts, ModelRow, ModelRows, RowKind, parts_of
+from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.cost_footer import whole_text
+from viewer.gui.panels.base.cost_panel import CostPanel
+from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.model.costs import ModelCosts, parts_of
+from viewer.gui.panels.model.rows import ModelRow, ModelRows, RowKind
 from viewer.gui.panels.model.tree_model import ModuleModel
 from viewer.gui.panels.model.view import Key, ModuleView
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
-from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
-from viewer.gui.qt.widgets.tables import FilterLine, NoRows
-from viewer.gui.session import costs as cost_feed
 from viewer.gui.session import navigation
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
@@ -43,91 +40,30 @@ NOTHING = "Open a profile and the record of its model to see what its modules co
 class ModelAnswer:
     """The costs of a tree; of: the trace as it ran, which the medians are of."""
 
-    given: cost_feed.CostAnswer
+    given: CostAnswer
     of: OpenTrace
     costed: ModelCosts
 
 
-class ModelPanel(QWidget):
-    """Modules by cost. A click selects; in a record alone it asks for the source line instead.
+class ModelPanel(CostPanel[ModelAnswer]):
+    """Modules by cost. `operators_requested()`: show operators."""
 
-    `source_requested(path, line)`: a recorded place. `open_dialog_requested()`: open more files.
-    `links_requested()`: choose what belongs together. `operators_requested()`: show operators.
-    """
-
-    source_requested = Signal(str, int)
-    open_dialog_requested = Signal()
-    links_requested = Signal()
+    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
     operators_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
-        self._costs = CostFeed.of(session)
+        self.model = ModuleModel()
+        self.view = ModuleView(self.model, theme)
+        super().__init__(session, self.view, theme, "Filter modules", parent)
+        self.model.setParent(self)
         self._tree: ModuleTree | None = None
-        self._answer: ModelAnswer | None = None
-        self._asked: cost_feed.CostAnswer | None = None
         self._choosing = False
         self._picked: tuple[SliceSet, int] | None = None  # by the module of a number
         self._open_before: list[Key] | None = None  # what was open before the filter
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._gray)
-        self._latest.failed.connect(self._say)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
-        self.model = ModuleModel(self)
-        self.view = ModuleView(self.model, theme)
+        self._latest.failed.connect(self.show_sentence)
         self.view.chosen.connect(self._choose)
         self.view.entered_row.connect(self._enter)
-        self.filter = FilterLine(
-            "Filter by module, operator or line", "Filter modules", self.view, theme
-        )
-        self.filter.textChanged.connect(self._filter)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.footer = CostFooter(theme)
-        self.note = ElidedLabel("", theme, "caption", "text2")
-        self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
-        self._stack = PageOrSentence(self._page(), theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
-        session.workspace_changed.connect(self.refresh)
-        session.selection_changed.connect(self._select)
-        session.coloring_changed.connect(self._color)
-        self._costs.changed.connect(self.refresh)
-        self._costs.late.connect(self._gray)
-        theme.changed.connect(self.refresh)
         self.refresh()
-
-    def _page(self) -> QWidget:
-        theme = self._theme
-        page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(12))
-        head.addWidget(self.filter, 1)
-        head.addWidget(self.subtitle, 1)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addLayout(NoRows(self.view, self.filter, theme).over_table(), 1)
-        column.addWidget(self.footer)
-        column.addWidget(self.note)
-        return page
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the tree."""
-        return self._stack.is_empty
-
-    @property
-    def empty(self) -> EmptyPlace | None:
-        """The last sentence."""
-        return self._stack.empty
 
     # -- what is shown ---------------------------------------------------------------------------
 
@@ -135,75 +71,66 @@ class ModelPanel(QWidget):
     def refresh(self) -> None:
         """Show the present costs, or the record, or what to do."""
         given = self._costs.answer
-        if given is None:
-            self._latest.cancel()
-            self._answer = self._asked = None
-            self._show_record()
-            return
-        program = given.shown.table.program
-        if program is None or not given.table.rows:
-            self._latest.cancel()
-            self._answer = None
-            sentence, button = why_no_costs(self._session, given), "Open files…"
-            asked = self.open_dialog_requested
-            if self._session.workspace.candidates(given.shown.file):
-                button, asked = "Choose what it is linked to…", self.links_requested
-            self._say(sentence, button, asked)
-            return
+        if given is None or self._session.number_of(given.shown) is not None:
+            super().refresh()  # else the trace is gone; the costs of another are on their way
+
+    def question(self) -> Question | None:
+        """What modules cost, and the medians of all inferences."""
+        given = self._costs.answer
+        program = None if given is None else given.shown.table.program
+        if given is None or program is None or not given.table.rows:
+            return None
         number = self._session.number_of(given.shown)
-        if number is None:
-            return  # the trace is gone; the costs of another are on their way
-        if self._answer is not None and self._answer.given is given:
-            self._take(self._answer)  # the theme is another, or a file that changes nothing here
-            return
-        if self._latest.pending and self._asked is given:
-            return
-        known, self._asked = self._answer, given
-        of = self._session.as_run(number)
+        assert number is not None
+        known, of = self.answer, self._session.as_run(number)
         tree = self._tree if self._tree is not None and self._tree.program is program else None
         medians = known.costed.medians if known is not None and known.of is of else None
-        asked_for = given, of, program, tree, medians
-        small = len(given.shown.trace.slices) <= AT_ONCE
-        if not self._seen.ask(self._latest, small, _answer, *asked_for):
-            self._answer = None
-            self._say(BEING_COUNTED)
+        size = len(given.shown.trace.slices)
+        return Question(_answer, (given, of, program, tree, medians), size, about=given)
 
-    def _show_record(self) -> None:
+    def show_nothing(self) -> None:
+        """Show the record that is open alone, or what to do."""
         programs = [p for p in self._session.workspace.programs if p.methods]
+        if self._costs.answer is not None:
+            super().show_nothing()
+            return
         if self._session.traces or not programs:
-            # It may be all that keeps a closed record in memory.
-            self._tree = None
-            self.model.show(None)
-            self.view.forget()
-            self._say(NOTHING, "Open files…", self.open_dialog_requested)
+            self._forget_tree()
+            super().show_nothing()
             return
         program = programs[0]
         known = self._tree
         tree = known if known is not None and known.program is program else module_tree(program)
-        if not self._fill(tree, None):
-            return
-        self.footer.clear()
-        self.subtitle.setText(display_name(program.path))
-        more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
-        self.note.setText(
-            f"{_counts(tree)}. A {program.noun} holds the model, not a run: open a profile to see "
-            f"what they cost.{more}"
-        )
-        self.note.show()
+        if self._fill(tree, None):
+            self.set_stale(False)
+            self.show_record(program, _counts(tree), len(programs) - 1)
 
-    @Slot(object)
-    def _take(self, answer: ModelAnswer) -> None:
-        self._answer = answer
+    def nothing(self) -> Sentence:
+        """Why no module cost anything, and what to do."""
+        given = self._costs.answer
+        if given is None:
+            return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+        return self.no_costs(given)
+
+    def clear_page(self) -> None:
+        self.model.show(None)
+
+    def _forget_tree(self) -> None:
+        """Let go of what is open in a tree: it may be all that keeps a closed record in memory."""
+        self._tree = None
+        self.model.show(None)
+        self.view.forget()
+
+    def show_answer(self, answer: ModelAnswer) -> None:
+        """Show the modules with their costs, and how those add up."""
         costed, given = answer.costed, answer.given
         if not self._fill(costed.costs.tree, costed):
             return
-        shown = given.shown
         whole = parts_of(costed)
         self.footer.show_parts(
-            whole, sum(ns for _, _, ns in whole), whole_text(shown.trace, "Busy time")
+            whole, sum(ns for _, _, ns in whole), whole_text(given.shown.trace, "Busy time")
         )
-        name = display_name(shown.trace.path)
-        self.subtitle.setText(f"{scope_text(shown, given.scope)} · {name}")
+        self.show_subject(given)
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
         idle = len(costed.costs.tree.program.operators) - len(seen)
         # Not "cost nothing": what runs in a branch of control flow is linked to no operator.
@@ -212,10 +139,10 @@ class ModelPanel(QWidget):
         self.note.show()
 
     def _fill(self, tree: ModuleTree, costed: ModelCosts | None) -> bool:
-        """Show a tree, unless there is nothing in it; then say why."""
+        """Show a tree, unless there is nothing in it; then explain why."""
         if not tree.is_stated:
             name, is_text = display_name(tree.program.path), bool(tree.program.text_lines)
-            self._say(
+            self.show_sentence(
                 f"{name} is a text of operations: they lie in no modules."
                 if is_text
                 else f"{name} says of no operator which module it is in.",
@@ -225,8 +152,7 @@ class ModelPanel(QWidget):
             return False
         is_other = tree is not self._tree
         if is_other:
-            self.model.show(None)
-            self.view.forget()
+            self._forget_tree()
             self._picked, self._open_before = None, None
         self._tree = tree
         self._color()
@@ -234,31 +160,14 @@ class ModelPanel(QWidget):
         if is_other:
             self.view.fit_columns()
             self.view.open_first()
-        self._stack.show_page()
-        self._set_opacity(1.0)
+        self.show_page()
         self._select()
         return True
 
-    def _say(self, sentence: str, button: str = "", asked: object = None) -> None:
-        """Show a sentence in place of the tree, and a button that does something about it."""
-        self.model.show(None)
-        self._stack.show_sentence(sentence, button, asked)
-
-    @Slot()
-    def _gray(self) -> None:
-        self._set_opacity(0.6)
-
-    def _set_opacity(self, opacity: float) -> None:
-        self.view.opacity = opacity
-        self.footer.opacity = opacity
-        self.view.viewport().update()
-        self.footer.update()
-
     @Slot()
     def _color(self) -> None:
-        """Color operators as their slices are; those of a record alone have their own colors."""
         scheme = self._session.state.scheme
-        known = None if self._answer is None else self._answer.given.shown.operator_colors(scheme)
+        known = None if self.answer is None else self.answer.given.shown.operator_colors(scheme)
         self.view.color_operators(known)
 
     @Slot(str)
@@ -280,7 +189,7 @@ class ModelPanel(QWidget):
     @Slot()
     def _select(self) -> None:
         """Let the tree follow what is selected."""
-        rows, answer = self.model.rows, self._answer
+        rows, answer = self.model.rows, self.answer
         if rows is None or answer is None or self._choosing:
             return
         state = self._session.state
@@ -309,8 +218,8 @@ class ModelPanel(QWidget):
 
     @Slot(object)
     def _choose(self, row: ModelRow) -> None:
-        """Select what a row stands for."""
-        answer, rows = self._answer, self.model.rows
+        """Select what a row is about."""
+        answer, rows = self.answer, self.model.rows
         if rows is None:
             return
         if answer is None:
@@ -365,7 +274,7 @@ class ModelPanel(QWidget):
 
 
 def _answer(
-    given: cost_feed.CostAnswer, of: OpenTrace, program: Program, tree: ModuleTree | None,
+    given: CostAnswer, of: OpenTrace, program: Program, tree: ModuleTree | None,
     medians: RunMedians | None,
 ) -> ModelAnswer:  # fmt: skip
     tree = tree or module_tree(program)

@@ -16,32 +16,29 @@ import numpy as np
 
 from viewer.analysis.cost.costs import CostRow
 from viewer.analysis.cost.lines import lines_text
-from viewer.analysis.cost.modules import ModuleCosts, RunMedians
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
-from viewer.arrays import Bools, Ints
-from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
-from viewer.model.scope import TimeScope
+from viewer.arrays import Ints
+from viewer.gui.panels.base.slice_facts import MISSING, plain_number, tensor_text
+from viewer.gui.panels.model.columns import OF_RECORD, WITH_COSTS, ModelColumn
+from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
+from viewer.gui.panels.model.row_filter import NameFilter
 from viewer.model.times import (
-    MINUS,
-    THIN_SPACE,
     counted,
     format_in,
     format_time,
     group_digits,
     tick_to_ns,
-    unit_for,
 )
-from viewer.program.module_tree import ModuleKind, ModuleTree
+from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
-from viewer.view.open_trace import OpenTrace
 
 # Slices listed below one operator; to make so many rows takes 10 ms.
 MOST_SLICES = 2000
 
 
 class RowKind(Enum):
-    """What a row stands for."""
+    """What a row is about."""
 
     MODULE = "module"
     OPERATOR = "operator"
@@ -50,95 +47,10 @@ class RowKind(Enum):
     REST = "more slices"
 
 
-class ModelColumn(Enum):
-    """A column: its title, its width in px (0: what is left), what is said of it."""
-
-    NAME = ("Module", 0, "")
-    TOTAL = (
-        "Total", 150,
-        "Time charged to a module and to all in it, each instant once. The bar is its share",
-    )  # fmt: skip
-    SHARE = ("Share, %", 64, "Total as a share of the whole that is written below the table")
-    OWN = ("Own", 64, "Time of the operators directly in a module, without modules in it")
-    SHARED = (
-        "Shared", 72,
-        "Time of calls that it has in common with modules or operators outside of it. It is in the "
-        "total of the module around all of them, and not in its own: nobody measured the parts",
-    )  # fmt: skip
-    SLICES = ("Slices", 54, "How many slices begin; kernels inside of a call are not counted again")
-    MEAN = ("Per slice", 80, "Total, divided by the slices")
-    P50 = (
-        "p50/run",
-        80,
-        "The median of the totals of all inferences of its method, picked or not. Of a model whose "
-        "methods ran in turns there is none",
-    )
-    COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
-    LINE = ("Line", 60, "")
-    OUTPUT = ("Output", 190, "")
-
-    def __init__(self, title: str, width: int, tip: str) -> None:
-        self.title = title
-        self.width = width
-        self.tip = tip
-
-    @property
-    def is_time(self) -> bool:
-        """Whether its numbers are lengths."""
-        return self in (
-            ModelColumn.TOTAL,
-            ModelColumn.OWN,
-            ModelColumn.SHARED,
-            ModelColumn.MEAN,
-            ModelColumn.P50,
-        )
-
-
-WITH_COSTS = (
-    ModelColumn.NAME,
-    ModelColumn.TOTAL,
-    ModelColumn.SHARE,
-    ModelColumn.OWN,
-    ModelColumn.SHARED,
-    ModelColumn.SLICES,
-    ModelColumn.MEAN,
-    ModelColumn.P50,
-)
-OF_RECORD = (ModelColumn.NAME, ModelColumn.COUNT, ModelColumn.LINE, ModelColumn.OUTPUT)
-
-
-@dataclass(frozen=True, eq=False)
-class ModelCosts:
-    """What a tree of modules cost: in a trace as it is shown, in a run or range of it or in all."""
-
-    shown: OpenTrace
-    scope: TimeScope
-    costs: ModuleCosts
-    medians: RunMedians
-
-    @cached_property
-    def units(self) -> dict[ModelColumn, tuple[str, int]]:
-        """The unit of every column of lengths, by the longest in it, with how many ns it has."""
-        costs, medians = self.costs, self.medians.modules
-        rate = self.shown.axis.ns_per_tick
-        rows = [(row.ticks, row.slices) for row in costs.table.rows]
-        rows += zip(costs.total.tolist(), costs.slices.tolist(), strict=True)
-        total = unit_for(tick_to_ns(max(costs.whole, int(costs.outside.max())), rate))
-        mean = max((ticks / slices for ticks, slices in rows if slices), default=0)
-        p50 = float(np.nanmax(medians)) if not np.isnan(medians).all() else 0
-        return {
-            ModelColumn.TOTAL: total,
-            ModelColumn.OWN: total,
-            ModelColumn.SHARED: total,
-            ModelColumn.MEAN: unit_for(float(mean * rate)),
-            ModelColumn.P50: unit_for(float(p50 * rate)),
-        }
-
-
 @dataclass(eq=False, slots=True)
 class ModelRow:
     """One row. number: the module, the operator, the position among the sets of the module or the
-    slice that it stands for. id: its position among the rows made. inside: None until asked for."""
+    slice that it is about. id: its position among the rows made. inside: None until asked for."""
 
     kind: RowKind
     number: int
@@ -148,26 +60,11 @@ class ModelRow:
     inside: list[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFigures:
-    """The numbers of a row, None where there is none. total, own and shared: ticks of the trace.
-
-    mean, p50: ticks too. slices: how many.
-    """
-
-    total: int | None = None
-    own: int | None = None
-    shared: int | None = None
-    slices: int | None = None
-    mean: float | None = None
-    p50: float | None = None
-
-
 _NONE = ModelFigures()
 _FIELDS = {
     ModelColumn.TOTAL: "total",
     ModelColumn.SHARE: "total",
-    ModelColumn.OWN: "own",
+    ModelColumn.SELF: "self_ticks",
     ModelColumn.SHARED: "shared",
     ModelColumn.SLICES: "slices",
     ModelColumn.MEAN: "mean",
@@ -177,22 +74,23 @@ _FIELDS = {
 
 @dataclass(eq=False)
 class ModelRows:
-    """All rows of a tree, with costs or without; made anew for every answer.
+    """All rows of a tree, with costs or without; made again for every answer.
 
     words: what rows must have in their names, in lower case. by: the column that they are sorted
-    by among their neighbors, None for graph order; downwards: the greatest first.
+    by among their neighbors, None for graph order; descending: the greatest first.
     """
 
     tree: ModuleTree
     costed: ModelCosts | None = None
     words: tuple[str, ...] = ()
     by: ModelColumn | None = None
-    downwards: bool = True
+    descending: bool = True
     made: list[ModelRow] = field(default_factory=list)
     _modules: dict[int, int] = field(default_factory=dict)  # the rows of modules, by their numbers
 
     def __post_init__(self) -> None:
-        self.top = [self._make(RowKind.MODULE, 0, -1, 0)] if self._seen[0] else []
+        self._filter = NameFilter(self.tree, self.costed, self.words)
+        self.top = [self._make(RowKind.MODULE, 0, -1, 0)] if self._filter.modules[0] else []
 
     # -- the tree of rows ------------------------------------------------------------------------
 
@@ -237,15 +135,19 @@ class ModelRows:
     def _parts_of(self, row: ModelRow) -> list[tuple[RowKind, int]]:
         module = self.tree.modules[row.number]
         if self.words:
-            parts = [(RowKind.MODULE, n) for n in module.children if self._seen[n]]
-            parts += [(RowKind.OPERATOR, i) for i in module.operators if self._named[i]]
+            left = self._filter
+            parts = [(RowKind.MODULE, n) for n in module.children if left.modules[n]]
+            parts += [(RowKind.OPERATOR, i) for i in module.operators if left.operators[i]]
         else:
             parts = [(RowKind.MODULE, n) for n in module.children]
             parts += [(RowKind.OPERATOR, i) for i in module.operators]
-        # In graph order: a module stands where its first operator does.
+        # In graph order: a module is where its first operator is.
         parts.sort(key=lambda part: self._first[part[1]] if part[0] is RowKind.MODULE else part[1])
-        parts += [(RowKind.SET, n) for n in range(len(self._sets(row.number)))
-                  if self._set_is_named(row.number, n)]  # fmt: skip
+        parts += [
+            (RowKind.SET, n)
+            for n, cost in enumerate(self._sets(row.number))
+            if self._filter.has_set(row.number, cost)
+        ]
         return self._sorted(row, parts)
 
     @cached_property
@@ -271,7 +173,7 @@ class ModelRows:
         order = slices.start[found]
         if self.by is ModelColumn.TOTAL:
             length = slices.end[found] - order
-            order = -length if self.downwards else length
+            order = -length if self.descending else length
         found = found[np.argsort(order, kind="stable")]
         parts = [(RowKind.SLICE, i) for i in found[:MOST_SLICES].tolist()]
         if len(found) > MOST_SLICES:
@@ -293,7 +195,7 @@ class ModelRows:
         known = [i for i, key in enumerate(keys) if key is not None]
         # What has no number is neither the least nor the greatest: it comes last.
         rest = [i for i, key in enumerate(keys) if key is None]
-        known.sort(key=lambda i: keys[i], reverse=self.downwards)  # type: ignore[arg-type, return-value]
+        known.sort(key=lambda i: keys[i], reverse=self.descending)  # type: ignore[arg-type, return-value]
         return [parts[i] for i in (*known, *rest)]
 
     def _number(self, row: ModelRow, by: ModelColumn) -> float | None:
@@ -312,60 +214,7 @@ class ModelRows:
             return None
         return found.slices if by is ModelColumn.SLICES else found.ticks
 
-    # -- the filter ------------------------------------------------------------------------------
-
-    @cached_property
-    def _named(self) -> Bools:
-        """Per operator whether the filter leaves it: it, or a module around it, has all words."""
-        if not self.words:
-            return np.ones(len(self.program.operators), np.bool_)
-        lines = [f"{o.source.path}:{o.source.line}" if o.source else "" for o in
-                 self.program.operators]  # fmt: skip
-        return np.array(
-            [
-                self._has_words(f"{self._paths[int(at)]} {operator.label} {line}")
-                for operator, at, line in zip(
-                    self.program.operators, self.tree.of_operator, lines, strict=True
-                )
-            ],
-            np.bool_,
-        )
-
-    @cached_property
-    def _seen(self) -> Bools:
-        """Per module whether the filter leaves it, for anything in it or around it."""
-        if not self.words:
-            return np.ones(len(self.tree.modules), np.bool_)
-        own = np.zeros(len(self.tree.modules), np.int64)
-        np.add.at(own, self.tree.of_operator, self._named.astype(np.int64))
-        for number in range(len(own)):
-            own[number] += self._has_words(self._paths[number])
-            own[number] += any(
-                self._set_is_named(number, n) for n in range(len(self._sets(number)))
-            )
-        return self.tree.total(own) > 0
-
-    @cached_property
-    def _paths(self) -> list[str]:
-        """Per module its path and class, and those of all around it, in lower case."""
-        paths: list[str] = []
-        for number, module in enumerate(self.tree.modules):
-            above = paths[module.parent] if module.parent >= 0 else ""
-            paths.append(f"{above} {self.tree.name(number)} {module.path} {module.type}".lower())
-        return paths
-
-    def _has_words(self, text: str) -> bool:
-        small = text.lower()
-        return all(word in small for word in self.words)
-
-    def _set_is_named(self, module: int, number: int) -> bool:
-        if not self.words or self.costed is None:
-            return True
-        own = self._sets(module)[number].operators
-        text = set_label(self.costed.shown.table, own)
-        return self._has_words(f"{self._paths[module]} {text}")
-
-    # -- what rows say ---------------------------------------------------------------------------
+    # -- figures and texts -----------------------------------------------------------------------
 
     def operators(self, row: ModelRow) -> tuple[int, ...]:
         """The operators of a row; of a module all in it and below it, of a slice its own."""
@@ -392,7 +241,7 @@ class ModelRows:
         if row.kind is RowKind.MODULE:
             n = row.number
             median = float(costed.medians.modules[n])
-            return _figures(
+            return charged_figures(
                 int(costs.total[n]), int(costs.own[n]), int(costs.outside[n]) or None,
                 int(costs.slices[n]), median if median == median else None,
             )  # fmt: skip
@@ -401,11 +250,13 @@ class ModelRows:
             shared = costs.in_sets.get(row.number) or None
             if found is None:
                 return ModelFigures(shared=shared, p50=p50 or None)
-            return _figures(found.ticks, found.ticks, shared, found.slices, p50)
+            return charged_figures(found.ticks, found.ticks, shared, found.slices, p50)
         assert found is not None
         # What modules share is no module's own.
         across = costs.is_across(self.made[row.parent].number, found)
-        return _figures(found.ticks, None if across else found.ticks, None, found.slices, p50)
+        return charged_figures(
+            found.ticks, None if across else found.ticks, None, found.slices, p50
+        )
 
     def _cost_row(self, row: ModelRow) -> CostRow | None:
         assert self.costed is not None
@@ -426,19 +277,19 @@ class ModelRows:
         return self.costed.shown.axis.ns_per_tick
 
     def title(self, cell: ModelColumn) -> str:
-        """What stands over a column, lengths with their unit."""
+        """The title of a column, lengths with their unit."""
         if self.costed is None or not cell.is_time:
             return cell.title
         return f"{cell.title}, {self.costed.units[cell][0]}"
 
     def tip(self, cell: ModelColumn) -> str:
-        """What is said of a column; why it is empty, if it is."""
+        """The tooltip of a column; why it is empty, if it is."""
         why = self.costed.medians.why if self.costed is not None and cell is ModelColumn.P50 else ""
         return why or cell.tip
 
     @cached_property
-    def silent(self) -> frozenset[ModelColumn]:
-        """The columns that tell nothing here."""
+    def unused(self) -> frozenset[ModelColumn]:
+        """The columns in which there is nothing here."""
         costed = self.costed
         if costed is None:
             return frozenset()
@@ -450,12 +301,12 @@ class ModelRows:
         return frozenset(found)
 
     def name(self, row: ModelRow) -> str:
-        """What a row is called beside its neighbors: "fc1", "linear", "run 2 · 3.125 µs"."""
+        """What a row is called next to its neighbors: "fc1", "linear", "run 2 · 3.125 µs"."""
         if row.kind is RowKind.MODULE:
             return self.tree.name(row.number)
         if row.kind is RowKind.REST:
-            which = "shorter" if self.by is ModelColumn.TOTAL and self.downwards else "later"
-            which = "longer" if self.by is ModelColumn.TOTAL and not self.downwards else which
+            which = "shorter" if self.by is ModelColumn.TOTAL and self.descending else "later"
+            which = "longer" if self.by is ModelColumn.TOTAL and not self.descending else which
             return f"{counted(row.number, f'{which} slice')} not listed"
         if row.kind is RowKind.SLICE:
             assert self.costed is not None
@@ -468,7 +319,7 @@ class ModelRows:
         return label.partition(" · ")[2] or label
 
     def hint(self, row: ModelRow) -> str:
-        """What is said beside the name: the class of a module, the line of an operator."""
+        """The text next to the name: the class of a module, the line of an operator."""
         if row.kind is RowKind.MODULE:
             return self.tree.modules[row.number].type
         if row.kind is RowKind.SET:
@@ -498,7 +349,7 @@ class ModelRows:
         return run_label(self.costed.shown.table, trace.runs[number]).rpartition(" · ")[2]
 
     def full_name(self, row: ModelRow) -> str:
-        """What a row is called where nothing stands around it, as in copies and tooltips."""
+        """What a row is called where nothing is around it, as in copies and tooltips."""
         if row.kind is RowKind.MODULE:
             module = self.tree.modules[row.number]
             return module.path or self.tree.name(row.number)
@@ -511,7 +362,7 @@ class ModelRows:
         return self.name(row)
 
     def text(self, row: ModelRow, cell: ModelColumn) -> str:
-        """What stands in a cell."""
+        """The text of a cell."""
         if cell is ModelColumn.NAME:
             return self.name(row)
         if self.costed is None:
@@ -564,9 +415,9 @@ class ModelRows:
             parts = ((int(costs.own[n]), "of its own operators"),
                      (int(costs.shared[n]), "shared by modules in it"),
                      (inside, "in the modules in it"))  # fmt: skip
-            told = [f"{self._time(ticks)} {what}" for ticks, what in parts if ticks]
-            lines.append(f"Total {self._time(int(costs.total[n]))}" + ": " * bool(told)
-                         + " + ".join(told))  # fmt: skip
+            shares = [f"{self._time(ticks)} {what}" for ticks, what in parts if ticks]
+            lines.append(f"Total {self._time(int(costs.total[n]))}" + ": " * bool(shares)
+                         + " + ".join(shares))  # fmt: skip
             if costs.outside[n]:
                 lines.append(f"{self._time(int(costs.outside[n]))} more is shared with modules "
                              "outside of it, and in the total around both")  # fmt: skip
@@ -604,7 +455,7 @@ class ModelRows:
 
     def row_of_module(self, module: int) -> int | None:
         """The row of a module, made if need be; None if the filter leaves it out."""
-        if not self.top or not self._seen[module]:
+        if not self.top or not self._filter.modules[module]:
             return None
         missing = []
         for number in self.tree.around(module):
@@ -644,40 +495,6 @@ class ModelRows:
         for row in rows:
             module = self.tree.modules[row.number] if row.kind is RowKind.MODULE else None
             kind = row.kind.value if module is None else module.kind.value
-            texts = [_plain(self.text(row, cell)) for cell in cells[1:]]
+            texts = [plain_number(self.text(row, cell)) for cell in cells[1:]]
             lines.append("\t".join([self.full_name(row), kind, *texts]))
         return "\n".join(lines) + "\n"
-
-
-def _figures(
-    total: int, own: int | None, shared: int | None, slices: int, p50: float | None
-) -> ModelFigures:
-    """Where nothing is charged and nothing begins there is no total, not one of 0."""
-    if not total and not slices:
-        return ModelFigures(shared=shared, p50=p50 or None)
-    return ModelFigures(total, own, shared, slices, total / slices if slices else None, p50)
-
-
-def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, int], ...]:
-    """How modules add up to the whole: name, color of the theme and ns of each part.
-
-    Modules: of sets that lie in one module. Shared: of those that lie in several.
-    """
-    costs, rate = costed.costs, costed.shown.axis.ns_per_tick
-    unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
-    loose = int(costs.own[np.array(unplaced)].sum())
-    whole = tick_to_ns(costs.whole, rate)
-    one = tick_to_ns(int(costs.own.sum()) - loose, rate)
-    several = tick_to_ns(int(costs.shared.sum()), rate)
-    none = tick_to_ns(loose, rate)
-    # The parts are floored one by one; the last is what is left, so that the sum is exact.
-    # Short names: at 1600 px of width longer ones leave no room for the figures.
-    parts = [("Modules", "accent", one), ("Shared", "slab", several)]
-    if loose:
-        parts.append(("No module", "text3", none))
-    parts.append(("No operator", "", whole - one - several - none))
-    return tuple(parts)
-
-
-def _plain(text: str) -> str:
-    return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")

@@ -7,7 +7,8 @@ from typing import overload
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
-from viewer.gui.panels.model.rows import ModelColumn, ModelRow, ModelRows, RowKind
+from viewer.gui.panels.model.columns import ModelColumn
+from viewer.gui.panels.model.rows import ModelRow, ModelRows, RowKind
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
@@ -69,7 +70,7 @@ class ModuleModel(QAbstractItemModel):
         return self.createIndex(self.rows.made[number].place, column, number)
 
     def cell(self, column: int) -> ModelColumn:
-        """What a column tells."""
+        """What a column holds."""
         assert self.rows is not None
         return self.rows.cells[column]
 
@@ -153,8 +154,10 @@ class ModuleModel(QAbstractItemModel):
         if role == ROW_ROLE:
             return row
         if role == RELATED_ROLE:
-            told = row.kind in (RowKind.OPERATOR, RowKind.SET) and self._wanted
-            return bool(told) and not self._wanted.isdisjoint(self.rows.operators(row))
+            has_operators = row.kind in (RowKind.OPERATOR, RowKind.SET)
+            if not self._wanted or not has_operators:
+                return False
+            return not self._wanted.isdisjoint(self.rows.operators(row))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return LEFT if cell in (ModelColumn.NAME, ModelColumn.OUTPUT) else RIGHT
         if role == Qt.ItemDataRole.ToolTipRole and cell is ModelColumn.NAME:

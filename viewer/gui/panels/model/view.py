@@ -1,6 +1,6 @@
 """The tree of modules on screen: names with swatches and bars, columns that fit, rows that stay.
 
-Which rows are open is kept by what they stand for, so that another run, filter or order leaves them
+Which rows are open is kept by what they are about, so that another run, filter or order leaves them
 open. To many rows at once the view is told before it lays them out: one by one, a thousand modules
 take seconds.
 """
@@ -11,23 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from PySide6.QtCore import (
-    QItemSelectionModel,
     QModelIndex,
-    QObject,
     QPoint,
-    QRect,
-    QRectF,
-    QSize,
     Qt,
     Signal,
     Slot,
 )
 from PySide6.QtGui import (
-    QAction,
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -35,19 +28,23 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QHeaderView,
     QMenu,
-    QStyle,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
 )
 
-from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SWATCH, colors_of, paint_bar, paint_swatch, slice_color
-from viewer.gui.panels.model.rows import ModelColumn, ModelRow, RowKind
-from viewer.gui.panels.model.tree_model import RELATED_ROLE, ROW_ROLE, ModuleModel
+from viewer.gui.panels.model.columns import ModelColumn
+from viewer.gui.panels.model.delegate import ModuleDelegate
+from viewer.gui.panels.model.rows import ModelRow, RowKind
+from viewer.gui.panels.model.tree_model import RELATED_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
-from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTree, pop_up
+from viewer.gui.qt.widgets.table_model import Index
+from viewer.gui.qt.widgets.tables import (
+    QuietTree,
+    add_copying,
+    paint_faint,
+    pop_up,
+    select_row,
+)
 from viewer.model.times import counted
 from viewer.render.palette import Palette
 
@@ -55,7 +52,6 @@ MOST_COPIED = 2000  # rows; writing so many takes 50 ms
 _LEAST_NAME = 180  # px of the column of names
 _INDENT = 16  # px a level
 _MOST_FOUND = 500  # modules that a filter opens
-_NUMBER_WIDTH = 62  # px of the number beside a bar
 # What goes first where there is no room: the bar tells the share too.
 _DISPENSABLE = (
     ModelColumn.SHARE,
@@ -63,10 +59,10 @@ _DISPENSABLE = (
     ModelColumn.SHARED,
     ModelColumn.P50,
     ModelColumn.SLICES,
-    ModelColumn.OWN,
+    ModelColumn.SELF,
     ModelColumn.OUTPUT,
 )
-Key = tuple[RowKind, int, int]  # a row by what it stands for, and of a set its module
+Key = tuple[RowKind, int, int]  # a row by what it is about, and of a set its module
 
 
 class ModuleView(QuietTree):
@@ -104,18 +100,12 @@ class ModuleView(QuietTree):
         self.doubleClicked.connect(self._enter)
         model.modelAboutToBeReset.connect(self._keep)
         model.modelReset.connect(self._restore)
-        copy = QAction("Copy", self)
-        copy.setShortcut(QKeySequence.StandardKey.Copy)
-        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.triggered.connect(self.copy)
-        self.addAction(copy)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._menu)
+        add_copying(self, self.copy, self._menu)
 
     # -- columns ---------------------------------------------------------------------------------
 
     def fit_columns(self) -> None:
-        """Show the columns that tell something, and of them what there is room for."""
+        """Show the columns in which there is anything, and of them what there is room for."""
         rows = self._model.rows
         if rows is None:
             return
@@ -134,7 +124,7 @@ class ModuleView(QuietTree):
             header.resizeSection(
                 rows.cells.index(ModelColumn.SLICES), max(theme.px(ModelColumn.SLICES.width), room)
             )
-        away = set(rows.silent)
+        away = set(rows.unused)
         width = _LEAST_NAME + sum(cell.width for cell in rows.cells if cell not in away)
         for cell in _DISPENSABLE:
             if cell in rows.cells and cell not in away and theme.px(width) > self._room:
@@ -198,7 +188,7 @@ class ModuleView(QuietTree):
         self._current = None if current is None else self._key(current)
 
     def open_keys(self) -> list[Key]:
-        """What the open rows stand for, to open them again among other rows."""
+        """What the open rows are about, to open them again among other rows."""
         rows = self._model.rows
         made = [] if rows is None else rows.made
         return [
@@ -239,7 +229,7 @@ class ModuleView(QuietTree):
             self._instead = None
 
     def open_again(self, keys: Iterable[Key]) -> None:
-        """Open the rows that stand for these, as far as there are any."""
+        """Open the rows that are about these, as far as there are any."""
         found = [self._row_of(key) for key in keys]
         self.open_rows([number for number in found if number is not None])
 
@@ -257,7 +247,7 @@ class ModuleView(QuietTree):
         self.open_rows(todo)
 
     def open_first(self) -> None:
-        """Open the root, and what lies alone in it, down to where there is a choice."""
+        """Open the root, and what is alone in it, down to where there is a choice."""
         rows = self._model.rows
         number = rows.top[0] if rows is not None and rows.top else None
         while rows is not None and number is not None:
@@ -286,8 +276,7 @@ class ModuleView(QuietTree):
             self.selectionModel().clear()
             return
         index = self._model.index_of(number)
-        flags = QItemSelectionModel.SelectionFlag
-        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        select_row(self, index)
         if scroll:
             self.scrollTo(index)
 
@@ -302,14 +291,14 @@ class ModuleView(QuietTree):
             around.append(above)
             above = rows.made[above].parent
         needed = [n for n in around if not self.isExpanded(self._model.index_of(n))]
-        kept = {self._key(rows.made[n]) for n in around}
-        gone = [self._row_of(key) for key in self._by_itself if key not in kept]
+        around_keys = {self._key(rows.made[n]) for n in around}
+        gone = [self._row_of(key) for key in self._by_itself if key not in around_keys]
         if needed or gone:
             self.scheduleDelayedItemsLayout()
             for at in gone:
                 if at is not None:
                     self.collapse(self._model.index_of(at))
-            self._by_itself = [key for key in self._by_itself if key in kept]
+            self._by_itself = [key for key in self._by_itself if key in around_keys]
             self._by_itself += [self._key(rows.made[n]) for n in needed]
             self.open_rows(needed)
         self.mark(number)
@@ -359,8 +348,8 @@ class ModuleView(QuietTree):
 
     # -- copies ----------------------------------------------------------------------------------
 
-    def _listed(self) -> list[ModelRow]:
-        """The rows as they stand, from top to bottom, as far as they are open."""
+    def listed_rows(self) -> list[ModelRow]:
+        """The rows as they are, from top to bottom, as far as they are open."""
         rows = self._model.rows
         if rows is None:
             return []
@@ -376,13 +365,13 @@ class ModuleView(QuietTree):
     def copy(self) -> None:
         """Put the marked rows on the clipboard, or all if none is marked."""
         marked = {index.internalId() for index in self.selectionModel().selectedRows()}
-        listed = self._listed()
+        listed = self.listed_rows()
         self._put([row for row in listed if row.id in marked] or listed)
 
     @Slot()
     def copy_all(self) -> None:
         """Put all open rows on the clipboard, in the order shown."""
-        self._put(self._listed())
+        self._put(self.listed_rows())
 
     def _put(self, listed: list[ModelRow]) -> None:
         if self._model.rows is None:
@@ -427,103 +416,4 @@ class ModuleView(QuietTree):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if self.opacity < 1:
-            painter = QPainter(self.viewport())
-            painter.setOpacity(1 - self.opacity)
-            painter.fillRect(event.rect(), self._theme.color("panel"))
-            painter.end()
-
-
-class ModuleDelegate(QStyledItemDelegate):
-    """Paints a cell on the ground of its row: swatch, name and hint, number and bar, or text."""
-
-    def __init__(self, model: ModuleModel, theme: Theme, parent: QObject) -> None:
-        super().__init__(parent)
-        self._model = model
-        self._theme = theme
-        self.colors: Palette | None = None  # the palette index of every operator; None: its own
-
-    @guard(QSize())
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(self._theme.px(60), self._theme.px(ROW_HEIGHT))
-
-    @guard
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        theme, rect = self._theme, option.rect
-        row: ModelRow = index.data(ROW_ROLE)
-        cell = self._model.cell(index.column())
-        painter.save()
-        painter.setClipRect(rect)
-        selected = option.state & QStyle.StateFlag.State_Selected
-        if option.state & QStyle.StateFlag.State_MouseOver and not selected:
-            painter.fillRect(rect, theme.color("hover"))
-        if cell is ModelColumn.NAME:
-            self._name(painter, rect, row)
-        elif cell is ModelColumn.TOTAL:
-            self._bar(painter, rect, row, str(index.data()))
-        else:
-            text = str(index.data())
-            faint = text == MISSING or cell is ModelColumn.LINE
-            painter.setFont(theme.font("code" if cell is ModelColumn.OUTPUT else "cell"))
-            painter.setPen(theme.color("text2" if faint else "text1"))
-            inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
-            shown = painter.fontMetrics().elidedText(
-                text, Qt.TextElideMode.ElideRight, inside.width()
-            )
-            painter.drawText(inside, int(LEFT if cell is ModelColumn.OUTPUT else RIGHT), shown)
-        painter.restore()
-
-    def _bar(self, painter: QPainter, rect: QRect, row: ModelRow, text: str) -> None:
-        theme, rows = self._theme, self._model.rows
-        assert rows is not None
-        width = theme.px(_NUMBER_WIDTH)
-        painter.setFont(theme.font("cell"))
-        painter.setPen(theme.color("text2" if text == MISSING else "text1"))
-        number = QRectF(rect.left(), rect.top(), width, rect.height())
-        if painter.fontMetrics().horizontalAdvance(text) > width:
-            # The unit of a clock of its own stands beside the number, where others have a bar.
-            number = QRectF(rect.adjusted(theme.px(6), 0, 0, 0))
-            painter.drawText(number, int(LEFT), text)
-            return
-        painter.drawText(number, int(RIGHT), text)
-        share = rows.share(row)
-        if not share:
-            return
-        left, height = rect.left() + width + theme.px(12), theme.px(8)
-        room = rect.right() - left - theme.px(12)
-        color = theme.color("slab")
-        if row.kind is RowKind.OPERATOR:
-            color = slice_color(colors_of((row.number,), self.colors)[0], theme)
-        top = rect.center().y() - height / 2 + 1
-        paint_bar(painter, QRectF(left, top, room * share, height), color, theme)
-
-    def _name(self, painter: QPainter, rect: QRect, row: ModelRow) -> None:
-        theme, rows = self._theme, self._model.rows
-        assert rows is not None
-        left, right = rect.left() + theme.px(2), rect.right() - theme.px(8)
-        if row.kind in (RowKind.OPERATOR, RowKind.SET):
-            side = theme.px(SWATCH)
-            top = rect.center().y() - side / 2 + 1
-            own = colors_of(rows.operators(row), self.colors)
-            paint_swatch(painter, left, top, own, theme)
-            left += side + theme.px(8)
-        font = theme.font("cell")
-        name, hint = rows.name(row), rows.hint(row)
-        hint_font = theme.font("caption")
-        wide = QFontMetrics(hint_font).horizontalAdvance(hint) if hint else 0
-        room = max(right - left, 0)
-        painter.setFont(font)
-        metrics = painter.fontMetrics()
-        full = metrics.horizontalAdvance(name)
-        # The name comes first: what is beside it gets what is left.
-        shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
-        quiet = row.kind in (RowKind.SLICE, RowKind.REST)
-        painter.setPen(theme.color("text2" if quiet else "text1"))
-        at = QRect(left, rect.top(), room, rect.height())
-        painter.drawText(at, int(LEFT), shown)
-        at.setLeft(left + min(full, room) + theme.px(10))
-        if hint and at.width() > min(wide, theme.px(30)):
-            painter.setFont(hint_font)
-            painter.setPen(theme.color("text2"))
-            text = painter.fontMetrics().elidedText(hint, Qt.TextElideMode.ElideRight, at.width())
-            painter.drawText(at, int(LEFT), text)
+        paint_faint(self, event, self.opacity, self._theme)

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import set_label
-from viewer.gui.panels.base.cost_footer import CostFooter
-from viewer.gui.panels.base.no_costs import why_no_costs
+from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.operator_table import (
     ColumnKind,
     OperatorContents,
@@ -28,171 +24,85 @@ from viewer.gui.panels.base.operator_table import (
     set_facts,
 )
 from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenVisible
-from viewer.gui.qt.widgets.labels import ElidedLabel, PageOrSentence
-from viewer.gui.qt.widgets.tables import FilterLine, NoRows
-from viewer.gui.session.costs import CostAnswer, CostFeed
+from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
-from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
-from viewer.program.program import Program
 
-MOST_AT_ONCE = 500  # sets of operators; they are listed in 10 ms, 5,000 in 100
+NOTHING = "Open a profile and the record of its model to see its operators."
 
 
-class OperatorsPanel(QWidget):
-    """Operators by cost. A click selects; in a record alone it asks for the source line instead.
+class OperatorsPanel(CostPanel["ListedCosts"]):
+    """Operators by cost, a row for every set of operators that share slices."""
 
-    `source_requested(path, line)`: a recorded place. `open_dialog_requested()`: open more files.
-    `links_requested()`: choose what belongs together.
-    """
-
-    source_requested = Signal(str, int)
-    open_dialog_requested = Signal()
-    links_requested = Signal()
+    # Sets of operators, not slices: 500 are listed in 10 ms, 5,000 in 100.
+    MOST_AT_ONCE = 500
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
-        self._costs = CostFeed.of(session)
-        self._listed: _Listed | None = None
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._gray)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
-        self.model = OperatorModel(self)
+        self.model = OperatorModel()
         self.table = OperatorView(self.model, theme)
+        super().__init__(session, self.table, theme, "Filter operators", parent)
+        self.model.setParent(self)
         self.table.chosen.connect(self._choose)
-        self.filter = FilterLine(
-            "Filter by module, operator or line", "Filter operators", self.table, theme
-        )
-        self.filter.textChanged.connect(self._filter)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.footer = CostFooter(theme)
-        self._note = ElidedLabel("", theme, "caption", "text2")
-        self._note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
-        self._stack = PageOrSentence(self._page(), theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
-        session.workspace_changed.connect(self.refresh)
-        session.selection_changed.connect(self._select)
-        session.coloring_changed.connect(self._color)
-        self._costs.changed.connect(self.refresh)
-        self._costs.late.connect(self._gray)
-        theme.changed.connect(self.refresh)
         self.refresh()
 
-    def _page(self) -> QWidget:
-        theme = self._theme
-        page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(12))
-        head.addWidget(self.filter, 1)
-        head.addWidget(self.subtitle, 1)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        column.addWidget(self.footer)
-        column.addWidget(self._note)
-        return page
-
-    @Slot()
-    def refresh(self) -> None:
-        """Show the present costs, or the record, or what to do."""
+    def question(self) -> Question | None:
+        """How the sets of operators that cost something are listed."""
         answer = self._costs.answer
-        program = None
-        if answer is not None:
-            program = answer.shown.table.program
-        elif not self._session.traces and self._session.workspace.programs:
-            program = self._session.workspace.programs[0]
-        if self._listed is not None and self._listed.answer is answer:
-            self._take(self._listed)  # the theme is another, or a file that changes nothing here
-            return
-        self._latest.cancel()
-        if program is None or (answer is not None and not answer.table.rows):
-            self._listed = None
-            self._show_empty(answer)
-        elif answer is None:
-            self._show_record(program)
-        else:
-            known = self._listed.facts if self._listed and self._listed.of(answer) else None
-            small = len(answer.table.rows) <= MOST_AT_ONCE
-            self._seen.ask(self._latest, small, _list, answer, known)
+        if answer is None or answer.shown.table.program is None or not answer.table.rows:
+            return None
+        known = self.answer.facts if self.answer and self.answer.is_of_trace(answer) else None
+        size = len(answer.table.rows)
+        return Question(_list, (answer, known), size, about=answer, stays=True)
 
-    def _show_record(self, program: Program) -> None:
-        self._listed = None
+    def show_nothing(self) -> None:
+        """Show the record that is open alone, or what to do."""
         programs = self._session.workspace.programs
-        self._stack.show_page()
-        self._set_opacity(1.0)
+        if self._costs.answer is not None or self._session.traces or not programs:
+            super().show_nothing()
+            return
+        program = programs[0]
+        self.show_page()
+        self.set_stale(False)
         self._color()
-        self._show(record_contents(program))
-        self.footer.clear()
-        self.subtitle.setText(display_name(program.path))
-        more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
-        self._note.setText(
-            f"{group_digits(len(program.operators))} operators. A {program.noun} holds the model, "
-            f"not a run: open a profile to see what they cost.{more}"
-        )
+        self._show_contents(record_contents(program))
+        counts = f"{group_digits(len(program.operators))} operators"
+        self.show_record(program, counts, len(programs) - 1)
 
-    @Slot(object)
-    def _take(self, listed: _Listed) -> None:
-        self._listed = listed
+    def nothing(self) -> Sentence:
+        """Why no operator cost anything, and what to do."""
+        answer = self._costs.answer
+        return Sentence(NOTHING) if answer is None else self.no_costs(answer)
+
+    def clear_page(self) -> None:
+        self.model.clear()
+
+    def show_answer(self, listed: ListedCosts) -> None:
+        """Show the costs and how they add up."""
         answer, program = listed.answer, listed.answer.shown.table.program
         assert program is not None
-        self._stack.show_page()
-        self._set_opacity(1.0)
+        self.show_page()
         self._color()
-        self._show(listed.contents)
+        self._show_contents(listed.contents)
         self.footer.show_answer(answer)
-        name = display_name(answer.shown.trace.path)
-        self.subtitle.setText(f"{scope_text(answer.shown, answer.scope)} · {name}")
+        self.show_subject(answer)
         seen = {i for row in answer.table.rows for i in row.operators}
         idle = len(program.operators) - len(seen)
-        self._note.setText(f"{counted(idle, 'operator')} cost nothing here" if idle else "")
-        self._note.setVisible(bool(idle))
+        self.note.setText(f"{counted(idle, 'operator')} cost nothing here" if idle else "")
+        self.note.setVisible(bool(idle))
         self._select()
 
-    def _show(self, contents: OperatorContents) -> None:
+    def _show_contents(self, contents: OperatorContents) -> None:
         with_costs = any(h.kind is ColumnKind.BAR for h in contents.headings)
         self.table.show_contents(contents, sorted_by=1 if with_costs else -1)
-        self._note.setVisible(True)
 
     @Slot()
     def _color(self) -> None:
-        """Color operators as their slices are; those of a record alone have their own colors."""
-        listed, scheme = self._listed, self._session.state.scheme
+        listed, scheme = self.answer, self._session.state.scheme
         known = None if listed is None else listed.answer.shown.operator_colors(scheme)
         self.table.color_operators(known)
-
-    def _show_empty(self, answer: CostAnswer | None) -> None:
-        self.model.clear()  # it may be all that keeps a closed record in memory
-        sentence, button = "Open a profile and the record of its model to see its operators.", ""
-        asked = self.open_dialog_requested
-        if answer is not None:
-            sentence, button = why_no_costs(self._session, answer), "Open files…"
-            if self._session.workspace.candidates(answer.shown.file):
-                button, asked = "Choose what it is linked to…", self.links_requested
-        self._stack.show_sentence(sentence, button, asked)
-
-    @Slot()
-    def _gray(self) -> None:
-        self._set_opacity(0.6)
-
-    def _set_opacity(self, opacity: float) -> None:
-        self.table.opacity = opacity
-        self.footer.opacity = opacity
-        self.table.viewport().update()
-        self.footer.update()
 
     @Slot(str)
     def _filter(self, text: str) -> None:
@@ -202,7 +112,7 @@ class OperatorsPanel(QWidget):
     @Slot()
     def _select(self) -> None:
         """Let the table follow what is selected."""
-        listed, chosen = self._listed, self._session.state.operators
+        listed, chosen = self.answer, self._session.state.operators
         if listed is None:
             return
         here = chosen is not None and self._session.traces[chosen[0]] is listed.answer.shown
@@ -213,9 +123,9 @@ class OperatorsPanel(QWidget):
     def select_most_expensive(self) -> str:
         """Select what took most, as a click on its row does; "" where no costs are shown, else
         "head · linear, 3.4 ms in run 2"."""
-        if self._listed is None or not self._listed.answer.table.rows:
+        if self.answer is None or not self.answer.answer.table.rows:
             return ""
-        answer = self._listed.answer
+        answer = self.answer.answer
         most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
         self._choose(self.model.row_of(most_expensive.operators))
         took = format_time(tick_to_ns(most_expensive.ticks, answer.shown.axis.ns_per_tick))
@@ -225,8 +135,8 @@ class OperatorsPanel(QWidget):
     @Slot(int)
     def _choose(self, row: int) -> None:
         operators = self.model.rows[row].operators
-        if self._listed is not None:
-            number = self._session.number_of(self._listed.answer.shown)
+        if self.answer is not None:
+            number = self._session.number_of(self.answer.answer.shown)
             if number is not None:
                 self._session.select_operators(number, operators)
             return
@@ -236,17 +146,18 @@ class OperatorsPanel(QWidget):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Listed:
-    """An answer as a table, and what of it holds for any other answer of that trace."""
+class ListedCosts:
+    """Costs as a table. facts: what holds for all costs of that trace."""
 
     answer: CostAnswer
     facts: dict[tuple[int, ...], SetFacts]
     contents: OperatorContents
 
-    def of(self, answer: CostAnswer) -> bool:
+    def is_of_trace(self, answer: CostAnswer) -> bool:
+        """Whether other costs are of the same trace, linked as here."""
         return self.answer.shown.table is answer.shown.table
 
 
-def _list(answer: CostAnswer, known: dict[tuple[int, ...], SetFacts] | None) -> _Listed:
+def _list(answer: CostAnswer, known: dict[tuple[int, ...], SetFacts] | None) -> ListedCosts:
     facts = set_facts(answer.shown.table) if known is None else known
-    return _Listed(answer, facts, costs_contents(answer, facts))
+    return ListedCosts(answer, facts, costs_contents(answer, facts))

@@ -1,4 +1,4 @@
-"""The problems panel: odd data, doubtful pairs and files that could not be opened, in one table."""
+"""The problems panel: unexpected data, doubtful pairs and files that could not be opened."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QIcon
 from PySide6.QtWidgets import (
     QHeaderView,
-    QStackedWidget,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
+from viewer.gui.panels.base.page_panel import PagePanel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import EmptyPlace, tip
+from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import RIGHT, Index, TitledModel
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, let_copy, marked_rows
 from viewer.gui.session.session import Session
@@ -38,7 +37,7 @@ from viewer.model.trace import Problem
 NOTHING = "Nothing odd in the open files, so there is nothing to do here."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")
 _WIDTHS = (88, 0, 52, 96, 144)
-_ONLY_IF_TOLD = (2, 3)  # columns that are hidden where no row has anything in them
+_OPTIONAL_COLUMNS = (2, 3)  # columns that are hidden where no row has anything in them
 _ROW_AIR = 10
 _CELL_PADDING = 24
 
@@ -58,7 +57,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProblemEntry:
-    """One row: what is odd, how often (0 where that makes no sense), where first, in which file."""
+    """One row: what is unexpected, how often (0: not counted), where first, in which file."""
 
     severity: Severity
     what: str
@@ -74,16 +73,16 @@ class ProblemEntry:
 
 
 def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]:
-    """All problems: failures, then doubtful pairs, then odd data file by file."""
+    """All problems: failures, then doubtful pairs, then unexpected data file by file."""
     space = session.workspace
     found = [_failure(path, message) for path, message in failures.items()]
     for trace in space.traces:
         found += [
             ProblemEntry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)
         ]
-    odd: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
-    odd += [(p.path, p.problems) for p in space.programs]
-    for path, problems in odd:
+    reported: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
+    reported += [(p.path, p.problems) for p in space.programs]
+    for path, problems in reported:
         found += [ProblemEntry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
     return found
 
@@ -164,27 +163,19 @@ class _RoomyDelegate(QStyledItemDelegate):
         return QSize(width, text.height() + self._theme.px(_ROW_AIR))
 
 
-class ProblemsPanel(QWidget):
-    """All that is odd."""
+class ProblemsPanel(PagePanel):
+    """All that is unexpected."""
 
     count_changed = Signal(int)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
+        super().__init__(session, theme, parent)
         self._failures: dict[str, str] = {}
         self._counted = 0
         self.model = ProblemModel(theme, self)
         self.table = self._table()
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.table)
-        self._stack.addWidget(EmptyPlace(NOTHING, theme))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
-        session.workspace_changed.connect(self.refresh)
-        theme.changed.connect(self.refresh)
+        self.set_page(self.table)
+        self.refresh_on(session.workspace_changed, theme.changed)
         self.refresh()
 
     def _table(self) -> QTableView:
@@ -216,14 +207,17 @@ class ProblemsPanel(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Collect all problems anew."""
+        """Collect all problems again."""
         opened = self._session.workspace.paths
         self._failures = {p: m for p, m in self._failures.items() if p not in opened}
         self.model.show(entries_of(self._session, self._failures))
-        self._stack.setCurrentIndex(0 if self.count else 1)
-        for column in _ONLY_IF_TOLD:
-            told = any(entry.texts[column] for entry in self.model.entries)
-            self.table.setColumnHidden(column, not told)
+        if self.count:
+            self.show_page()
+        else:
+            self.show_sentence(NOTHING)
+        for column in _OPTIONAL_COLUMNS:
+            is_used = any(entry.texts[column] for entry in self.model.entries)
+            self.table.setColumnHidden(column, not is_used)
         if self.count != self._counted:
             self._counted = self.count
             self.count_changed.emit(self.count)

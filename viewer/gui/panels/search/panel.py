@@ -6,22 +6,24 @@ A chosen row selects its slice on the timeline, and a hit that is selected there
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QItemSelectionModel, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
+from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
+from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
 from viewer.gui.panels.search.table import (
-    CELLS,
+    COLUMNS,
     MOST_ROWS,
     HitColumn,
     HitsModel,
     Order,
     sorted_hits,
 )
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
-from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, let_copy
+from viewer.gui.qt.widgets.column_table import ColumnTable
+from viewer.gui.qt.widgets.labels import ElidedLabel
+from viewer.gui.qt.widgets.tables import copy_rows, let_copy, select_row
 from viewer.gui.session.search import NOTHING, Hits, Search
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
@@ -37,12 +39,15 @@ MOST_COPIED = 5000  # rows; writing so many takes less than 100 ms
 _LEAST_NAME = 120  # px
 
 
-class HitsPanel(QWidget):
-    """The list of hits."""
+class HitsPanel(AnswerPanel[Ints]):
+    """The list of hits; the answer is their order."""
+
+    MOST_AT_ONCE = AT_ONCE  # hits; so many are sorted in less than 50 ms
+    WAITS_TO_BE_SEEN = False  # a key goes from hit to hit while nobody sees the list
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session, self._theme, self._searching = session, theme, Search.of(session)
+        super().__init__(session, theme, parent)
+        self._searching = Search.of(session)
         self._teaches = NOTHING_OPEN
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
         self._by = Order()
@@ -50,64 +55,57 @@ class HitsPanel(QWidget):
         self.table = HitsView(self.model, theme)
         let_copy(self.table, self.copy)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head = head_row(theme)
         head.addWidget(self.subtitle, 1)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = plain_column(page)
         column.addLayout(head)
         column.addWidget(self.table, 1)
-        self.empty = EmptyPlace("", theme)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(page)
-        self._stack.addWidget(self.empty)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._sorted)
+        self.set_page(page)
         self.table.chosen.connect(self._choose)
         self.table.horizontalHeader().sectionClicked.connect(self._sort)
-        self._searching.changed.connect(self.refresh)
-        session.workspace_changed.connect(self.refresh)
         session.selection_changed.connect(self._mark)
         session.coloring_changed.connect(lambda: self.model.color_by(session.state.scheme))
-        theme.changed.connect(self.refresh)
+        self.refresh_on(self._searching.changed, session.workspace_changed, theme.changed)
         self.refresh()
 
     def set_shortcut_hints(self, find: str) -> None:
-        """Say by what one comes to the search field now."""
+        """State which keys lead to the search field."""
         self._teaches = TEACH.format(find)
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """List the hits of now in the order that is wished, or say why there are none."""
-        searching = self._searching
-        if searching.pending:
-            self.subtitle.setText(SEARCHING)
-            self.empty.sentence.setText(SEARCHING)
+        """List the present hits in the chosen order, or explain why there are none."""
+        if not self._searching.pending:
+            super().refresh()
             return
-        self._latest.cancel()
-        sentence = self._why_nothing()
-        if sentence:
-            self._sorting = None
-            self.model.show(NOTHING, [], np.empty(0, np.int64), self._by)
-            self.empty.sentence.setText(sentence)
-            self._stack.setCurrentIndex(1)
-            return
-        self._sorting = searching.hits, list(self._session.traces)
-        small = len(searching.hits) <= AT_ONCE
-        if not small:
+        self.subtitle.setText(SEARCHING)
+        if self.is_empty:
+            self._stack.show_sentence(SEARCHING)  # the hits before may be sorted still
+
+    def question(self) -> Question | None:
+        """The order of the hits."""
+        if self._why_nothing():
+            return None
+        self._sorting = self._searching.hits, list(self._session.traces)
+        size = len(self._searching.hits)
+        if size > self.MOST_AT_ONCE:
             self.subtitle.setText("Sorting …")
-        self._latest.ask(small, sorted_hits, *self._sorting, self._by)
+        return Question(sorted_hits, (*self._sorting, self._by), size)
+
+    def nothing(self) -> Sentence:
+        """Why there are no hits."""
+        return Sentence(self._why_nothing())
+
+    def clear_page(self) -> None:
+        self._sorting = None
+        self.model.show(NOTHING, [], np.empty(0, np.int64), self._by)
 
     @Slot(int)
     def _sort(self, column: int) -> None:
         """Sort by the column whose heading was clicked; a second click turns the order round."""
-        self._by = self._by.after_click(CELLS[column])
+        self._by = self._by.after_click(COLUMNS[column])
         self.refresh()
 
     def _why_nothing(self) -> str:
@@ -122,11 +120,11 @@ class HitsPanel(QWidget):
             return f"Nothing is found by “{searching.query.text.strip()}”"
         return ""
 
-    @Slot(object)
-    def _sorted(self, order: Ints) -> None:
+    def show_answer(self, order: Ints) -> None:
+        """List the hits in an order."""
         assert self._sorting is not None
         self.model.show(*self._sorting, order, self._by)
-        self._stack.setCurrentIndex(0)
+        self.show_page()
         count = len(order)
         text = counted(count, "hit")
         if count > MOST_ROWS:
@@ -147,8 +145,7 @@ class HitsPanel(QWidget):
             return
         index = self.model.index(row, 0)
         if not selection.isRowSelected(row):
-            mode = QItemSelectionModel.SelectionFlag
-            selection.setCurrentIndex(index, mode.ClearAndSelect | mode.Rows)
+            select_row(self.table, index)
         self.table.scrollTo(index)
 
     @Slot(int)
@@ -169,23 +166,10 @@ class HitsPanel(QWidget):
         copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied")
 
 
-class HitsView(RowTable):
+class HitsView(ColumnTable[HitColumn]):
     """The table, sorted by a click on a heading."""
 
     def __init__(self, model: HitsModel, theme: Theme) -> None:
-        super().__init__(model, "Hits of the search", theme)
-        header = self.horizontalHeader()
-        for i, cell in enumerate(CELLS):
-            header.resizeSection(i, theme.px(cell.width))
-        header.setSectionsClickable(True)
-
-    def fit_columns(self) -> None:
-        """Show the columns that there is room for."""
-        fit_columns(
-            self,
-            self._theme,
-            {i: cell.width or _LEAST_NAME for i, cell in enumerate(CELLS)},
-            (),
-            [CELLS.index(HitColumn.TRACK), CELLS.index(HitColumn.OPERATOR)],
-            CELLS.index(HitColumn.NAME),
-        )
+        dispensable = HitColumn.TRACK, HitColumn.OPERATOR
+        super().__init__(model, "Hits of the search", theme, COLUMNS, _LEAST_NAME, dispensable)
+        self.horizontalHeader().setSectionsClickable(True)

@@ -14,16 +14,14 @@ from enum import Enum
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import set_label, track_name
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
 from viewer.gui.session.search import NOTHING, Hits
 from viewer.model.queries import foreign
 from viewer.model.times import format_time, ticks_to_ns
@@ -62,15 +60,15 @@ class Order:
         return Order(cell, descending=cell is HitColumn.DURATION)
 
 
-CELLS = tuple(HitColumn)
-_TITLES = tuple(cell.title for cell in CELLS)
+COLUMNS = tuple(HitColumn)
+_TITLES = tuple(cell.title for cell in COLUMNS)
 _TSV_TITLES = ("Name", "Operator", "Start (ns)", "Duration (ns)", "Track", "Process", "File")
 
 
 def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     """Positions of the hits in the order of a column, those of one value by time. Pure.
 
-    Slices that a clock of their own timed have no length in ns: they stand first, or last.
+    Slices that a clock of their own timed have no length in ns: they are first, or last.
     """
     cell = by.cell
     if cell is HitColumn.START:
@@ -116,12 +114,11 @@ def _ranks(texts: Sequence[Sequence[str]]) -> list[Ints]:
     return [np.array([order[t.casefold()] for t in own], np.int64) for own in texts]
 
 
-class HitsModel(TitledModel):
+class HitsModel(CellModel[HitColumn]):
     """Hits as rows, in a given order."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(COLUMNS, theme, parent)
         self._traces: Sequence[OpenTrace] = ()
         self._swatches = SwatchPixmaps(theme)
         self.hits: Hits = NOTHING
@@ -134,14 +131,14 @@ class HitsModel(TitledModel):
         if scheme != self._scheme:
             self._scheme = scheme
             self._swatches.clear()
-            last = self.index(self.rowCount() - 1, len(CELLS) - 1)
+            last = self.index(self.rowCount() - 1, len(COLUMNS) - 1)
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.DecorationRole])
 
     def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints, by: Order) -> None:
         """Show hits of some traces; order: their positions, sorted by a column."""
         self.beginResetModel()
         arrow = "↓" if by.descending else "↑"
-        self._titles = tuple(f"{c.title} {arrow}" if c is by.cell else c.title for c in CELLS)
+        self._titles = tuple(f"{c.title} {arrow}" if c is by.cell else c.title for c in COLUMNS)
         self._swatches.clear()
         self.hits, self._traces, self.order = hits, list(traces), order
         self.endResetModel()
@@ -160,37 +157,31 @@ class HitsModel(TitledModel):
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return CELLS[column].is_number
+        return COLUMNS[column].is_number
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with headings, as tab separated text with plain numbers."""
-        lines = ["\t".join(_TSV_TITLES)]
-        for row in rows:
-            shown, i = self._slice(row)
-            start, end = shown.span_ns(i)
-            track = shown.trace.slices.track(i)
-            native = shown.native(i)
-            lines.append(
-                "\t".join(
-                    " ".join(text.split())
-                    for text in (
-                        shown.label(i),
-                        set_label(shown.table, shown.link(i).operators),
-                        str(start),
-                        str(end - start) if native is None else "",
-                        track_name(shown.table, track),
-                        shown.trace.tracks[track].process,
-                        shown.file.path,
-                    )
-                )
-            )
-        return "\n".join(lines) + "\n"
+        return tsv_text(_TSV_TITLES, map(self._plain_texts, rows))
+
+    def _plain_texts(self, row: int) -> tuple[str, ...]:
+        shown, i = self._slice(row)
+        start, end = shown.span_ns(i)
+        track = shown.trace.slices.track(i)
+        return (
+            shown.label(i),
+            set_label(shown.table, shown.link(i).operators),
+            str(start),
+            str(end - start) if shown.native(i) is None else "",
+            track_name(shown.table, track),
+            shown.trace.tracks[track].process,
+            shown.file.path,
+        )
 
     def _slice(self, row: int) -> tuple[OpenTrace, int]:
         ref = self.hits.ref(int(self.order[row]))
         return self._traces[ref.trace], ref.index
 
-    def _text(self, row: int, cell: HitColumn) -> str:
+    def text(self, row: int, cell: HitColumn) -> str:
         shown, i = self._slice(row)
         match cell:
             case HitColumn.NAME:
@@ -203,9 +194,9 @@ class HitsModel(TitledModel):
                 return shown.length_text(i)
         return track_name(shown.table, shown.trace.slices.track(i))
 
-    def _tip(self, row: int, cell: HitColumn) -> str:
+    def tooltip(self, row: int, cell: HitColumn) -> str:
         shown, i = self._slice(row)
-        text = self._text(row, cell)
+        text = self.text(row, cell)
         if cell is HitColumn.NAME and shown.trace.name(i) != text:
             return f"{text}\n{shown.trace.name(i)} in the file"
         if cell is HitColumn.TRACK:
@@ -214,25 +205,12 @@ class HitsModel(TitledModel):
             return shown.link(i).detail
         return text
 
-    @guard
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= self.shown_rows():
+    def tone(self, row: int, cell: HitColumn) -> str:
+        return "text2" if cell is HitColumn.TRACK else "text1"
+
+    def picture(self, row: int, cell: HitColumn) -> QPixmap | None:
+        if cell is not HitColumn.OPERATOR:
             return None
-        row, cell = index.row(), CELLS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(row, cell)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._tip(row, cell))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if cell.is_number else LEFT
-        if role == Qt.ItemDataRole.FontRole:
-            font: QFont = self._theme.font("cell")
-            return font
-        if role == Qt.ItemDataRole.ForegroundRole:
-            color: QColor = self._theme.color("text2" if cell is HitColumn.TRACK else "text1")
-            return color
-        if role == Qt.ItemDataRole.DecorationRole and cell is HitColumn.OPERATOR:
-            shown, i = self._slice(row)
-            colors = shown.operator_colors(self._scheme)
-            return self._swatches.of(colors_of(shown.link(i).operators, colors))
-        return None
+        shown, i = self._slice(row)
+        colors = shown.operator_colors(self._scheme)
+        return self._swatches.of(colors_of(shown.link(i).operators, colors))

@@ -6,16 +6,18 @@ table, a double click fits them. Its lines say what is counted, and what is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from viewer.analysis.statistics.selection import KEYS
 from viewer.export.tables.delimited import write_table
+from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedFrame
+from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.selection.table import (
-    CELLS,
+    COLUMNS,
     GROUP_TITLES,
     SelectionColumn,
     SelectionContents,
@@ -23,10 +25,10 @@ from viewer.gui.panels.selection.table import (
     contents_of,
     plain_columns,
 )
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, let_copy, marked_rows
+from viewer.gui.qt.widgets.tables import copy_rows, let_copy, marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.selection_statistics import SelectionAnswer, SelectionFeed
 from viewer.gui.session.session import Session
@@ -51,12 +53,14 @@ _DISPENSABLE = (
     SelectionColumn.MEAN,
     SelectionColumn.SELF,
 )
-# The role in which a combo box keeps the flags of an entry, as in the overview.
-_ENABLED = Qt.ItemDataRole.UserRole - 1
 
 
-class SelectionPanel(GroupedFrame):
+class SelectionPanel(GroupedFrame[SelectionContents]):
     """Statistics of the selection; `export_requested` carries what makes a job for a path."""
+
+    # Groups, not slices: the texts and the order of so many are made in less than 50 ms.
+    MOST_AT_ONCE = AT_ONCE
+    WAITS_TO_BE_SEEN = False  # the rows can be exported while nobody sees them
 
     export_requested = Signal(object)  # Callable[[str], Job]
 
@@ -71,12 +75,9 @@ class SelectionPanel(GroupedFrame):
         line.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(4))
         line.addWidget(self.summary, 1)
         line.addWidget(self.button)
-        super().__init__(theme, self.table, "Selection", "Filter", NOTHING, below, parent)
+        super().__init__(session, theme, self.table, "Selection", "Filter", below, parent)
         self.model.setParent(self)
-        self._session = session
         self._feed = SelectionFeed.of(session)
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._fill)
         for key in KEYS:
             self.by.addItem(GROUP_TITLES[key], key)
         let_copy(self.table, self.copy)
@@ -85,22 +86,19 @@ class SelectionPanel(GroupedFrame):
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
         self.button.clicked.connect(self.export)
-        self._feed.changed.connect(self._show)
         self._feed.late.connect(self._wait)
         session.selection_changed.connect(self._mark)
-        for follow in (self._offer, self._show):
-            session.workspace_changed.connect(follow)
-        theme.changed.connect(self._show)
+        session.workspace_changed.connect(self._offer)
+        self.refresh_on(self._feed.changed, session.workspace_changed, theme.changed)
         self._offer()
-        self._show()
+        self.refresh()
 
     @Slot()
     def _offer(self) -> None:
         """Gray what no open trace can be grouped by, with the reason."""
         for i, key in enumerate(KEYS):
             why = self._feed.missing(key)
-            self.by.setItemData(i, 0 if why else None, _ENABLED)
-            self.by.setItemData(i, why or None, Qt.ItemDataRole.ToolTipRole)
+            self.offer_key(i, why, why or None)
         if self._feed.missing(self._feed.key):
             self._feed.group_by(KEYS[0])
         self.by.setCurrentIndex(KEYS.index(self._feed.key))
@@ -112,27 +110,30 @@ class SelectionPanel(GroupedFrame):
 
     @Slot()
     def _wait(self) -> None:
-        """The figures take their time: no others stand in their place."""
-        self.set_empty(False)
+        """The figures take their time: no others are shown in their place."""
+        self.show_page()
         self.model.show(None)
         self.subtitle.setText("Counting…")
         self.summary.setText("")
 
-    @Slot()
-    def _show(self) -> None:
+    def question(self) -> Question | None:
+        """The statistics of the feed as rows."""
         answer = self._feed.answer
         if answer is None:
-            self._latest.cancel()
-            self.set_empty(True, NOTHING if self._session.traces else NO_SLICES)
-            self.model.show(None)
-            return
-        small = sum(len(part.found) for part in answer.parts) <= AT_ONCE
-        self._latest.ask(small, contents_of, answer)
+            return None
+        return Question(contents_of, (answer,), sum(len(part.found) for part in answer.parts))
 
-    @Slot(object)
-    def _fill(self, contents: SelectionContents) -> None:
+    def nothing(self) -> Sentence:
+        """What to select, or to open."""
+        return Sentence(NOTHING if self._session.traces else NO_SLICES)
+
+    def clear_page(self) -> None:
+        self.model.show(None)
+
+    def show_answer(self, contents: SelectionContents) -> None:
+        """List the groups and sum them up."""
         answer = contents.answer
-        self.set_empty(False)
+        self.show_page()
         self.model.show(contents)
         self.table.fit_columns()
         self.subtitle.setText(subject_text(answer))
@@ -222,25 +223,15 @@ def summary_text(answer: SelectionAnswer) -> str:
     return " · ".join(texts)
 
 
-class SelectionView(RowTable):
-    """The table, dearest first until a column is chosen."""
+class SelectionView(ColumnTable[SelectionColumn]):
+    """The table, most expensive first until a column is chosen; the file only where there are
+    several."""
 
     def __init__(self, model: SelectionModel, theme: Theme) -> None:
-        super().__init__(model, "Selection", theme)
+        super().__init__(
+            model, "Selection", theme, COLUMNS, _LEAST_NAME, _DISPENSABLE, sortable=True
+        )
         self._model = model
-        header = self.horizontalHeader()
-        header.setSortIndicatorClearable(True)
-        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-        self.setSortingEnabled(True)
-        for i, cell in enumerate(CELLS):
-            if cell.width:
-                header.resizeSection(i, theme.px(cell.width))
 
-    def fit_columns(self) -> None:
-        """Show what there is room for; the file only where there are several."""
-        fit_columns(
-            self, self._theme,
-            {i: cell.width or _LEAST_NAME for i, cell in enumerate(CELLS)},
-            set() if self._model.several_files else {CELLS.index(SelectionColumn.FILE)},
-            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(SelectionColumn.NAME),
-        )  # fmt: skip
+    def hidden(self) -> Collection[SelectionColumn]:
+        return () if self._model.several_files else (SelectionColumn.FILE,)

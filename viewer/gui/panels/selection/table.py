@@ -2,7 +2,7 @@
 
 A selection may have as many groups as slices, a million. So rows are positions in columns, a filter
 looks at each group once, and a cell is written when it is painted. Lengths are shown in one unit;
-copies and files have whole ns, and ticks of the file beside them.
+copies and files have whole ns, and ticks of the file next to them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtCore import QObject
 
 from viewer.arrays import Floats, Ints
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
 from viewer.gui.session.selection_statistics import SelectionAnswer
 from viewer.model.text import display_name
 from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
@@ -32,7 +29,7 @@ _INSIDE = "of a slice that reaches over the edge of the area, the part inside"
 
 
 class SelectionColumn(Enum):
-    """A column: its title, its width in px (0: what is left), and what is said of it."""
+    """A column: its title, its width in px (0: what is left), and its tooltip."""
 
     NAME = ("", 0, "")
     FILE = ("File", 140, "")
@@ -61,7 +58,7 @@ class SelectionColumn(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether it tells a length."""
+        """Whether it holds a length."""
         return self not in (
             SelectionColumn.NAME,
             SelectionColumn.FILE,
@@ -70,7 +67,7 @@ class SelectionColumn(Enum):
         )
 
 
-CELLS = tuple(SelectionColumn)
+COLUMNS = tuple(SelectionColumn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +75,7 @@ class SelectionContents:
     """All that is shown of an answer: per row its part, group, label and numbers.
 
     columns: lengths in ns, counts and percent (float64); order: places of the rows by their label;
-    small: labels as a filter looks at them. Rows are dearest first.
+    small: labels as a filter looks at them. Rows are most expensive first.
     """
 
     answer: SelectionAnswer
@@ -98,7 +95,7 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     labels = [label for one in answer.parts for label in one.found.labels]
     span = max(answer.span[1] - answer.span[0], 1)
     gathered: dict[SelectionColumn, list[NDArray[Any]]] = {
-        cell: [np.empty(0)] for cell in CELLS[2:]
+        cell: [np.empty(0)] for cell in COLUMNS[2:]
     }
     for one in answer.parts:
         figures, rate = one.found.figures, float(one.shown.axis.ns_per_tick)
@@ -127,18 +124,14 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     )  # fmt: skip
 
 
-class SelectionModel(TitledModel):
+class SelectionModel(ArrayModel[SelectionColumn]):
     """The rows of some `SelectionContents`, sorted and filtered."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(COLUMNS, theme, parent)
         self.contents: SelectionContents | None = None
-        self.rows: Ints = np.empty(0, np.int64)
         self.unit, self._factor = "ns", 1
-        self._filter = ""
-        self._sort: tuple[int, Qt.SortOrder] | None = None
-        self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
+        self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
 
     def show(self, contents: SelectionContents | None) -> None:
         """Show the groups of an answer, or nothing; sorting and filter stay."""
@@ -147,7 +140,7 @@ class SelectionModel(TitledModel):
         if contents is not None:
             longest = float(contents.columns[SelectionColumn.MEAN].max(initial=0))
             self.unit, self._factor = unit_for(longest)
-            self._titles = tuple(self._title(cell, contents.answer.key) for cell in CELLS)
+            self._titles = tuple(self._title(cell, contents.answer.key) for cell in COLUMNS)
         self._arrange()
         self.endResetModel()
 
@@ -161,26 +154,6 @@ class SelectionModel(TitledModel):
         """Whether the groups are of more than one trace."""
         return self.contents is not None and len(self.contents.answer.parts) > 1
 
-    def set_filter(self, text: str) -> None:
-        """Show only the groups whose name has every word of a text."""
-        self.beginResetModel()
-        self._filter = text
-        self._arrange()
-        self.endResetModel()
-
-    @guard
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        self._sort = (column, order) if column >= 0 else None
-        self.layoutAboutToBeChanged.emit()
-        before, kept = self.rows, self.persistentIndexList()
-        self._arrange()
-        if kept and self.contents is not None:
-            place = np.empty(len(self.contents.labels), np.int64)
-            place[self.rows] = np.arange(len(self.rows))
-            now = [self.index(int(place[before[i.row()]]), i.column()) for i in kept]
-            self.changePersistentIndexList(kept, now)
-        self.layoutChanged.emit()
-
     def _arrange(self) -> None:
         shown = self.contents
         if shown is None:
@@ -190,14 +163,13 @@ class SelectionModel(TitledModel):
         for word in self._filter.lower().split():
             rows = rows[np.array([word in shown.small[i] for i in rows.tolist()], np.bool_)]
         if self._sort is not None:
-            cell, order = CELLS[self._sort[0]], self._sort[1]
+            cell = COLUMNS[self._sort[0]]
             keys: NDArray[Any] = (
                 shown.order if cell is SelectionColumn.NAME
                 else shown.part if cell is SelectionColumn.FILE
                 else shown.columns[cell]
             )  # fmt: skip
-            by = np.argsort(keys[rows], kind="stable")
-            rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
+            rows = self._sorted(rows, keys)
         self.rows = rows
 
     def row_of(self, trace: int, slice: int) -> int:
@@ -236,10 +208,7 @@ class SelectionModel(TitledModel):
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain numbers."""
         header, columns = self.table(np.array(list(rows), np.int64))
-        lines = ["\t".join(header)]
-        for values in zip(*columns, strict=True):
-            lines.append("\t".join(" ".join(str(value).split()) for value in values))
-        return "\n".join(lines) + "\n"
+        return tsv_text(header, (map(str, values) for values in zip(*columns, strict=True)))
 
     def table(self, rows: Ints | None = None) -> tuple[list[str], list[list[object]]]:
         """Rows, by default all that are shown, as columns with their headings, for a file."""
@@ -248,7 +217,7 @@ class SelectionModel(TitledModel):
             return [], []
         return plain_columns(shown, self.rows if rows is None else self.rows[rows])
 
-    def _text(self, i: int, cell: SelectionColumn) -> str:
+    def text(self, i: int, cell: SelectionColumn) -> str:
         assert self.contents is not None
         if cell is SelectionColumn.NAME:
             return self.contents.labels[i]
@@ -262,45 +231,25 @@ class SelectionModel(TitledModel):
 
     # -- the model -----------------------------------------------------------------------------
 
-    def shown_rows(self) -> int:
-        return len(self.rows)
-
     def titles(self) -> Sequence[str]:
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return CELLS[column] not in (SelectionColumn.NAME, SelectionColumn.FILE)
+        return COLUMNS[column] not in (SelectionColumn.NAME, SelectionColumn.FILE)
 
     def title_tip(self, column: int) -> str:
-        return CELLS[column].meaning
+        return COLUMNS[column].meaning
 
-    @guard
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= len(self.rows) or self.contents is None:
-            return None
-        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(i, cell)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return (
-                tip(self._text(i, cell)[:_LONGEST])
-                if cell in (SelectionColumn.NAME, SelectionColumn.FILE)
-                else None
-            )
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if self.is_right(index.column()) else LEFT
-        if role == Qt.ItemDataRole.FontRole:
-            font: QFont = self._theme.font("cell")
-            return font
-        if role == Qt.ItemDataRole.ForegroundRole:
-            strong = cell in (SelectionColumn.NAME, SelectionColumn.TOTAL)
-            color: QColor = self._theme.color("text1" if strong else "text2")
-            return color
-        return None
+    def tooltip(self, i: int, cell: SelectionColumn) -> str:
+        is_text = cell in (SelectionColumn.NAME, SelectionColumn.FILE)
+        return self.text(i, cell)[:_LONGEST] if is_text else ""
+
+    def tone(self, i: int, cell: SelectionColumn) -> str:
+        return "text1" if cell in (SelectionColumn.NAME, SelectionColumn.TOTAL) else "text2"
 
 
 def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list[list[object]]]:
-    """Some rows as columns with headings: whole ns, rounded down, with exact ticks beside them."""
+    """Some rows as columns with headings: whole ns, rounded down, with exact ticks next to them."""
     by_part: dict[str, NDArray[Any]] = {}
     size = len(rows)
     part, group = shown.part[rows], shown.group[rows]
@@ -312,7 +261,7 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
             ("total", of.statistics.total), ("self", of.own), ("min", of.statistics.min),
             ("max", of.statistics.max), ("busy", of.busy),
         ):  # fmt: skip
-            # Sums that would leave int64 are floats: these are told as they are.
+            # Sums that would leave int64 are floats: these stay floats.
             whole = ticks.dtype.kind == "i"
             ns = ticks_to_ns(ticks[own], rate) if whole else ticks[own] * float(rate)
             by_part.setdefault(f"{name}_ns", np.zeros(size, object))[here] = ns

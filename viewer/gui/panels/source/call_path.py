@@ -22,7 +22,7 @@ _SEPARATOR = " › "
 
 @dataclass(frozen=True, slots=True)
 class CallStep:
-    """One call of the path. library: how many frames of libraries it stands for, 0 for the user's.
+    """One call of the path. library: how many frames of libraries it replaces, 0 for the user's.
 
     frame: None for folded ones.
     """

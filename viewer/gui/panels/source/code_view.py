@@ -1,4 +1,4 @@
-"""Source code and beside it what its lines cost: number, own time and its bar, shared lines.
+"""Source code and next to it what its lines cost: number, own time and its bar, shared lines.
 
 Every line is `LINE` px high, so the gutter is arithmetic: it paints the lines in view, no more.
 """
@@ -39,7 +39,7 @@ _MARGIN = 4
 @dataclass(frozen=True, slots=True)
 class LineNote:
     """What the gutter says of a line: its time and its share of all time as texts, and its time
-    as a share of that of the dearest line, which is the length of its bar."""
+    as a share of that of the most expensive line, which is the length of its bar."""
 
     text: str
     share: float
@@ -56,7 +56,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Gutter:
-    """All that stands beside the lines of a file."""
+    """All that is next to the lines of a file."""
 
     notes: Mapping[int, LineNote]
     brackets: Sequence[Bracket] = ()
@@ -92,7 +92,7 @@ class CodeView(QTextEdit):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take fonts and colors of the theme anew."""
+        """Take fonts and colors of the theme again."""
         font = self._theme.font("code")
         self.setFont(font)
         self.document().setDefaultFont(font)
@@ -133,7 +133,7 @@ class CodeView(QTextEdit):
         return self._theme.px(LINE)
 
     def set_gutter(self, gutter: Gutter) -> None:
-        """Show other notes beside the lines."""
+        """Show other notes next to the lines."""
         self._gutter = gutter
         self._place()
         self._side.update()
@@ -157,7 +157,7 @@ class CodeView(QTextEdit):
         self.horizontalScrollBar().setValue(0)
 
     def line_at(self, y: int) -> int:
-        """The line at a height in the viewport; it may lie beyond the last."""
+        """The line at a height in the viewport; it may be beyond the last."""
         above = y + self.verticalScrollBar().value() - self._offset
         return above // self.line_height + self._first
 
@@ -174,12 +174,12 @@ class CodeView(QTextEdit):
 
     @property
     def gutter(self) -> Gutter:
-        """What stands beside the lines."""
+        """What is next to the lines."""
         return self._gutter
 
     @property
     def gutter_width(self) -> int:
-        """The width of all that stands beside the code, in px."""
+        """The width of all that is next to the code, in px."""
         return self._side.sizeHint().width()
 
     def marked_rects(self) -> list[QRect]:

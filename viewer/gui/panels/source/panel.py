@@ -1,6 +1,6 @@
 """The source panel: the file of the selected operator, with what each of its lines cost.
 
-A line's own time is that of operators that stand on it alone. Time that several lines share is a
+A line's own time is that of operators that are on it alone. Time that several lines share is a
 bracket over them and a figure in the footer, never divided.
 """
 
@@ -11,16 +11,17 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text
 from viewer.analysis.links.text_positions import positions_of
+from viewer.gui.panels.base.page_panel import PagePanel, plain_column
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, PageOrSentence, explain, label, span
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, span
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
@@ -39,14 +40,14 @@ _LEAST_PATH = 90  # px; of less than some 14 letters of a path, "s…y", nobody 
 
 
 def version_text(fit: VersionFit) -> str:
-    """What is said of a file that is another version than the recorded one."""
+    """The note on a file that is another version than the recorded one."""
     line, quoted = fit.unlike[0]
     others = len(fit.unlike) - 1
     more = f", and {counted(others, 'other line')} of {fit.compared} differ" if others else ""
     return f"Another version of the file: line {line} was recorded as “{quoted}”{more}"
 
 
-class SourcePanel(QWidget):
+class SourcePanel(PagePanel):
     """Shows source; a click on a line with a cost selects the operators of that line.
 
     `locate_requested`: the recorded path of a file that should be looked for by hand.
@@ -57,19 +58,17 @@ class SourcePanel(QWidget):
     forget_requested = Signal(object)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
+        super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
         self._place: tuple[str, int] | None = None
         self._line_costs = LineCosts({}, ())
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
-        self._paths_menu = QMenu(self)
-        self._paths_menu.aboutToShow.connect(self._fill_paths)
-        self._paths = self._paths_button()
-        self._paths.setVisible(bool(session.workspace.choices.source_paths))
-        self._own = label("", theme, "header", "text2")
+        self.paths_menu = QMenu(self)
+        self.paths_menu.aboutToShow.connect(self._fill_paths)
+        self.paths = self._paths_button()
+        self.paths.setVisible(bool(session.workspace.choices.source_paths))
+        self.gutter_title = label("", theme, "header", "text2")
         self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
         self.version = ElidedLabel("", theme, "caption", "warning")
@@ -79,18 +78,13 @@ class SourcePanel(QWidget):
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.shared = label("", theme, "caption", "text2", html=True)
         self._head = self._head_line()
-        self._stack = PageOrSentence(self._page(), theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._head)
-        column.addWidget(self._stack, 1)
+        self.set_page(self._page(), above=self._head)
         session.workspace_changed.connect(self._reopen)
-        session.selection_changed.connect(self._follow)
+        session.selection_changed.connect(self.refresh)
         session.sources_changed.connect(self._look_again)
         self._costs.changed.connect(self._recount)
         theme.changed.connect(self._restyle)
-        self._follow()
+        self.refresh()
 
     def _head_line(self) -> QWidget:
         theme = self._theme
@@ -99,10 +93,10 @@ class SourcePanel(QWidget):
         row = QHBoxLayout(head)
         row.setContentsMargins(0, 0, theme.px(12), 0)
         row.setSpacing(theme.px(8))
-        row.addWidget(self._own)
+        row.addWidget(self.gutter_title)
         row.addWidget(self.calls)
         row.addWidget(self.note, 1)
-        row.addWidget(self._paths)
+        row.addWidget(self.paths)
         return head
 
     def _page(self) -> QWidget:
@@ -113,9 +107,7 @@ class SourcePanel(QWidget):
         foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
         foot.addWidget(self.shared)
         foot.addStretch(1)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = plain_column(page)
         for widget in (
             Hairline(theme), self.version, self.code, Hairline(theme), self._foot
         ):  # fmt: skip
@@ -136,10 +128,10 @@ class SourcePanel(QWidget):
     @Slot()
     def _reopen(self) -> None:
         self._place = None
-        self._follow()
+        self.refresh()
 
     @Slot()
-    def _follow(self) -> None:
+    def refresh(self) -> None:
         """Show the place of the selected operators; without any, what was shown stays."""
         members = self._members()
         source = next((m.source for m in members if m.source), None)
@@ -148,13 +140,13 @@ class SourcePanel(QWidget):
             self._show(members[0])
         elif members:
             self._place = None
-            self._say("No source line of this operator is recorded.")
+            self._show_sentence("No source line of this operator is recorded.")
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)
         elif self._place is None:
             space = self._session.workspace
-            self._say(NO_RECORD if space.traces and not space.programs else NOTHING)
+            self._show_sentence(NO_RECORD if space.traces and not space.programs else NOTHING)
         else:
             # The file stays, but no line of it is that of what is selected now.
             self._place = (self._place[0], 0)
@@ -171,31 +163,31 @@ class SourcePanel(QWidget):
 
     @Slot()
     def _look_again(self) -> None:
-        """Show what is shown from where it lies now."""
-        self._paths.setVisible(bool(self._session.workspace.choices.source_paths))
+        """Show what is shown from where it is now."""
+        self.paths.setVisible(bool(self._session.workspace.choices.source_paths))
         if self._place is not None:
             self._show(next(iter(self._members()), None))
 
     def _paths_button(self) -> QToolButton:
-        """The handle of what was said about where sources lie; hidden while nothing was."""
+        """The handle of what was said about where sources are; hidden while nothing was."""
         button = QToolButton()
         button.setText("Paths")
         button.setToolTip("Where sources that were recorded elsewhere lie on this machine")
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        button.setMenu(self._paths_menu)
+        button.setMenu(self.paths_menu)
         return button
 
     @Slot()
     def _fill_paths(self) -> None:
-        self._paths_menu.clear()
+        self.paths_menu.clear()
         if self._place is not None:
             name = file_name(self._place[0]).replace("&", "&&")
-            ask = self._paths_menu.addAction(f"Locate the file {name}…")
+            ask = self.paths_menu.addAction(f"Locate the file {name}…")
             ask.triggered.connect(self._locate)
-            self._paths_menu.addSeparator()
+            self.paths_menu.addSeparator()
         for substitution in self._session.workspace.choices.source_paths:
             text = f"Forget {substitution.recorded or 'names alone'} → {substitution.local}"
-            forget = self._paths_menu.addAction(text.replace("&", "&&"))
+            forget = self.paths_menu.addAction(text.replace("&", "&&"))
             forget.triggered.connect(partial(self.forget_requested.emit, substitution))
 
     @Slot()
@@ -224,7 +216,7 @@ class SourcePanel(QWidget):
         file = self._session.workspace.source(path)
         if file is None:
             name = file_name(path)
-            self._say(
+            self._show_sentence(
                 f"{name} is not here: neither at {path}, where it was recorded, nor beside the "
                 "files that are open, nor in the folders around them. Locate asks for the file "
                 f"{name} itself. Its folder is remembered, and all that was recorded below the "
@@ -235,10 +227,10 @@ class SourcePanel(QWidget):
         self.code.show_lines(file.lines, language_of(file.shown), line)
         self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
         self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
-        explain(self.calls, self.note.hint)  # there is no room for the path beside many calls
+        explain(self.calls, self.note.hint)  # there is no room for the path next to many calls
         self._check_version(file)
         self._head.show()
-        self._stack.show_page()
+        self.show_page()
         self._recount()
         self.code.reveal(line)
 
@@ -250,26 +242,21 @@ class SourcePanel(QWidget):
         if fit is not None and fit.is_other:
             self.version.setText(version_text(fit))
 
-    def _say(self, sentence: str, button: str = "") -> None:
+    def _show_sentence(self, sentence: str, button: str = "") -> None:
         place = self._stack.show_sentence(sentence, button, self._locate)
         if button and self._session.workspace.choices.source_paths:
             paths = self._paths_button()
             paths.setProperty("framed", True)
             place.add_below(paths)
         # One can walk on to a call whose file is here.
-        self._own.clear()
+        self.gutter_title.clear()
         self.note.clear()
         explain(self.calls, "")
         self._head.setVisible(self._place is not None and len(self.calls.steps) > 1)
 
-    @property
-    def sentence(self) -> str:
-        """What is said instead of source, "" while source is shown."""
-        return self._stack.sentence
-
     @Slot()
     def _recount(self) -> None:
-        """Put the costs and the selection beside the lines."""
+        """Put the costs and the selection next to the lines."""
         answer = self._costs.answer
         program = answer.shown.table.program if answer else None
         if self._place is None:
@@ -300,9 +287,9 @@ class SourcePanel(QWidget):
             ]  # fmt: skip
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets))
-            self._own.setText(f"  Own, {unit}, share" if notes or brackets else "")
+            self.gutter_title.setText(f"  Own, {unit}, share" if notes or brackets else "")
             self._set_shared(costs, rate, unit, factor)
-        self._own.setFixedWidth(self.code.gutter_width)
+        self.gutter_title.setFixedWidth(self.code.gutter_width)
         self._foot.setVisible(bool(self._line_costs.shared))
         lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
         self.code.mark(sorted(lines) if line in lines else [line])
@@ -335,7 +322,7 @@ class SourcePanel(QWidget):
         trace = self._session.number_of(answer.shown)
         if trace is None:
             return
-        # Clicking on goes through all sets of the line, dearest first.
+        # Clicking on goes through all sets of the line, most expensive first.
         now = self._session.state.operators
         at = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
         self._session.select_operators(trace, sets[at % len(sets)])
@@ -344,9 +331,9 @@ class SourcePanel(QWidget):
     def _restyle(self) -> None:
         self.code.restyle()
         if self.sentence and self._place is None:
-            self._say(self.sentence)
+            self._show_sentence(self.sentence)
         else:
-            self._follow()
+            self.refresh()
 
     @guard
     def showEvent(self, event: QShowEvent) -> None:

@@ -2,7 +2,7 @@
 
 Of the whole trace, of the picked run, or of the range that is selected on the timeline; by any key
 of `viewer.analysis.statistics.grouping`. An NPU's units come first: how long each was busy, alone,
-beside others, or not at all. Their rows overlap; the bar below adds up to all of it. A click
+next to others, or not at all. Their rows overlap; the bar below adds up to all of it. A click
 selects the slices of a group, and what is selected elsewhere marks its group here.
 """
 
@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
 from viewer.analysis.statistics.grouping import Grouping, GroupTable
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
+from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
-from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.slice_facts import longest_slice, scope_text
+from viewer.gui.panels.base.trace_panel import TraceScope, current_scope, selected_operators
 from viewer.gui.panels.statistics.table import group_contents, unit_contents
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -44,27 +44,23 @@ TITLES = {
     "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
     "run": "Inference", "name": "Name",
 }  # fmt: skip
-# The role in which a combo box keeps the flags of an entry. Its items themselves are not asked for:
-# their Python wrappers outlive the box and take the program down with them.
-_ENABLED = Qt.ItemDataRole.UserRole - 1
 # What is shown of a trace until another key is chosen: the first of these that it has.
 _FIRST = ("unit", "type", "name")
 
 
-class StatisticsPanel(GroupedPanel):
+class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     """Groups of the current trace in the selected range, the picked run, or the whole;
     `export_requested` carries what makes a job for a path."""
 
+    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
     export_requested = Signal(object)  # Callable[[str], Job]
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.footer = CostFooter(theme)
-        super().__init__(theme, "Statistics", "Filter", NOTHING, self.footer, parent)
-        self._session = session
+        super().__init__(session, theme, "Statistics", "Filter", self.footer, parent)
         self._grouping: tuple[OpenTrace, Grouping] | None = None
         self._chosen: str | None = None
-        self._answer: StatisticsAnswer | None = None
-        self._of: tuple[OpenTrace, str, TimeScope] | None = None
+        self._of: TraceScope | None = None
         for key in KEYS:
             self.by.addItem(TITLES[key], key)
         self.button = QPushButton("Export…")
@@ -74,12 +70,7 @@ class StatisticsPanel(GroupedPanel):
         self.by.activated.connect(self._pick)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
-        self._latest = Latest(self)
-        self._latest.answered.connect(self._take)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self.refresh)
-        for signal in (session.workspace_changed, theme.changed):
-            signal.connect(self.refresh)
+        self.refresh_on(session.workspace_changed, theme.changed)
         for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         session.coloring_changed.connect(self._color)
@@ -93,12 +84,8 @@ class StatisticsPanel(GroupedPanel):
 
     @Slot()
     def _follow(self) -> None:
-        """Group anew if another trace or scope is meant now; else only the mark follows."""
-        number = self._session.current_trace
-        wanted = None
-        if number is not None:
-            wanted = self._session.as_run(number), self.key, self._session.scope(number)
-        if wanted != self._of:
+        """Group again if another trace or scope is current; else only the mark follows."""
+        if current_scope(self._session, ranges=True) != self._of:
             self.refresh()
         else:
             self._mark()
@@ -107,34 +94,39 @@ class StatisticsPanel(GroupedPanel):
     def refresh(self) -> None:
         """Group what is selected of the current trace now."""
         self._of = None
-        number = self._session.current_trace
-        if number is None or not len(self._session.traces[number].trace.slices):
-            self._latest.cancel()
-            self._grouping = self._answer = None
-            self.set_empty(True, NOTHING)
+        shown, _ = current_scope(self._session, ranges=True)
+        large = shown is not None and len(shown.trace.slices) > self.MOST_AT_ONCE
+        # Before the keys that the trace has are looked for, which takes long too.
+        if large and self.put_off(stays=self.answer is not None and self.answer.shown is shown):
             return
-        # As they ran: of inferences that are aligned or meant, only the tracks with runs are shown.
-        shown = self._session.as_run(number)
-        if len(shown.trace.slices) > AT_ONCE and self._seen.put_off():
-            self._latest.cancel()
-            if self._answer is None or self._answer.shown is not shown:
-                self._grouping = self._answer = None
-                self.set_empty(True, BEING_COUNTED)
-            return
+        super().refresh()
+
+    def question(self) -> Question | None:
+        """The groups of the current trace by the chosen key."""
+        # As it ran: of inferences that are aligned or meant, only the tracks with runs are shown.
+        shown, scope = current_scope(self._session, ranges=True)
+        if shown is None or not len(shown.trace.slices):
+            return None
         if self._grouping is None or self._grouping[0] is not shown:
             self._grouping = shown, Grouping(shown.table)
             self._offer(self._grouping[1])
-        grouping = self._grouping[1]
-        asked = shown, grouping, self.key, self._session.scope(number)
-        self._of = shown, self.key, asked[3]
-        self._latest.ask(len(shown.trace.slices) <= AT_ONCE, _answer, *asked)
+        self._of = shown, scope
+        asked = shown, self._grouping[1], self.key, scope
+        return Question(_answer, asked, len(shown.trace.slices), stays=True)
+
+    def nothing(self) -> Sentence:
+        """What to open."""
+        return Sentence(NOTHING)
+
+    def clear_page(self) -> None:
+        super().clear_page()
+        self._grouping = None
 
     def _offer(self, grouping: Grouping) -> None:
         """Offer the keys that a trace has, the others grayed with the reason."""
         missing = {key: grouping.missing(key) for key in KEYS}
         for i, key in enumerate(KEYS):
-            self.by.setItemData(i, None if not missing[key] else 0, _ENABLED)
-            self.by.setItemData(i, tip(missing[key]), Qt.ItemDataRole.ToolTipRole)
+            self.offer_key(i, missing[key], tip(missing[key]))
         wanted = self._chosen if self._chosen and not missing[self._chosen] else None
         wanted = wanted or next(key for key in _FIRST if not missing[key])
         self.by.setCurrentIndex(KEYS.index(wanted))
@@ -145,9 +137,8 @@ class StatisticsPanel(GroupedPanel):
         self.filter.clear()
         self.refresh()
 
-    @Slot(object)
-    def _take(self, answer: StatisticsAnswer) -> None:
-        self._answer = answer
+    def show_answer(self, answer: StatisticsAnswer) -> None:
+        """Show the groups and how they add up."""
         shown, table = answer.shown, answer.table
         make = unit_contents if table.key == "unit" else group_contents
         contents = make(shown, table, TITLES[table.key])
@@ -158,7 +149,7 @@ class StatisticsPanel(GroupedPanel):
         if table.foreign:
             parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
         self.subtitle.setText(" · ".join(parts))
-        self.set_empty(False)
+        self.show_page()
         self._mark()
 
     # -- selecting -------------------------------------------------------------------------------
@@ -166,12 +157,12 @@ class StatisticsPanel(GroupedPanel):
     @Slot()
     def _mark(self) -> None:
         """Let the marked row follow what is selected; a selection of rows is left alone."""
-        answer = self._answer
+        answer = self.answer
         if answer is None or len(marked_rows(self.table)) > 1:
             return
         state = self._session.state
         if answer.table.key == "operator":
-            self.model.set_selected(self._operators(answer))
+            self.model.set_selected(selected_operators(self._session, answer.shown))
         if len(state.others):
             return  # of many groups, or of the one that was clicked
         group = self._selected_group(answer)
@@ -182,12 +173,6 @@ class StatisticsPanel(GroupedPanel):
         elif row not in marked_rows(self.table):
             self.table.mark(row)
 
-    def _operators(self, answer: StatisticsAnswer) -> tuple[int, ...]:
-        """The highlighted operators, if they are of the trace that is shown."""
-        chosen = self._session.state.operators
-        here = chosen is not None and self._session.as_run(chosen[0]) is answer.shown
-        return chosen[1] if chosen is not None and here else ()
-
     def _selected_group(self, answer: StatisticsAnswer) -> int:
         """The group of the selected slice, else of the highlighted operators; -1 for none."""
         state, key, shown = self._session.state, answer.table.key, answer.shown
@@ -196,24 +181,24 @@ class StatisticsPanel(GroupedPanel):
             return -1
         if ref is not None and self._session.as_run(ref.trace) is shown:
             return answer.grouping.group_of_slice(key, ref.index)
-        operators = self._operators(answer) if key in OF_OPERATORS else ()
+        operators = selected_operators(self._session, answer.shown) if key in OF_OPERATORS else ()
         return answer.grouping.group_of(key, operators) if operators else -1
 
     @Slot()
     def _color(self) -> None:
         """Color operators as their slices are."""
-        answer, scheme = self._answer, self._session.state.scheme
+        answer, scheme = self.answer, self._session.state.scheme
         known = None if answer is None else answer.shown.operator_colors(scheme)
         self.table.color_operators(known)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Select what a row stands for: operators, a run, or the slices of its group in the scope.
+        """Select what a row is about: operators, a run, or the slices of its group in the scope.
 
         Of a unit, or of idle time, the longest stretch is brought into view: to select it would
         make it the range that the panel is about.
         """
-        answer, group, name = self._answer, self.model.rows[row].group, self.model.rows[row].op
+        answer, group, name = self.answer, self.model.rows[row].group, self.model.rows[row].op
         self._session.show_inferences(Inferences.AS_RUN)
         number = None if answer is None else self._session.number_of(answer.shown)
         if answer is None or number is None:
@@ -239,14 +224,14 @@ class StatisticsPanel(GroupedPanel):
                 first, last = answer.span
                 own = own[(slices.end[own] >= first) & (slices.start[own] <= last)]
             if len(own):
-                longest = int(own[np.argmax(slices.end[own] - slices.start[own])])
+                longest = SliceRef(number, longest_slice(shown, own))
                 self._session.select_slices(
-                    SliceSet({number: own}), SliceRef(number, longest), reveal=True, keep_area=True
+                    SliceSet({number: own}), longest, reveal=True, keep_area=True
                 )
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        if self._answer is not None and self._answer.table.key != "unit":
+        if self.answer is not None and self.answer.table.key != "unit":
             navigation.fit_selection(self._session)
 
     # -- exporting -------------------------------------------------------------------------------
@@ -254,7 +239,7 @@ class StatisticsPanel(GroupedPanel):
     @Slot()
     def export(self) -> None:
         """Ask for a file to write the shown rows to, in their order."""
-        answer = self._answer
+        answer = self.answer
         if answer is None:
             return
         shown, table = answer.shown, answer.table

@@ -8,7 +8,7 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
 from viewer.view.open_trace import OpenTrace
 
-# What stands under what, and in which color. Slice units are numbered: under "slice".
+# What is under what, and in which color. Slice units are numbered: under "slice".
 _PLACES: dict[str, tuple[int, str]] = {
     "dma_cdma": (0, "unit_dma"),
     "dma": (1, "unit_dma"),

@@ -6,6 +6,9 @@ picked run; a click selects the slice that an event follows.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 import numpy as np
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
@@ -13,13 +16,18 @@ from PySide6.QtWidgets import QWidget
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.arrays import Ints
+from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
-from viewer.gui.panels.untimed.table import CELLS, MiddleElided, UntimedColumn, UntimedModel
+from viewer.gui.panels.untimed.table import COLUMNS, MiddleElided, UntimedColumn, UntimedModel
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns
+from viewer.gui.qt.widgets.column_table import ColumnTable
+from viewer.gui.qt.widgets.tables import copy_rows
 from viewer.gui.session.session import Session
+from viewer.model.scope import TimeScope
 from viewer.model.times import group_digits
 from viewer.model.untimed import counts_text
+from viewer.view.open_trace import OpenTrace
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"
 ORDER = "order known, time not"
@@ -35,7 +43,15 @@ _DISPENSABLE = (
 )
 
 
-class UntimedPanel(TraceTablePanel):
+@dataclass(frozen=True, eq=False)
+class UntimedAnswer:
+    """The events of a trace that are listed, by their positions."""
+
+    shown: OpenTrace
+    rows: Ints
+
+
+class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     """Allocation and debug events of the current trace, of the picked run or of all."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -49,31 +65,34 @@ class UntimedPanel(TraceTablePanel):
         self.filter.textChanged.connect(self.model.set_filter)
         self.refresh()
 
-    @Slot()
-    def refresh(self) -> None:
-        """Show the events of the present trace and run anew."""
-        self._of = shown, scope = self._wanted()
-        events = None if shown is None else shown.trace.untimed
-        if shown is None or events is None or not len(events):
-            self._say(NOTHING)
-            return
-        rows: Ints = np.arange(len(events))
-        if scope.run is not None:
-            rows = np.flatnonzero(events.run == shown.trace.runs.index(scope.run))
-        if scope.run is not None and not len(rows):
-            label = run_label(shown.table, scope.run)
-            self._say(f"None in {label}; {counts_text(events)} in other runs.")
+    def question(self) -> Question | None:
+        """Which events are of the picked run; always answered at once."""
+        self._of = shown, scope = self.current_scope()
+        if shown is None or not len(shown.trace.untimed):
+            return None
+        return Question(_answer, (shown, scope))
+
+    def nothing(self) -> Sentence:
+        """How to log such events."""
+        return Sentence(NOTHING)
+
+    def clear_page(self) -> None:
+        self.model.clear()
+
+    def show_answer(self, answer: UntimedAnswer) -> None:
+        """List the events, or count those of other runs."""
+        shown, rows, scope = answer.shown, answer.rows, self._of[1]
+        events = shown.trace.untimed
+        where = "all runs" if scope.run is None else run_label(shown.table, scope.run)
+        if not len(rows):
+            self.show_sentence(f"None in {where}; {counts_text(events)} in other runs.")
             return
         self._color()
         self.model.show(shown, rows)
         self.table.fit_columns()
-        where = "all runs" if scope.run is None else run_label(shown.table, scope.run)
         count = group_digits(len(rows))
         of = "" if len(rows) == len(events) else f" of {group_digits(len(events))}"
         self._show_table(f"{count}{of} events · {where} · {ORDER}")
-
-    def _forget(self) -> None:
-        self.model.clear()
 
     @Slot(int)
     def _choose(self, row: int) -> None:
@@ -93,24 +112,27 @@ class UntimedPanel(TraceTablePanel):
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 
-class UntimedView(RowTable):
+def _answer(shown: OpenTrace, scope: TimeScope) -> UntimedAnswer:
+    events = shown.trace.untimed
+    if scope.run is None:
+        return UntimedAnswer(shown, np.arange(len(events)))
+    run = shown.trace.runs.index(scope.run)
+    return UntimedAnswer(shown, np.flatnonzero(events.run == run))
+
+
+class UntimedView(ColumnTable[UntimedColumn]):
     """The table, in the order of the file."""
 
     def __init__(self, model: UntimedModel, theme: Theme) -> None:
-        super().__init__(model, "Events without a time", theme)
+        super().__init__(
+            model, "Events without a time", theme, COLUMNS, _LEAST_OPERATOR, _DISPENSABLE
+        )
         self._model = model
         self.setItemDelegate(MiddleElided(self))
-        header = self.horizontalHeader()
-        for i, cell in enumerate(CELLS):
-            header.resizeSection(i, theme.px(cell.width))
 
-    def fit_columns(self) -> None:
-        """Show the columns that tell something, and of them what there is room for."""
-        silent = {CELLS.index(cell) for cell in self._model.silent}
-        wide = CELLS.index(UntimedColumn.OPERATOR)
-        fit_columns(
-            self, self._theme,
-            {i: cell.width or _LEAST_OPERATOR for i, cell in enumerate(CELLS)},
-            silent, [CELLS.index(cell) for cell in _DISPENSABLE],
-            CELLS.index(UntimedColumn.VALUE) if wide in silent else wide,
-        )  # fmt: skip
+    def hidden(self) -> Collection[UntimedColumn]:
+        return self._model.unused
+
+    def wide(self) -> UntimedColumn:
+        is_unused = UntimedColumn.OPERATOR in self._model.unused
+        return UntimedColumn.VALUE if is_unused else UntimedColumn.OPERATOR

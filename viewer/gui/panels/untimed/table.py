@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     QObject,
     Qt,
 )
-from PySide6.QtGui import QColor, QFont, QPixmap
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.analysis.links.labels import set_label
@@ -25,9 +25,9 @@ from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
+from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.times import group_digits
 from viewer.model.trace import Column, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text
@@ -56,9 +56,9 @@ class UntimedColumn(Enum):
         self.is_number = is_number
 
 
-CELLS = tuple(UntimedColumn)
-_TITLES = tuple(cell.title for cell in CELLS)
-# What is told in gray: where an event stands, beside what it says.
+COLUMNS = tuple(UntimedColumn)
+_TITLES = tuple(cell.title for cell in COLUMNS)
+# What is gray: the place of an event, not its contents.
 _FAINT = frozenset(
     {
         UntimedColumn.RUN,
@@ -70,15 +70,13 @@ _FAINT = frozenset(
 )
 
 
-class UntimedModel(TitledModel):
-    """Some events of one trace as rows; `silent` are the columns that would tell nothing."""
+class UntimedModel(ArrayModel[UntimedColumn]):
+    """Some events of one trace as rows; `unused` are the columns in which nothing is to be seen."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(COLUMNS, theme, parent)
         self._shown: OpenTrace | None = None
         self._all: Ints = np.empty(0, np.int64)
-        self._filter = ""
         self._keys: Ints = np.empty(0, np.int64)
         self._run: Ints = np.empty(0, np.int64)
         self._runs: tuple[str, ...] = ()
@@ -86,8 +84,7 @@ class UntimedModel(TitledModel):
         self._linked: Bools = np.empty(0, np.bool_)
         self._swatches = SwatchPixmaps(theme)
         self.colors: Palette | None = None  # the palette index of every operator; None: its own
-        self.rows: Ints = np.empty(0, np.int64)
-        self.silent: frozenset[UntimedColumn] = frozenset()
+        self.unused: frozenset[UntimedColumn] = frozenset()
 
     def show(self, shown: OpenTrace, rows: Ints) -> None:
         """Show some events of a trace, given by their positions; the filter stays."""
@@ -100,7 +97,7 @@ class UntimedModel(TitledModel):
             self._linked = shown.table.set_of_key >= 0
             self._operators = [set_label(shown.table, x.operators) for x in shown.table.links]
         self._all = rows
-        self.silent = self._silent_cells()
+        self.unused = self._unused_columns()
         self._arrange()
         self.endResetModel()
 
@@ -111,24 +108,17 @@ class UntimedModel(TitledModel):
         self._keys, self._run, self._linked = self._all, self._all, np.empty(0, np.bool_)
         self.endResetModel()
 
-    def set_filter(self, text: str) -> None:
-        """Show only rows of which every word of a text is in some cell; numbers are not looked at.
-
-        A scalar is found by its type.
-        """
-        self.beginResetModel()
-        self._filter = text
-        self._arrange()
-        self.endResetModel()
-
     def _arrange(self) -> None:
+        """Leave the rows of which every word is in some cell: numbers are not looked at, and a
+        scalar is found by its type."""
         self.rows = self._all
         words = self._filter.lower().split()
         if not words or self._shown is None or not len(self._all):
             return
         found = np.ones(len(self._all), np.bool_)
         searched = [
-            (codes[self._all], [text.lower() for text in texts]) for codes, texts in self._texts()
+            (codes[self._all], [text.lower() for text in texts])
+            for codes, texts in self._searched_texts()
         ]
         for word in words:
             hit = np.zeros(len(found), np.bool_)
@@ -137,12 +127,12 @@ class UntimedModel(TitledModel):
             found &= hit
         self.rows = self._all[found]
 
-    def _texts(self) -> list[tuple[NDArray[Any], Sequence[str]]]:
+    def _searched_texts(self) -> list[tuple[NDArray[Any], Sequence[str]]]:
         """Per text column a code for each event and the texts, the last one for no text (-1)."""
         assert self._shown is not None
         shown, events = self._shown, self._shown.trace.untimed
         is_tensor = (events.type == ValueType.TENSOR) | (events.type == ValueType.TENSOR_LIST)
-        told = [TYPE_NAMES[type] for type in ValueType]
+        types = [TYPE_NAMES[type] for type in ValueType]
         labels = np.append(shown.labels.astype(np.int64), -1)
         return [
             (self._run, self._runs),
@@ -151,15 +141,18 @@ class UntimedModel(TitledModel):
             (_codes(events.name), [*(events.name.strings or ()), ""]),
             (events.identifier, [*map(str, events.identifiers), ""]),
             (self._keys, [*self._operators, ""]),
-            (np.where(is_tensor, events.value + len(told), events.type), [*told, *events.tensors]),
+            (
+                np.where(is_tensor, events.value + len(types), events.type),
+                [*types, *events.tensors],
+            ),
         ]
 
-    def _silent_cells(self) -> frozenset[UntimedColumn]:
-        """The columns that would tell nothing of the shown events, or one thing of all of them."""
+    def _unused_columns(self) -> frozenset[UntimedColumn]:
+        """The columns that have nothing for the shown events, or the same for all of them."""
         assert self._shown is not None
         events, rows = self._shown.trace.untimed, self._all
         named = (events.identifier[rows] >= 0) | _stated(events.name, rows)
-        is_silent = {
+        is_unused = {
             UntimedColumn.RUN: len(np.unique(self._run[rows])) < 2,
             UntimedColumn.KIND: len(np.unique(events.kind[rows])) < 2,
             UntimedColumn.NAME: not named.any(),
@@ -168,7 +161,7 @@ class UntimedModel(TitledModel):
             UntimedColumn.SIZE: not _stated(events.size, rows).any(),
             UntimedColumn.OFFSET: not _stated(events.offset, rows).any(),
         }
-        return frozenset(cell for cell, silent in is_silent.items() if silent)
+        return frozenset(cell for cell, unused in is_unused.items() if unused)
 
     def slice_of(self, row: int) -> int:
         """The slice that a row follows, else the call that it is of, else -1."""
@@ -179,14 +172,12 @@ class UntimedModel(TitledModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain numbers."""
-        lines = ["\t".join(_TITLES)]
-        for row in rows:
-            i = int(self.rows[row])
-            texts = (self._text(i, cell, plain=True) for cell in CELLS)
-            lines.append("\t".join(" ".join(text.split()) for text in texts))
-        return "\n".join(lines) + "\n"
+        copied = (self.item(row) for row in rows)
+        return tsv_text(
+            _TITLES, ((self.text(i, cell, plain=True) for cell in COLUMNS) for i in copied)
+        )
 
-    def _text(self, i: int, cell: UntimedColumn, *, plain: bool = False) -> str:
+    def text(self, i: int, cell: UntimedColumn, *, plain: bool = False) -> str:
         assert self._shown is not None
         shown, events = self._shown, self._shown.trace.untimed
         missing = "" if plain else MISSING
@@ -213,9 +204,9 @@ class UntimedModel(TitledModel):
             return WITHOUT_DATA
         return str(number) if plain else group_digits(int(number))
 
-    def _tip(self, i: int, cell: UntimedColumn) -> str:
+    def tooltip(self, i: int, cell: UntimedColumn) -> str:
         assert self._shown is not None
-        text, events = self._text(i, cell), self._shown.trace.untimed
+        text, events = self.text(i, cell), self._shown.trace.untimed
         if cell is UntimedColumn.OPERATOR and text == MISSING:
             return link_reason(self._shown.table, i)
         if cell is UntimedColumn.OFFSET and text == WITHOUT_DATA:
@@ -225,41 +216,22 @@ class UntimedModel(TitledModel):
             return f"{text}\nat byte {group_digits(int(place))} of the debug buffer"
         return "" if text == MISSING else text
 
-    def shown_rows(self) -> int:
-        return len(self.rows)
-
     def titles(self) -> Sequence[str]:
         return _TITLES
 
     def is_right(self, column: int) -> bool:
-        return CELLS[column].is_number
+        return COLUMNS[column].is_number
 
-    @guard
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= len(self.rows):
+    def font_role(self, i: int, cell: UntimedColumn) -> FontRole:
+        is_code = cell is UntimedColumn.VALUE and self.text(i, cell) != MISSING
+        return "code" if is_code else "cell"
+
+    def tone(self, i: int, cell: UntimedColumn) -> str:
+        return "text2" if cell in _FAINT or self.text(i, cell) == MISSING else "text1"
+
+    def picture(self, i: int, cell: UntimedColumn) -> QPixmap | None:
+        if cell is not UntimedColumn.OPERATOR or self._shown is None:
             return None
-        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(i, cell)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._tip(i, cell))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if cell.is_number else LEFT
-        if role == Qt.ItemDataRole.FontRole:
-            is_code = cell is UntimedColumn.VALUE and self._text(i, cell) != MISSING
-            font: QFont = self._theme.font("code" if is_code else "cell")
-            return font
-        if role == Qt.ItemDataRole.ForegroundRole:
-            faint = cell in _FAINT or self._text(i, cell) == MISSING
-            color: QColor = self._theme.color("text2" if faint else "text1")
-            return color
-        if role == Qt.ItemDataRole.DecorationRole and cell is UntimedColumn.OPERATOR:
-            return self._swatch(i)
-        return None
-
-    def _swatch(self, i: int) -> QPixmap | None:
-        """The colors of the operators of event i."""
-        assert self._shown is not None
         key = int(self._keys[i])
         operators = self._shown.table.links[key].operators if key >= 0 else ()
         return self._swatches.of(colors_of(operators, self.colors))
@@ -271,15 +243,15 @@ class MiddleElided(QStyledItemDelegate):
     @guard
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
-        if CELLS[index.column()] in (UntimedColumn.AFTER, UntimedColumn.OPERATOR):
+        if COLUMNS[index.column()] in (UntimedColumn.AFTER, UntimedColumn.OPERATOR):
             option.textElideMode = Qt.TextElideMode.ElideMiddle
 
 
 def _name(events: UntimedEvents, i: int) -> str:
     """The allocator, or the name and the delegate debug identifier that a value was logged with."""
     identifier = identifier_of(events, i)
-    told = (events.name.value(i), None if identifier is None else str(identifier))
-    return " · ".join(str(part) for part in told if part is not None)
+    parts = (events.name.value(i), None if identifier is None else str(identifier))
+    return " · ".join(str(part) for part in parts if part is not None)
 
 
 def _codes(column: Column) -> NDArray[Any]:

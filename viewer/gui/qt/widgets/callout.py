@@ -1,6 +1,6 @@
 """A note that points at something in the window: a frame around it, and a text with buttons.
 
-Both are parts of the window and lie over all else in it. The frame lets the mouse through, and the
+Both are parts of the window and are over all else in it. The frame lets the mouse through, and the
 note keeps clear of what it points at, so that all of it can be used meanwhile.
 """
 
@@ -40,7 +40,7 @@ _ANIMATION_MS = 140
 
 
 class Callout(QFrame):
-    """The note. `next_asked()`, `leave_asked()`: its buttons. Its parent is what it lies over."""
+    """The note. `next_asked()`, `leave_asked()`: its buttons. Its parent is what it is over."""
 
     next_requested = Signal()
     leave_requested = Signal()
@@ -114,8 +114,8 @@ class Callout(QFrame):
         )
 
     def point_at(self, target: QRect, keep: Sequence[QRect] = ()) -> None:
-        """Lie beside a part of the window, given in its coordinates; an empty one is in no place,
-        and the note stands in the middle. keep: other parts that are to stay in sight."""
+        """Lie next to a part of the window, given in its coordinates; an empty one is in no place,
+        and the note is in the middle. keep: other parts that are to stay in sight."""
         self._target = target
         around = target.adjusted(-_FRAME, -_FRAME, _FRAME, _FRAME)
         self._frame.setGeometry(around.intersected(self._over))
@@ -181,7 +181,7 @@ class _Frame(QWidget):
 
 
 def place_next_to(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] = ()) -> QPoint:
-    """Where a note lies beside a target without covering it, as near as can be: below, above, right
+    """Where a note is next to a target without covering it, as near as can be: below, above, right
     or left of it, whichever there is room for first. An empty target is in no place.
 
     keep: what else is to stay in sight, such as tabs and rows; as much of it as there is room for.

@@ -1,6 +1,6 @@
 """Small widgets that several panels are made of: labels by role, figures, key-value rows, links.
 
-They take colors and fonts when they are made; a panel makes them anew when the theme changes.
+They take colors and fonts when they are made; a panel makes them again when the theme changes.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class KeyValueGrid(QWidget):
     ) -> None:
         """Add a row; text with words too long for a line, or with lines of its own, is wrapped.
 
-        hint: what it means, said where the pointer rests.
+        hint: what it means, shown where the pointer rests.
         """
         if not html and (
             code or "\n" in value or max(map(len, value.split()), default=0) > _LONG_WORD
@@ -248,12 +248,12 @@ class PageOrSentence(QStackedWidget):
 
     @property
     def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the page."""
+        """Whether a sentence is in place of the page."""
         return self.currentIndex() != 0
 
     @property
     def sentence(self) -> str:
-        """What is said in place of the page, "" while it is shown."""
+        """The sentence in place of the page, "" while it is shown."""
         return self.empty.sentence.text() if self.is_empty and self.empty is not None else ""
 
     def show_page(self) -> None:
@@ -262,15 +262,19 @@ class PageOrSentence(QStackedWidget):
 
     def show_sentence(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
         """Show a sentence in place of the page, and a button that does something about it."""
-        if self.empty is not None:
-            self.removeWidget(self.empty)
-            self.empty.deleteLater()
-        self.empty = EmptyPlace(sentence, self._theme, button)
-        if button:
-            self.empty.pressed.connect(asked)
-        self.addWidget(self.empty)
-        self.setCurrentWidget(self.empty)
-        return self.empty
+        place = self.empty
+        if place is not None and not button and not place.has_button:
+            place.sentence.setText(sentence)
+        else:
+            if place is not None:
+                self.removeWidget(place)
+                place.deleteLater()
+            self.empty = place = EmptyPlace(sentence, self._theme, button)
+            if button:
+                place.pressed.connect(asked)
+            self.addWidget(place)
+        self.setCurrentWidget(place)
+        return place
 
 
 class EmptyPlace(QWidget):
@@ -288,6 +292,7 @@ class EmptyPlace(QWidget):
         column.setSpacing(theme.px(12))
         column.addStretch(1)
         column.addWidget(self.sentence)
+        self.has_button = bool(button)
         if button:
             press = QPushButton(button)
             press.clicked.connect(self.pressed)

@@ -22,11 +22,11 @@ class TitledModel(QAbstractTableModel):
         raise NotImplementedError
 
     def titles(self) -> Sequence[str]:
-        """What stands over each column."""
+        """The title of each column."""
         raise NotImplementedError
 
     def is_right(self, column: int) -> bool:
-        """Whether the title of a column stands on the right, over numbers."""
+        """Whether the title of a column is at the right, over numbers."""
         raise NotImplementedError
 
     def is_number(self, column: int) -> bool:
@@ -34,7 +34,7 @@ class TitledModel(QAbstractTableModel):
         return self.is_right(column)
 
     def title_tip(self, column: int) -> str:
-        """What is said of a column where the pointer rests on its title; may be nothing."""
+        """The tooltip of a column's title; may be nothing."""
         return ""
 
     @guard(0)

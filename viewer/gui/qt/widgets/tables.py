@@ -6,8 +6,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPoint, Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    Qt,
+    Signal,
+    SignalInstance,
+    Slot,
+)
+from PySide6.QtGui import (
+    QAction,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QGridLayout,
@@ -35,9 +52,9 @@ def fit_columns(
     dispensable: Sequence[int],
     wide: int,
 ) -> None:
-    """Show the columns that tell something, and of them what there is room for.
+    """Show the columns in which there is anything, and of them what there is room for.
 
-    widths: column -> px of the design. hidden: columns that tell nothing now. dispensable: what
+    widths: column -> px of the design. hidden: columns that are empty now. dispensable: what
     goes where there is no room, first things first. wide: the column that takes what is left.
     """
     away = set(hidden)
@@ -55,20 +72,42 @@ def fit_columns(
 def let_copy(
     table: QAbstractItemView, copy: Callable[[], None], title: str = "Copy rows as TSV"
 ) -> None:
-    """Ctrl+C and a menu that copy rows; `title` is what the menu says."""
-    action = QAction("Copy", table)
-    action.setShortcut(QKeySequence.StandardKey.Copy)
-    action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-    action.triggered.connect(copy)
-    table.addAction(action)
+    """Ctrl+C and a menu with one entry, `title`, that copy rows."""
 
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
         menu.addAction(title, copy)
         pop_up(menu, table, at)
 
+    add_copying(table, copy, offer)
+
+
+def add_copying(
+    table: QAbstractItemView, copy: Callable[[], None], offer: Callable[[QPoint], None]
+) -> None:
+    """Let Ctrl+C copy rows; `offer` opens the menu of the row at a point of the viewport."""
+    action = QAction("Copy", table)
+    action.setShortcut(QKeySequence.StandardKey.Copy)
+    action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+    action.triggered.connect(copy)
+    table.addAction(action)
     table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     table.customContextMenuRequested.connect(offer)
+
+
+def select_row(view: QAbstractItemView, index: QModelIndex) -> None:
+    """Mark the row of an index alone, and make it the current one."""
+    flags = QItemSelectionModel.SelectionFlag
+    view.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+
+
+def paint_faint(view: QAbstractItemView, event: QPaintEvent, opacity: float, theme: Theme) -> None:
+    """Paint over a view whose figures are out of date, so that they look as faint as `opacity`."""
+    if opacity < 1:
+        painter = QPainter(view.viewport())
+        painter.setOpacity(1 - opacity)
+        painter.fillRect(event.rect(), theme.color("panel"))
+        painter.end()
 
 
 @runtime_checkable
@@ -79,7 +118,7 @@ class OffersMenu(Protocol):
     menu_offered: SignalInstance
 
     def choose(self, index: QModelIndex) -> None:
-        """Choose what a row stands for, as a click does."""
+        """Choose what a row is about, as a click does."""
 
 
 def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
@@ -151,7 +190,7 @@ class FilterLine(EscapeField):
 
 
 class NoRows(QLabel):
-    """What stands in a table in place of rows where its filter leaves none."""
+    """What is in a table in place of rows where its filter leaves none."""
 
     def __init__(self, table: QTableView | QTreeView, line: FilterLine, theme: Theme) -> None:
         super().__init__()

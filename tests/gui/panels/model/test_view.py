@@ -1,0 +1,131 @@
+"""The tree of the model panel: filter, order, copies and columns."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics, QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.panels.model.tree import ATTENTION_0, index, marked, opened_rows, row_at, texts
+from viewer.gui.panels.model import rows as model_rows
+from viewer.gui.panels.model.columns import ModelColumn
+from viewer.gui.panels.model.panel import ModelPanel
+from viewer.gui.qt.widgets.tables import NoRows
+from viewer.gui.session.inferences import pick_run
+
+
+def test_the_filter_leaves_what_has_every_word_and_the_way_to_it(panel):
+    before = opened_rows(panel)
+    panel.filter.setText("mlp linear")
+    rows = panel.model.rows
+    listed = [rows.full_name(r) for r in panel.view.listed_rows()]
+    assert listed[:6] == [
+        "forward", "blocks.0", "blocks.0.mlp", "blocks.0.mlp.fc1", "blocks.0.mlp.fc1 · linear",
+        "blocks.0.mlp.fc2",
+    ]  # fmt: skip
+    assert not any("ln1" in name for name in listed)
+    # A figure is the module's, not what the filter leaves of it.
+    assert texts(panel, row_at(panel, "forward", "blocks.0"))[ModelColumn.TOTAL] == "27.261"
+    panel.filter.clear()
+    assert opened_rows(panel) == before
+
+
+def test_a_filter_that_leaves_nothing_says_so(panel):
+    panel.filter.setText("no such")
+    assert panel.findChild(NoRows).text() == "No row has “no such” in it. Escape clears the filter."
+    assert panel.model.rowCount() == 0
+    panel.filter.clear()
+    assert panel.model.rowCount() == 1
+
+
+def test_enter_in_the_filter_goes_to_the_tree(panel, qtbot):
+    panel.activateWindow()
+    panel.filter.setFocus()
+    qtbot.keyClicks(panel.filter, "gelu")
+    qtbot.keyClick(panel.filter, Qt.Key.Key_Return)
+    assert panel.view.hasFocus()
+    assert marked(panel) == ["forward"]
+
+
+def test_rows_are_sorted_among_their_neighbors(panel):
+    rows = panel.model.rows
+    order = [rows.name(rows.made[n]) for n in rows.inside(rows.made[rows.top[0]])]
+    assert order[:2] == ["blocks.0", "blocks.1"]
+    column = rows.cells.index(ModelColumn.TOTAL)
+    panel.view.sortByColumn(column, Qt.SortOrder.AscendingOrder)
+    rows = panel.model.rows
+    totals = [rows.figures(rows.made[n]).total
+              for n in rows.inside(row_at(panel, "forward", "blocks.0"))]  # fmt: skip
+    known = [t for t in totals if t is not None]
+    assert known == sorted(known)
+    assert totals[len(known) :] == [None] * (len(totals) - len(known))  # what has none is last
+    panel.view.sortByColumn(-1, Qt.SortOrder.DescendingOrder)
+    rows = panel.model.rows
+    assert [rows.name(rows.made[n]) for n in rows.inside(rows.made[rows.top[0]])] == order
+
+
+def test_open_rows_are_copied_as_plain_tab_separated_text(panel):
+    panel.view.copy_all()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[0].startswith("Module\tKind\tTotal, µs\t")
+    assert [line.split("\t")[:3] for line in lines[1:]] == [
+        ["forward", "method", "50.998"],
+        ["blocks.0", "module", "27.261"],
+        ["blocks.1", "module", "23.737"],
+    ]
+    panel.view.mark(row_at(panel, "forward", "blocks.1").id)
+    panel.view.copy()
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 2
+
+
+def test_a_screen_reader_hears_what_a_row_is(panel):
+    block = row_at(panel, "forward", "blocks.0")
+    role = Qt.ItemDataRole.AccessibleTextRole
+    assert index(panel, block).data(role) == "module, blocks.0, AttentionBlock"
+    total = index(panel, block).siblingAtColumn(1)
+    assert total.data(role) == "Total, µs: 27.261"
+    assert panel.view.accessibleName() == "Model"
+    assert panel.filter.accessibleName() == "Filter modules"
+
+
+def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel, qtbot):
+    assert panel.view.shown_cells == list(model_rows.WITH_COSTS)
+    panel.resize(420, 400)
+    assert panel.view.shown_cells[:2] == [ModelColumn.NAME, ModelColumn.TOTAL]
+    assert ModelColumn.MEAN not in panel.view.shown_cells
+
+
+def test_every_column_has_the_unit_of_its_longest(shown):
+    names = "cnn_portable_x10.etdp", "cnn_toedge_portable.etrecord"
+    panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
+    pick_run(panel.session, None)
+    rows = panel.model.rows
+    titles = {cell: rows.title(cell) for cell in rows.cells}
+    assert titles[ModelColumn.TOTAL] == "Total, ms"
+    assert (titles[ModelColumn.MEAN], titles[ModelColumn.P50]) == ("Per slice, µs", "p50/run, µs")
+    forward = row_at(panel, "forward")
+    assert rows.text(forward, ModelColumn.TOTAL) == "2.992"
+    ticks, slices = rows.figures(forward).total, rows.figures(forward).slices
+    assert rows.text(forward, ModelColumn.MEAN) == f"{ticks / slices / 1000:.3f}"
+
+
+def test_no_digit_of_a_count_is_cut(panel, theme):
+    pick_run(panel.session, None)
+    rows = panel.model.rows
+    forward = rows.made[rows.top[0]]
+    rows.costed.costs.slices[0] = 123_456_789
+    panel.view.fit_columns()
+    column = rows.cells.index(ModelColumn.SLICES)
+    text = rows.text(forward, ModelColumn.SLICES)
+    metrics = QFontMetrics(theme.font("cell"))
+    assert panel.view.columnWidth(column) >= metrics.horizontalAdvance(text) + 12
+
+
+def test_the_model_keeps_the_rules_of_qt(panel):
+    fatal = QAbstractItemModelTester.FailureReportingMode.Fatal
+    tester = QAbstractItemModelTester(panel.model, fatal)
+    panel.filter.setText("blocks.0")
+    panel.filter.clear()
+    panel.view.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    pick_run(panel.session, None)
+    panel.session.select_operators(0, (ATTENTION_0,))
+    panel.session.close_all()
+    assert tester.model() is panel.model

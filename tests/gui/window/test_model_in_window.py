@@ -1,0 +1,84 @@
+"""The model panel in the window: its dock, its keys, its columns after files are opened again."""
+
+from PySide6.QtCore import Qt
+
+from tests.gui.events import canvas, open_files, open_sample, place_of, settle
+from tests.gui.panels.model.tree import ATTENTION_0, marked, open_to, opened_rows
+from viewer.model.scope import TimeScope
+from viewer.view.state import SliceRef
+
+
+def test_columns_are_as_wide_after_a_second_opening(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.docks.show_panel("model")
+    settle(qtbot, desk)
+    header = desk.model.view.header()
+
+    def widths():
+        return [header.sectionSize(i) for i in range(header.count())]
+
+    first = widths()
+    assert header.length() == desk.model.view.viewport().width()
+    desk.commands.actions["file.close_all"].trigger()
+    settle(qtbot, desk)
+    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
+        desk.commands.actions["go.undo"].trigger()
+    settle(qtbot, desk)
+    desk.docks.show_panel("model")
+    settle(qtbot, desk)
+    assert widths() == first
+    assert header.length() == desk.model.view.viewport().width()
+
+
+def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(desk, qtbot, data):
+    open_files(qtbot, desk, data / "torq/compile_c0_callsite.csv", data / "torq/tiny_cnn.mlir")
+    desk.docks.show_panel("model")
+    settle(qtbot, desk)
+    assert desk.model.is_empty
+    sentence = desk.model.sentence
+    assert sentence == "tiny_cnn.mlir is a text of operations: they lie in no modules."
+    desk.model.empty.pressed.emit()
+    settle(qtbot, desk)
+    assert not desk.operators.visibleRegion().isEmpty()
+
+
+def test_the_dock_lies_beside_operators_and_follows_the_timeline(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    docks = desk.docks
+    assert docks.by_name["model"] in desk.window.tabifiedDockWidgets(docks.by_name["operators"])
+    assert docks.by_name["model"].objectName() == "model"
+    docks.show_panel("model")
+    settle(qtbot, desk)
+    shown = desk.session.traces[0]
+    run = shown.trace.runs[desk.session.state.run[1]]
+    one = int(shown.costs.slices_of({(ATTENTION_0,)}, TimeScope(run))[0])
+    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, one))
+    assert desk.session.state.slice == SliceRef(0, one)
+    assert marked(desk.model) == ["blocks.0 · scaled_dot_product_attention"]
+
+
+def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.docks.show_panel("model")
+    settle(qtbot, desk)
+    panel, session = desk.model, desk.session
+    panel.view.setFocus()
+    panel.view.mark(panel.model.rows.top[0])
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down):
+        qtbot.keyClick(panel.view, key)
+    assert marked(panel) == ["blocks.0.ln1"]
+    qtbot.keyClick(panel.view, Qt.Key.Key_Left)
+    assert marked(panel) == ["blocks.0"]
+    qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
+    assert "blocks.0.mlp.fc1" in opened_rows(panel)
+    rows = panel.model.rows
+    one = rows.made[rows.inside(rows.made[rows.find((ATTENTION_0,))])[3]]
+    open_to(panel, one)
+    panel.view.mark(one.id)
+    qtbot.keyClick(panel.view, Qt.Key.Key_Return)
+    settle(qtbot, desk)
+    assert session.state.slice == SliceRef(0, one.number)
+    span = session.state.t1 - session.state.t0
+    qtbot.keyClick(panel.view, Qt.Key.Key_W)
+    settle(qtbot, desk)
+    assert session.state.t1 - session.state.t0 < span

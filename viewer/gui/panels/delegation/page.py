@@ -1,0 +1,322 @@
+"""The rows of the delegation report: delegates, what stayed outside, and links by their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from viewer.analysis.cost.lines import source_place
+from viewer.analysis.delegates.delegation import DelegationReport, Instance, NotDelegated, Unlinked
+from viewer.analysis.links.link_table import LinkState
+from viewer.gui.panels.base.cost_footer import whole_text
+from viewer.gui.panels.base.operator_table import (
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    TableRow,
+    name_parts,
+)
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.model.times import (
+    counted,
+    format_in,
+    format_share,
+    format_time,
+    group_digits,
+    tick_to_ns,
+    unit_for,
+)
+from viewer.program.program import Program
+from viewer.view.open_trace import OpenTrace
+
+DELEGATES, OUTSIDE, LINKS = "Delegates", "Stayed outside", "Links"
+MOST_OUTSIDE = 5000  # operators; of more the table would keep the window waiting for 100 ms
+UPPER_BOUND = "Delegating them would save at most that: an upper bound, as delegates take time too."
+NO_CALLS = (
+    "The profile has no delegate calls, and no operators of a runtime that could have made them."
+)
+NONE_CALLED = "No delegate was called: every operator ran by itself."
+NOTHING_OUTSIDE = "No operator ran outside the delegates."
+NONE_RECORDED = "The record has no delegates: nothing was lowered, or it does not say what was."
+_OTHERS = "others that took less"
+
+
+class DelegationLine(Enum):
+    """What a row is."""
+
+    SECTION = "section"
+    INSTANCE = "instance"
+    OUTSIDE = "outside"
+    REASON = "reason"
+    MORE = "more"
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationItem:
+    """What a row is about; `section` is the title of the section that it is in."""
+
+    line: DelegationLine
+    section: str
+    of: Instance | NotDelegated | Unlinked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationPage:
+    """What the table shows: rows whose `group` is their item, in the order of the report.
+
+    parts: name, color and ns of what adds up to `whole` ns, for the line below the table; empty
+    where nothing ran.
+    """
+
+    contents: OperatorContents
+    items: tuple[DelegationItem, ...]
+    parts: tuple[tuple[str, str, int], ...] = ()
+    whole: int = 0
+
+
+def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
+    """The report of a trace, all times in one unit."""
+    rate = shown.axis.ns_per_tick
+    program = shown.table.program
+    what = whole_text(shown.trace, "the busy time")
+    costs = [row.ticks for row in report.instances] + [row.ticks for row in report.outside]
+    most = tick_to_ns(max(costs, default=0), rate)
+    unit, factor = unit_for(most)
+    whole = tick_to_ns(report.whole, rate)
+    delegated, stayed = tick_to_ns(report.delegated, rate), tick_to_ns(report.stayed, rate)
+    rows = _Rows(max(costs, default=0))
+
+    def cells(ticks: int, rest: str, operators: str, slices: int) -> tuple[str, ...]:
+        ns = tick_to_ns(ticks, rate)
+        share = f"{100 * ns / whole:.1f}" if whole else MISSING
+        return "", format_in(ns, factor), share, rest, operators, group_digits(slices)
+
+    several = len({row.method for row in report.instances}) > 1
+    _section(rows, DELEGATES, *_delegates_text(report, delegated, whole, what))
+    for row in report.instances:
+        rest = row.unattributed
+        left = MISSING if rest is None else format_in(tick_to_ns(rest, rate), factor)
+        count = MISSING if row.why else group_digits(len(row.operators))
+        texts = cells(row.ticks, left, count, row.calls or row.events)
+        keys = (
+            row.label, row.ticks, row.ticks, -1 if rest is None else rest, len(row.operators),
+            row.calls or row.events,
+        )  # fmt: skip
+        _instance(rows, row, several, texts, keys)
+    if report.has_calls:
+        if report.outside:
+            text = f"{format_time(stayed)} · {_share(stayed, whole)} of {what}"
+            _section(rows, OUTSIDE, text, UPPER_BOUND)
+        else:
+            _section(rows, OUTSIDE, "", NOTHING_OUTSIDE)
+        for out in _most(report.outside):
+            texts = cells(out.ticks, "", str(len(out.operators) or MISSING), out.slices)
+            _outside(rows, out, texts, (out.label, out.ticks, out.ticks, -1, 1, out.slices))
+    _section(rows, LINKS, *_links_text(report))
+    for reason in report.unlinked:
+        amount = f"{counted(reason.slices, 'slice')}"
+        if reason.ticks:
+            amount += f" · {format_time(tick_to_ns(reason.ticks, rate))}"
+        _reason(rows, reason, amount)
+    parts: tuple[tuple[str, str, int], ...] = ()
+    if report.has_calls:
+        parts = (
+            ("Delegates", "accent", delegated), ("Outside", "slab", stayed),
+            ("Neither", "", whole - delegated - stayed),
+        )  # fmt: skip
+    headings = (
+        Heading("Delegate or operator", ColumnKind.NAME, 0),
+        Heading(f"Time, {unit}", ColumnKind.BAR, 124),
+        Heading("Share, %", ColumnKind.NUMBER, 64),
+        Heading(f"Unattributed, {unit}", ColumnKind.NUMBER, 112),
+        Heading("Operators", ColumnKind.NUMBER, 76),
+        Heading("Slices", ColumnKind.NUMBER, 60),
+    )
+    return _page(headings, rows, program, parts, whole)
+
+
+def _most(outside: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
+    """What stayed outside; of very many rows the most expensive, and the others as one row."""
+    rest = outside[MOST_OUTSIDE:]
+    if not rest:
+        return outside
+    keys = tuple(key for row in rest for key in row.keys)
+    ticks, slices = sum(row.ticks for row in rest), sum(row.slices for row in rest)
+    label = f"{group_digits(len(rest))} {_OTHERS}"
+    return (*outside[:MOST_OUTSIDE], NotDelegated(label, (), ticks, slices, keys))
+
+
+def record_page(program: Program, report: DelegationReport) -> DelegationPage:
+    """What a record alone says; nothing ran, so nothing took time."""
+    several = len(program.methods) > 1
+    calls = counted(len(report.instances), "delegate call") if report.instances else ""
+    swallowed = {i for row in report.instances for i in row.operators}
+    counts = f"{calls} · {counted(len(swallowed), 'operator')} in them"
+    rows = _Rows()
+    _section(rows, DELEGATES, *((counts,) if calls else ("", NONE_RECORDED)))
+    for row in report.instances:
+        count = MISSING if row.why else group_digits(len(row.operators))
+        _instance(rows, row, several, ("", count), (row.label, len(row.operators)))
+    outside = counted(len(report.outside), "instruction")
+    _section(rows, OUTSIDE, f"{outside} with operators of their own")
+    for out in report.outside:
+        texts = "", group_digits(len(out.operators))
+        _outside(rows, out, texts, (out.label, len(out.operators)))
+    headings = (
+        Heading("Delegate or operator", ColumnKind.NAME, 0),
+        Heading("Operators", ColumnKind.NUMBER, 90),
+    )
+    return _page(headings, rows, program)
+
+
+class _Rows:
+    """Rows being made, each numbered as its item is; bars are shares of `most` ticks."""
+
+    def __init__(self, most: int = 0) -> None:
+        self._most = most
+        self.items: list[DelegationItem] = []
+        self.rows: list[TableRow] = []
+
+    def add(
+        self, item: DelegationItem, operators: tuple[int, ...], name: tuple[str, str], hint: str,
+        texts: tuple[str, ...], keys: tuple[float | str, ...], *,
+        ticks: int = 0, tone: str = "slab", full: float = 1.0, detail: str = "",
+    ) -> None:  # fmt: skip
+        """name: module, "" for none, and what follows it; the rest as `TableRow` has it."""
+        share = ticks / self._most if self._most else 0.0
+        self.rows.append(
+            TableRow(
+                operators, *name, hint, texts, keys, share, tone, group=len(self.items),
+                full=full, detail=detail,
+            )
+        )  # fmt: skip
+        self.items.append(item)
+
+
+def _page(
+    headings: tuple[Heading, ...], rows: _Rows, program: Program | None,
+    parts: tuple[tuple[str, str, int], ...] = (), whole: int = 0,
+) -> DelegationPage:  # fmt: skip
+    contents = OperatorContents(headings, tuple(rows.rows))
+    if program is not None:
+        contents = replace(contents, place=lambda i: source_place(program, i))
+    return DelegationPage(contents, tuple(rows.items), parts, whole)
+
+
+def _section(rows: _Rows, title: str, hint: str, below: str = "") -> None:
+    """The row above a section: the text next to its title, and in lines below that."""
+    rows.add(
+        DelegationItem(DelegationLine.SECTION, title),
+        (),
+        ("", title),
+        hint,
+        ("",),
+        (title,),
+        detail=below,
+    )
+
+
+def _instance(
+    rows: _Rows, row: Instance, several: bool, texts: tuple[str, ...],
+    keys: tuple[float | str, ...],
+) -> None:  # fmt: skip
+    where = f"instr. {row.instruction}" if row.instruction >= 0 else "call not named"
+    hint = f"{row.method} · {where}" if several else where
+    unknown = row.why_not_attributed
+    detail = "\n".join(
+        part
+        for part in (
+            row.why and f"Operators not known: {row.why}",
+            unknown and f"Unattributed time not known: {unknown}",
+        )
+        if part
+    )
+    covered = row.covered / row.ticks if row.ticks and not unknown else 1.0
+    rows.add(
+        DelegationItem(DelegationLine.INSTANCE, DELEGATES, row),
+        row.operators,
+        name_parts(row.label),
+        hint,
+        texts,
+        keys,
+        ticks=row.ticks,
+        full=covered,
+        detail=detail,
+    )
+
+
+def _outside(
+    rows: _Rows, row: NotDelegated, texts: tuple[str, ...], keys: tuple[float | str, ...]
+) -> None:
+    hint = "" if row.operators or row.label.endswith(_OTHERS) else "no link"
+    if len(row.operators) > 1:
+        hint = f"shared by {len(row.operators)}"
+    item = DelegationItem(DelegationLine.OUTSIDE, OUTSIDE, row)
+    rows.add(item, row.operators, name_parts(row.label), hint, texts, keys, ticks=row.ticks)
+
+
+def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
+    title = row.reason.text[:1].upper() + row.reason.text[1:]
+    tone = "warning" if row.reason.state is LinkState.UNLINKED else "text3"
+    keys = (title, row.ticks, row.ticks, -1, -1, row.slices)
+    rows.add(
+        DelegationItem(DelegationLine.REASON, LINKS, row),
+        (),
+        ("", title),
+        row.backend,
+        (row.remedy, amount),
+        keys,
+        tone=tone,
+        detail=row.remedy,
+    )
+
+
+def _delegates_text(
+    report: DelegationReport, delegated: int, whole: int, what: str
+) -> tuple[str, str]:
+    """The text next to the title of the delegates, and below it."""
+    if not report.has_calls:
+        return "", NO_CALLS
+    ran = [row for row in report.instances if row.keys]
+    if not ran:
+        return "", NONE_CALLED
+    hint = f"{format_time(delegated)} · {_share(delegated, whole)} of {what}"
+    operators = {i for row in ran for i in row.operators}
+    sentences = (
+        [f"{counted(len(operators), 'operator')} in {_calls_text(ran)}"] if operators else []
+    )
+    known = [row for row in ran if row.unattributed is not None]
+    asked = sum(row.ticks for row in known)
+    if asked:
+        rest = sum(row.unattributed or 0 for row in known)
+        sentences.append(
+            f"their events account for {format_share(asked - rest, asked)} of that time; the rest, "
+            "hatched, is unattributed"
+        )
+    text = "; ".join(sentences)
+    return hint, f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _calls_text(ran: list[Instance]) -> str:
+    """ "10 delegate calls", "1 delegate call"."""
+    return counted(len(ran), "delegate call")
+
+
+def _links_text(report: DelegationReport) -> tuple[str, str]:
+    """The text next to the title of the links, and below it."""
+    found = report.coverage
+    if not found.linkable:
+        return "", "No slice here has an identity that a record or a source could know."
+    text = (
+        f"{group_digits(found.linked)} of {group_digits(found.linkable)} linkable slices are linked"
+        f" ({format_share(found.linked, found.linkable)})"
+    )
+    if found.linkable_ticks:
+        share = format_share(found.linked_ticks, found.linkable_ticks)
+        return text, f"They cover {share} of the time in which any linkable slice runs."
+    return text, ""
+
+
+def _share(part: float, whole: float) -> str:
+    return format_share(part, whole) if whole else MISSING

@@ -1,0 +1,114 @@
+"""What a details card is made of: title, lines of figures, sections with keys and values, links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from viewer.analysis.links.labels import set_label
+from viewer.gui.panels.base.slice_facts import Figure
+from viewer.gui.panels.base.swatches import Swatch, colors_of
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.labels import Hairline, KeyFigure, KeyValueGrid, label, span
+from viewer.gui.session.session import Session
+from viewer.program.program import Operator
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef
+
+
+class CardFrame(QWidget):
+    """A column of parts, from top to bottom. `source_requested(path, line)`: a link to a recorded
+    place; links to operators and slices select them."""
+
+    source_requested = Signal(str, int)
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session = session
+        self._theme = theme
+        self._grids: dict[str, KeyValueGrid] = {}
+        self._column = QVBoxLayout(self)
+        inset = theme.px(16)
+        self._column.setContentsMargins(inset, theme.px(14), inset, inset)
+        self._column.setSpacing(theme.px(8))
+
+    def rows(self, section: str) -> dict[str, str]:
+        """The keys and values of a section, as text or HTML; empty if there is no such section."""
+        return dict(self._grids[section].rows) if section in self._grids else {}
+
+    def _colors(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
+        """The palette index of each of some operators, under the scheme that slices are seen in."""
+        return colors_of(operators, shown.operator_colors(self._session.state.scheme))
+
+    def _title(self, shown: OpenTrace, members: Sequence[Operator], fallback: str = "") -> None:
+        theme = self._theme
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        mark = QVBoxLayout()
+        mark.setContentsMargins(0, theme.px(3), 0, 0)
+        mark.addWidget(Swatch(self._colors(shown, [m.index for m in members]), theme))
+        mark.addStretch(1)
+        row.addLayout(mark)
+        name, under = fallback, ""
+        if len(members) == 1:
+            name = members[0].name
+            texts = members[0].module_path, members[0].module_type
+            tones = theme.tokens.text1, theme.tokens.text2
+            pairs = zip(texts, tones, strict=True)
+            under = " ".join(span(text, tone) for text, tone in pairs if text)
+        elif members:
+            name = set_label(shown.table, [m.index for m in members])
+            under = span(f"shared by {len(members)} operators", theme.tokens.text2)
+        column = QVBoxLayout()
+        column.setSpacing(theme.px(2))
+        row.addWidget(label(name, theme, "operator", wrap=True), 1)
+        column.addLayout(row)
+        if under:
+            line = label(under, theme, "cell", html=True)
+            line.setContentsMargins(theme.px(20), 0, 0, 0)
+            column.addWidget(line)
+        self._column.addLayout(column)
+
+    def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
+        """A line of figures; columns: how many there is room for, as in the line above."""
+        row = QHBoxLayout()
+        row.setSpacing(self._theme.px(12))  # less, and two captions read as one
+        row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
+        for each in figures:
+            row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
+        for _ in range(columns - len(figures)):
+            row.addStretch(1)
+        self._column.addLayout(row)
+
+    def _section(self, title: str, hint: str = "") -> KeyValueGrid:
+        """Begin a section with a grid of its own."""
+        self._head(title, hint)
+        grid = KeyValueGrid(self._theme)
+        grid.linked.connect(self._follow)
+        self._grids[title] = grid
+        self._column.addWidget(grid)
+        return grid
+
+    def _head(self, title: str, hint: str = "", html: str = "") -> None:
+        theme = self._theme
+        self._column.addSpacing(theme.px(6))
+        self._column.addWidget(Hairline(theme))
+        self._column.addSpacing(theme.px(4))
+        text = span(title, theme.tokens.text2, bold=True)
+        if html or hint:
+            text += f"&nbsp;&nbsp;{html or span(hint, theme.tokens.text3)}"
+        self._column.addWidget(label(text, theme, "section", html=True))
+
+    @Slot(str)
+    def _follow(self, href: str) -> None:
+        kind, _, rest = href.partition(":")
+        number, _, what = rest.partition(":")
+        if kind == "operator":
+            self._session.select_operators(int(number), (int(what),))
+        elif kind == "slice":
+            ref = SliceRef(int(number), int(what))
+            self._session.select_slice(ref, reveal=True, keep_area=True)
+        elif kind == "source":
+            self.source_requested.emit(what, int(number))

@@ -1,0 +1,237 @@
+"""The painting of a graph: boxes, their texts where they can be read, curves with arrow heads.
+
+The same on screen, in an image for the clipboard and in the bytes of a PNG or SVG file.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QBuffer, QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtSvg import QSvgGenerator
+
+from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
+from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
+from viewer.gui.qt.theme.theme import Theme
+from viewer.render.palette import fills, label_colors
+
+_READABLE = 0.62  # the scale from which all text is drawn; 12 px are 7.4 then
+_NAMES = 0.42  # and the name alone
+_LARGE = 8000  # px; a picture that is larger is copied as fine as on a plain screen
+
+
+def node_size(theme: Theme) -> tuple[float, float]:
+    """Width and height of a node, in px at a scale of 1."""
+    return float(theme.px(NODE_WIDTH)), float(theme.px(NODE_HEIGHT))
+
+
+class GraphPainter:
+    """Paints pictures at a scale, with their corner at an origin in px."""
+
+    def __init__(self, theme: Theme, origin: QPointF, scale: float) -> None:
+        self._theme = theme
+        self._origin = origin
+        self._scale = scale
+
+    def paint(
+        self, painter: QPainter, picture: GraphPicture, room: QRectF, marked: frozenset[int]
+    ) -> None:
+        """Paint the part of a picture that is seen in `room`. marked: the selected operators."""
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(self._origin)
+        painter.scale(self._scale, self._scale)
+        seen = QRectF((room.topLeft() - self._origin) / self._scale, room.size() / self._scale)
+        positions = {picture.around.position.get(o, -1) for o in marked}
+        self._paint_edges(painter, picture, seen, positions)
+        for position in range(len(picture.nodes)):
+            self._paint_node(painter, picture, position, seen, position in positions)
+        painter.restore()
+
+    def _paint_edges(
+        self, painter: QPainter, picture: GraphPicture, seen: QRectF, marked: set[int]
+    ) -> None:
+        theme = self._theme
+        thin, thick = max(1.2, 0.8 / self._scale), max(2.2, 1.6 / self._scale)
+        around = picture.around
+        ends = zip(around.producer.tolist(), around.consumer.tolist(), strict=True)
+        strong = [a in marked or b in marked for a, b in ends]
+        for wanted, token, width in ((False, "text3", thin), (True, "accent", thick)):
+            pen = QPen(theme.color(token), width)
+            pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+            for number, path in enumerate(picture.paths):
+                if strong[number] is not wanted or path.isEmpty():
+                    continue
+                if path.controlPointRect().adjusted(-8, -8, 8, 8).intersects(seen):
+                    painter.strokePath(path, pen)
+                    self._paint_head(painter, picture, number, theme.color(token))
+
+    def _paint_head(
+        self, painter: QPainter, picture: GraphPicture, edge: int, color: QColor
+    ) -> None:
+        line = picture.layout.points[picture.layout.ptr[edge] : picture.layout.ptr[edge + 1]]
+        (x, y), before = line[-1], line[-2]
+        long, half = max(8.0, 5.0 / self._scale), max(4.0, 2.5 / self._scale)
+        if picture.across:
+            way = -1.0 if before[0] > x else 1.0  # an edge that closes a cycle runs back
+            corners = [(x, y), (x - way * long, y - half), (x - way * long, y + half)]
+        else:
+            way = -1.0 if before[1] > y else 1.0
+            corners = [(x, y), (x - half, y - way * long), (x + half, y - way * long)]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+
+    def _paint_node(
+        self, painter: QPainter, picture: GraphPicture, position: int, seen: QRectF, marked: bool
+    ) -> None:
+        theme, node = self._theme, picture.nodes[position]
+        wide, high = node_size(theme)
+        x, y = float(picture.layout.x[position]), float(picture.layout.y[position])
+        rect = QRectF(x - wide / 2, y - high / 2, wide, high)
+        if not rect.adjusted(-40, -24, 40, 24).intersects(seen):
+            return
+        fill, text, dashed = self._colors(node.fill)
+        pen = QPen(theme.color("text3" if isinstance(node.fill, NoCostFill) else "line"), 1.0)
+        if dashed:
+            pen.setStyle(Qt.PenStyle.DashLine)
+        if position in picture.seeds:
+            pen = QPen(theme.color("text1"), 3.0)
+        painter.setPen(pen)
+        painter.setBrush(fill)
+        painter.drawRoundedRect(rect, 5, 5)
+        if marked:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(theme.color("accent"), max(2.5, 2.0 / self._scale)))
+            painter.drawRoundedRect(rect.adjusted(-4, -4, 4, 4), 7, 7)
+        if node.tag:
+            self._paint_tag(painter, rect, node.tag, text)
+        if self._scale >= _NAMES:
+            self._paint_texts(painter, rect, node, text)
+        if self._scale >= _READABLE:
+            self._paint_hidden(painter, rect, node, picture.across)
+
+    def _colors(self, fill: Fill) -> tuple[QColor, QColor, bool]:
+        """The fill of a node, the color of its text, and whether its outline is dashed."""
+        theme = self._theme
+        if isinstance(fill, NoCostFill):
+            ground = "raised" if fill is NoCostFill.PLAIN else "panel"
+            return theme.color(ground), theme.color("text1"), fill is NoCostFill.UNLINKED
+        label = QColor.fromRgb(label_colors(theme.dark)[fill])
+        return QColor.fromRgb(fills(theme.dark)[fill]), label, False
+
+    def _paint_texts(self, painter: QPainter, rect: QRectF, node: NodeFacts, color: QColor) -> None:
+        theme = self._theme
+        painter.setPen(color)
+        inset, lines = theme.px(9), rect.adjusted(0, theme.px(3), 0, -theme.px(3))
+        rows = [(node.name, "section"), (node.place, "caption"), (node.cost, "caption")]
+        rows = [row for row in rows if row[0]]
+        if self._scale < _READABLE:
+            rows = rows[:1]
+        step = lines.height() / max(len(rows), 1)
+        for number, (text, role) in enumerate(rows):
+            painter.setFont(theme.font(role))  # type: ignore[arg-type]
+            metrics = QFontMetricsF(painter.font())
+            # The end of a module path tells more than its begin.
+            side = Qt.TextElideMode.ElideLeft if text is node.place else Qt.TextElideMode.ElideRight
+            shown = metrics.elidedText(text, side, rect.width() - 2 * inset)
+            at = QRectF(
+                rect.left() + inset, lines.top() + number * step, rect.width() - 2 * inset, step
+            )
+            painter.drawText(at, int(Qt.AlignmentFlag.AlignVCenter), shown)
+
+    def _paint_tag(self, painter: QPainter, rect: QRectF, tag: str, stripe: QColor) -> None:
+        """A double left edge, and above it the delegate's call by name."""
+        theme = self._theme
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(stripe)
+        painter.drawRect(QRectF(rect.left() + 1, rect.top() + 5, 2, rect.height() - 10))
+        painter.drawRect(QRectF(rect.left() + 5, rect.top() + 5, 1, rect.height() - 10))
+        if self._scale < _READABLE:
+            return
+        painter.setFont(theme.font("zero_length"))
+        metrics = QFontMetricsF(painter.font())
+        shown = metrics.elidedText(tag, Qt.TextElideMode.ElideRight, rect.width() * 0.7)
+        high = metrics.height()
+        at = QRectF(rect.left() + 8, rect.top() - high, metrics.horizontalAdvance(shown) + 10, high)
+        painter.setBrush(theme.color("frame"))
+        painter.drawRoundedRect(at, 3, 3)
+        painter.setPen(theme.color("frame_label"))
+        painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), shown)
+
+    def _paint_hidden(self, painter: QPainter, rect: QRectF, node: NodeFacts, across: bool) -> None:
+        """How many neighbors are not shown, on a short dashed line at the side they are on."""
+        theme = self._theme
+        painter.setFont(theme.font("zero_length"))
+        metrics = QFontMetricsF(painter.font())
+        pen = QPen(theme.color("text2"), 1.2)
+        for count, way in zip(node.hidden, (-1, 1), strict=True):
+            if not count:
+                continue
+            text, high = f"+{count}", metrics.height()
+            wide = metrics.horizontalAdvance(text) + 4
+            pen.setStyle(Qt.PenStyle.DotLine)
+            painter.setPen(pen)
+            if across:
+                x, y = rect.left() if way < 0 else rect.right(), rect.bottom() - 8
+                painter.drawLine(QPointF(x, y), QPointF(x + way * 8, y))
+                at = QRectF(x + 9 if way > 0 else x - 9 - wide, y - high / 2, wide, high)
+            else:
+                x, y = rect.right() - 14, rect.top() if way < 0 else rect.bottom()
+                painter.drawLine(QPointF(x, y), QPointF(x, y + way * 6))
+                at = QRectF(x - wide - 2, y if way > 0 else y - high, wide, high)
+            painter.setPen(theme.color("text2"))
+            painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), text)
+
+
+def whole_image(picture: GraphPicture, marked: frozenset[int], theme: Theme) -> QImage:
+    """All of a picture at a scale of 1, twice as fine as a plain screen."""
+    size = _whole_size(picture, theme)
+    sharp = 2.0 if max(size.width(), size.height()) < _LARGE else 1.0
+    image = QImage(size * sharp, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(sharp)
+    painter = QPainter(image)
+    _paint_whole(painter, picture, marked, theme, size)
+    painter.end()
+    return image
+
+
+def whole_svg(
+    picture: GraphPicture, marked: frozenset[int], theme: Theme, title: str, description: str
+) -> bytes:
+    """All of a picture as the bytes of an SVG file."""
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    size = _whole_size(picture, theme)
+    svg = QSvgGenerator()
+    svg.setOutputDevice(buffer)
+    svg.setSize(size)
+    svg.setViewBox(QRect(QPoint(0, 0), size))
+    svg.setTitle(title)
+    svg.setDescription(description)
+    painter = QPainter(svg)
+    _paint_whole(painter, picture, marked, theme, size)
+    painter.end()
+    return bytes(buffer.data().data())
+
+
+def png_bytes(image: QImage) -> bytes:
+    """An image as the bytes of a PNG file."""
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    QPixmap.fromImage(image).save(buffer, "PNG")
+    return bytes(buffer.data().data())
+
+
+def _whole_size(picture: GraphPicture, theme: Theme) -> QSize:
+    margin = 2 * theme.px(MARGIN)
+    layout = picture.layout
+    return QSize(round(layout.width) + margin, round(layout.height) + margin)
+
+
+def _paint_whole(
+    painter: QPainter, picture: GraphPicture, marked: frozenset[int], theme: Theme, size: QSize
+) -> None:
+    margin = theme.px(MARGIN)
+    painter.fillRect(QRect(QPoint(0, 0), size), theme.color("canvas"))
+    graph = GraphPainter(theme, QPointF(margin, margin), 1.0)
+    graph.paint(painter, picture, QRectF(0, 0, size.width(), size.height()), marked)

@@ -1,0 +1,48 @@
+"""What the graph view draws: nodes and edges at their places, with the curve of every edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from PySide6.QtGui import QPainterPath
+
+from viewer.analysis.flows.neighborhood import Neighborhood
+from viewer.gui.panels.graph.facts import NodeFacts
+from viewer.render.graph.layout import GraphLayout
+
+NODE_WIDTH, NODE_HEIGHT = 196, 52  # px of the design
+MARGIN = 40  # px around a picture
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPicture:
+    """What is drawn. nodes: in the order of the neighborhood. seeds: the positions of those with a
+    strong outline. focus: the position of the one that is shown where not all can be. paths: the
+    line of every edge, as `curve` makes it."""
+
+    around: Neighborhood
+    layout: GraphLayout
+    nodes: tuple[NodeFacts, ...]
+    across: bool
+    seeds: frozenset[int] = frozenset()
+    focus: int = 0
+    paths: list[QPainterPath] = field(default_factory=list)
+
+
+def curve(picture: GraphPicture, edge: int) -> QPainterPath:
+    """The line of an edge, bent softly between its points."""
+    layout = picture.layout
+    line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]].tolist()
+    path = QPainterPath()
+    if not line:
+        return path
+    path.moveTo(*line[0])
+    for (x0, y0), (x1, y1) in pairwise(line):
+        if picture.across:
+            middle = (x0 + x1) / 2
+            path.cubicTo(middle, y0, middle, y1, x1, y1)
+        else:
+            middle = (y0 + y1) / 2
+            path.cubicTo(x0, middle, x1, middle, x1, y1)
+    return path

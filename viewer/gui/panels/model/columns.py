@@ -1,0 +1,62 @@
+"""The columns of the model panel: their titles, widths and meanings."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class ModelColumn(Enum):
+    """A column: its title, its width in px (0: what is left), its tooltip."""
+
+    NAME = ("Module", 0, "")
+    TOTAL = (
+        "Total", 150,
+        "Time charged to a module and to all in it, each instant once. The bar is its share",
+    )  # fmt: skip
+    SHARE = ("Share, %", 64, "Total as a share of the whole that is written below the table")
+    SELF = ("Own", 64, "Time of the operators directly in a module, without modules in it")
+    SHARED = (
+        "Shared", 72,
+        "Time of calls that it has in common with modules or operators outside of it. It is in the "
+        "total of the module around all of them, and not in its own: nobody measured the parts",
+    )  # fmt: skip
+    SLICES = ("Slices", 54, "How many slices begin; kernels inside of a call are not counted again")
+    MEAN = ("Per slice", 80, "Total, divided by the slices")
+    P50 = (
+        "p50/run",
+        80,
+        "The median of the totals of all inferences of its method, picked or not. Of a model whose "
+        "methods ran in turns there is none",
+    )
+    COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
+    LINE = ("Line", 60, "")
+    OUTPUT = ("Output", 190, "")
+
+    def __init__(self, title: str, width: int, tip: str) -> None:
+        self.title = title
+        self.width = width
+        self.tip = tip
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its numbers are lengths."""
+        return self in (
+            ModelColumn.TOTAL,
+            ModelColumn.SELF,
+            ModelColumn.SHARED,
+            ModelColumn.MEAN,
+            ModelColumn.P50,
+        )
+
+
+WITH_COSTS = (
+    ModelColumn.NAME,
+    ModelColumn.TOTAL,
+    ModelColumn.SHARE,
+    ModelColumn.SELF,
+    ModelColumn.SHARED,
+    ModelColumn.SLICES,
+    ModelColumn.MEAN,
+    ModelColumn.P50,
+)
+OF_RECORD = (ModelColumn.NAME, ModelColumn.COUNT, ModelColumn.LINE, ModelColumn.OUTPUT)

@@ -1,0 +1,115 @@
+"""The painting of the tree of modules, cell by cell."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.swatches import SWATCH, colors_of, paint_bar, paint_swatch, slice_color
+from viewer.gui.panels.model.columns import ModelColumn
+from viewer.gui.panels.model.rows import ModelRow, RowKind
+from viewer.gui.panels.model.tree_model import ROW_ROLE, ModuleModel
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT
+from viewer.render.palette import Palette
+
+_NUMBER_WIDTH = 62  # px of the number next to a bar
+
+
+class ModuleDelegate(QStyledItemDelegate):
+    """Paints a cell on the ground of its row: swatch, name and hint, number and bar, or text."""
+
+    def __init__(self, model: ModuleModel, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+        self.colors: Palette | None = None  # the palette index of every operator; None: its own
+
+    @guard(QSize())
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(self._theme.px(60), self._theme.px(ROW_HEIGHT))
+
+    @guard
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        theme, rect = self._theme, option.rect
+        row: ModelRow = index.data(ROW_ROLE)
+        cell = self._model.cell(index.column())
+        painter.save()
+        painter.setClipRect(rect)
+        selected = option.state & QStyle.StateFlag.State_Selected
+        if option.state & QStyle.StateFlag.State_MouseOver and not selected:
+            painter.fillRect(rect, theme.color("hover"))
+        if cell is ModelColumn.NAME:
+            self._name(painter, rect, row)
+        elif cell is ModelColumn.TOTAL:
+            self._bar(painter, rect, row, str(index.data()))
+        else:
+            text = str(index.data())
+            faint = text == MISSING or cell is ModelColumn.LINE
+            painter.setFont(theme.font("code" if cell is ModelColumn.OUTPUT else "cell"))
+            painter.setPen(theme.color("text2" if faint else "text1"))
+            inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
+            shown = painter.fontMetrics().elidedText(
+                text, Qt.TextElideMode.ElideRight, inside.width()
+            )
+            painter.drawText(inside, int(LEFT if cell is ModelColumn.OUTPUT else RIGHT), shown)
+        painter.restore()
+
+    def _bar(self, painter: QPainter, rect: QRect, row: ModelRow, text: str) -> None:
+        theme, rows = self._theme, self._model.rows
+        assert rows is not None
+        width = theme.px(_NUMBER_WIDTH)
+        painter.setFont(theme.font("cell"))
+        painter.setPen(theme.color("text2" if text == MISSING else "text1"))
+        number = QRectF(rect.left(), rect.top(), width, rect.height())
+        if painter.fontMetrics().horizontalAdvance(text) > width:
+            # The unit of a clock of its own is next to the number, where others have a bar.
+            number = QRectF(rect.adjusted(theme.px(6), 0, 0, 0))
+            painter.drawText(number, int(LEFT), text)
+            return
+        painter.drawText(number, int(RIGHT), text)
+        share = rows.share(row)
+        if not share:
+            return
+        left, height = rect.left() + width + theme.px(12), theme.px(8)
+        room = rect.right() - left - theme.px(12)
+        color = theme.color("slab")
+        if row.kind is RowKind.OPERATOR:
+            color = slice_color(colors_of((row.number,), self.colors)[0], theme)
+        top = rect.center().y() - height / 2 + 1
+        paint_bar(painter, QRectF(left, top, room * share, height), color, theme)
+
+    def _name(self, painter: QPainter, rect: QRect, row: ModelRow) -> None:
+        theme, rows = self._theme, self._model.rows
+        assert rows is not None
+        left, right = rect.left() + theme.px(2), rect.right() - theme.px(8)
+        if row.kind in (RowKind.OPERATOR, RowKind.SET):
+            side = theme.px(SWATCH)
+            top = rect.center().y() - side / 2 + 1
+            own = colors_of(rows.operators(row), self.colors)
+            paint_swatch(painter, left, top, own, theme)
+            left += side + theme.px(8)
+        font = theme.font("cell")
+        name, hint = rows.name(row), rows.hint(row)
+        hint_font = theme.font("caption")
+        wide = QFontMetrics(hint_font).horizontalAdvance(hint) if hint else 0
+        room = max(right - left, 0)
+        painter.setFont(font)
+        metrics = painter.fontMetrics()
+        full = metrics.horizontalAdvance(name)
+        # The name comes first: what is next to it gets what is left.
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+        quiet = row.kind in (RowKind.SLICE, RowKind.REST)
+        painter.setPen(theme.color("text2" if quiet else "text1"))
+        at = QRect(left, rect.top(), room, rect.height())
+        painter.drawText(at, int(LEFT), shown)
+        at.setLeft(left + min(full, room) + theme.px(10))
+        if hint and at.width() > min(wide, theme.px(30)):
+            painter.setFont(hint_font)
+            painter.setPen(theme.color("text2"))
+            text = painter.fontMetrics().elidedText(hint, Qt.TextElideMode.ElideRight, at.width())
+            painter.drawText(at, int(LEFT), text)
