@@ -32,13 +32,10 @@ LONG_MODULES = {
     "viewer/gui/panels/model/view.py": 529,
     "viewer/gui/session/session.py": 727,
     "viewer/gui/timeline/legend.py": 546,
-    "viewer/gui/window/controller.py": 708,
-    "viewer/workspace/workspace.py": 689,
 }
 LARGE_CLASSES = {
     "viewer/gui/session/session.py::Session": 54,
     "viewer/gui/timeline/scene/scene.py::Scene": 29,
-    "viewer/gui/window/controller.py::WindowController": 32,
     "viewer/workspace/workspace.py::Workspace": 40,
 }
 WIDE_FOLDERS = {
@@ -49,7 +46,6 @@ UNTITLED = {
     "viewer/gui/panels/search/table.py",
     "viewer/gui/qt/theme/style_sheet.py",
     "viewer/gui/timeline/scene/scene.py",
-    "viewer/gui/window/commands/color.py",
     "viewer/gui/window/start_page/page.py",
 }
 

@@ -82,14 +82,14 @@ def test_panels_follow(large):
 
     print(f"\nms until all is shown, median of {ROUNDS} (longest turn)")
     print(f"{'':14}{'an operator':>16}{'another run':>16}{'a range':>16}")
-    names = [name for name in desk._docks.by_name if name != DETAILS]
+    names = [name for name in desk.docks.by_name if name != DETAILS]
     for name in ("no panel", *names, "all shown"):
-        for other, dock in desk._docks.by_name.items():
+        for other, dock in desk.docks.by_name.items():
             dock.setVisible(name == "all shown" or other == name)
         if name == "all shown":
-            desk._docks.show_all(True)
+            desk.docks.show_all(True)
         elif name != "no panel":
-            desk._docks.show_panel(name)
+            desk.docks.show_panel(name)
         wait(desk)
         session.clear_selection()
         wait(desk)

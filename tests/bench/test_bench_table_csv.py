@@ -103,7 +103,7 @@ def test_from_opening_a_plain_file_to_the_first_frame(desk, qtbot, tmp_path, mon
     clock.timeout.connect(lambda: turns.append(time.perf_counter()))
     clock.start(5)
     began, worked = time.perf_counter(), time.process_time()
-    desk.open([str(path)])
+    desk.opener.open([str(path)])
     qtbot.waitUntil(lambda: bool(frames), timeout=120_000)
     cpu = time.process_time() - worked
     settle(qtbot, desk)

@@ -29,7 +29,7 @@ def desk_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
     settings = Settings(store)
     settings.set(SMOOTH_MOTION, False)  # what is drawn is where the view is, without a wait
     window = MainWindow(Theme(qapp, "dark"), settings)
-    desk = window.desk
+    desk = window.controller
     if size is not None:
         window.resize(*size)
     window.show()
@@ -52,7 +52,7 @@ def put_away(window, qapp):
 def open_files(qtbot, desk, *paths):
     """Open files as a command would and wait until all of it is shown."""
     with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
-        desk.open([str(path) for path in paths])
+        desk.opener.open([str(path) for path in paths])
     settle(qtbot, desk)
 
 

@@ -64,23 +64,23 @@ class Used(windows.Windows):
         return window
 
 def use(window):
-    desk = window.desk
-    if desk.is_loading:
+    desk = window.controller
+    if desk.opener.is_busy:
         loop = QEventLoop()
         desk.loader.all_done.connect(loop.quit)
         loop.exec()
     window.settle()
-    for name in desk._docks.by_name:
-        desk._docks.show_panel(name)
+    for name in desk.docks.by_name:
+        desk.docks.show_panel(name)
         window.settle()
     desk.session.select_operators(0, (1,))
-    desk.show_about()
-    desk.show_keys()
+    desk.commands.run("help.about")
+    desk.commands.run("help.keys")
     window.settle()
     loop = QEventLoop()
     desk.saver.saved.connect(loop.quit)
     desk.saver.failed.connect(loop.quit)
-    desk.export(sys.argv[1])
+    desk.exports.export(sys.argv[1])
     loop.exec()
     print("open", [kind for _, kind in window.open_files], "sockets", kinds())
     desk.commands.actions["file.quit"].trigger()

@@ -47,13 +47,13 @@ def take(qtbot, windows, *files, **said):
     before = list(windows.all)
     windows.take(HandoverRequest(files, **said))
     (got,) = [w for w in windows.all if w not in before] or [windows.active]
-    qtbot.waitUntil(lambda: not got.desk.is_loading, timeout=20_000)
-    settle(qtbot, got.desk)
+    qtbot.waitUntil(lambda: not got.controller.opener.is_busy, timeout=20_000)
+    settle(qtbot, got.controller)
     return got
 
 
 def names(window):
-    return [path.rpartition("/")[2] for path in window.desk.session.workspace.paths]
+    return [path.rpartition("/")[2] for path in window.controller.session.workspace.paths]
 
 
 def test_a_second_start_uses_the_first_window_while_it_is_empty(windows, qtbot):
@@ -81,7 +81,7 @@ def test_a_new_window_can_be_asked_for_beside_an_empty_one(windows, qtbot):
 
 def test_the_command_shows_an_empty_window(windows, qtbot):
     first = windows.all[0]
-    first.desk.commands.actions["file.new_window"].trigger()
+    first.controller.commands.actions["file.new_window"].trigger()
     assert len(windows.all) == 2
     assert windows.all[1].is_empty
 
@@ -90,16 +90,16 @@ def test_what_is_asked_for_is_linked_as_it_was_said(windows, qtbot):
     from viewer.workspace.link_choices import Choices
 
     window = take(qtbot, windows, DEMO, DEMO_RECORD, choices=Choices(pairs=((DEMO, None),)))
-    assert window.desk.session.traces[0].table.program is None
+    assert window.controller.session.traces[0].table.program is None
 
 
 def test_closing_one_leaves_the_others_and_frees_what_it_held(windows, qtbot, qapp):
     (first,) = windows.all
     take(qtbot, windows, DEMO, DEMO_RECORD)
     second = take(qtbot, windows, CSV)
-    held = weakref.ref(second.desk.session)
-    first.desk.commands.actions["view.theme_light"].trigger()
-    second.desk.commands.actions["file.close_window"].trigger()
+    held = weakref.ref(second.controller.session)
+    first.controller.commands.actions["view.theme_light"].trigger()
+    second.controller.commands.actions["file.close_window"].trigger()
     assert windows.all == [first]
     delete_closed()
     assert not shiboken6.isValid(second)
@@ -107,9 +107,9 @@ def test_closing_one_leaves_the_others_and_frees_what_it_held(windows, qtbot, qa
     gc.collect()
     assert held() is None
     # What the two shared does not look for the one that is gone.
-    first.desk.commands.actions["view.theme_dark"].trigger()
-    navigation.fit_all(first.desk.session)
-    settle(qtbot, first.desk)
+    first.controller.commands.actions["view.theme_dark"].trigger()
+    navigation.fit_all(first.controller.session)
+    settle(qtbot, first.controller)
     assert names(first) == ["demo_str_x4.etdp", "demo_str.etrecord"]
 
 
@@ -117,7 +117,7 @@ def test_quitting_closes_them_all(windows, qtbot):
     first = windows.all[0]
     take(qtbot, windows, DEMO)
     second = take(qtbot, windows, CSV)
-    first.desk.commands.actions["file.quit"].trigger()
+    first.controller.commands.actions["file.quit"].trigger()
     assert not any(window.isVisible() for window in (first, second))
 
 
@@ -125,7 +125,7 @@ def test_a_file_manager_opens_beside_what_is_open(windows, qtbot):
     (first,) = windows.all
     for path in (DEMO, DEMO_RECORD):
         windows.open_one(path)
-    qtbot.waitUntil(lambda: len(first.desk.session.workspace.paths) == 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(first.controller.session.workspace.paths) == 2, timeout=20_000)
     assert len(windows.all) == 1
 
 
@@ -133,7 +133,7 @@ def test_a_closed_window_takes_no_other_look(windows, qtbot):
     """Python may know its panels for longer than Qt: what exists when many modules are imported is
     never collected."""
     second = take(qtbot, windows, DEMO, DEMO_RECORD, new_window=True)
-    known = list(vars(second.desk).values())
+    known = list(vars(second.controller).values())
     second.close()
     delete_closed()
     theme = windows.all[0].theme

@@ -147,7 +147,7 @@ def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attent
 def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(attention, qtbot, key):
     attention.operators.setFocus()
     table = attention.hits.table if key == "/" else attention.operators
-    attention._docks.show_panel("search")
+    attention.docks.show_panel("search")
     table.setFocus()
     if key == "/":
         qtbot.keyClick(table, KEY.Key_Slash)
@@ -249,7 +249,7 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
 def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, qtbot):
     session, panel = attention.session, attention.hits
     Search.of(session).set_query("op:linear")
-    attention._docks.show_panel("search")
+    attention.docks.show_panel("search")
     settle(qtbot, attention)
     header = panel.table.horizontalHeader()
     at = COLUMNS.index(HitColumn.DURATION)
@@ -390,7 +390,7 @@ def test_nothing_is_found_in_nothing():
 def test_the_help_stays_inside_the_window(attention, qtbot):
     attention.window.resize(900, 600)
     settle(qtbot, attention)
-    attention.search()
+    attention.commands.run("search.find")
     sheet = attention.toolbar.search.help
     assert sheet.isVisible()
     assert attention.window.rect().contains(sheet.geometry().topLeft() + QPoint(0, 0))

@@ -160,7 +160,7 @@ def test_ctrl_a_goes_by_the_name_on_screen(attention, qtbot):
 
 
 def test_ctrl_a_in_a_table_marks_its_rows(attention, qtbot):
-    attention._docks.show_panel("events")
+    attention.docks.show_panel("events")
     attention.events.table.setFocus()
     before = attention.session.state
     qtbot.keyClick(attention.events.table, Key.Key_A, CTRL)

@@ -386,17 +386,17 @@ def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
     qtbot.keyClicks(attention.operators.filter, "wasdfnpq.,")
     assert attention.operators.filter.text() == "wasdfnpq.,"
     assert attention.session.state == before
-    assert attention.shows_bottom
+    assert attention.docks.shows_bottom
 
 
 @pytest.mark.parametrize("dock", ["operators", "events", "source", "links", "problems"])
 def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, dock):
     attention.problems.add_failure("/some/bad.etdp", "the file is empty")
     attention.session.select_operators(0, (9,))
-    attention._docks.show_panel(dock)
+    attention.docks.show_panel(dock)
     settle(qtbot, attention)
     held = attention.timeline.view._held
-    panel = attention._docks.by_name[dock].widget()
+    panel = attention.docks.by_name[dock].widget()
     kinds = QTableView, QTextEdit, QAbstractButton, QScrollArea
     widgets = [w for kind in kinds for w in panel.findChildren(kind) if w.isVisible()]
     widgets += [panel] if isinstance(panel, QScrollArea) else []

@@ -90,8 +90,8 @@ def dialog_of(desk):
 def used(request, desk, qtbot):
     """The window with a sample open, each of its panels seen once."""
     open_sample(qtbot, desk, request.param)
-    for name in desk._docks.by_name:
-        desk._docks.show_panel(name)
+    for name in desk.docks.by_name:
+        desk.docks.show_panel(name)
         settle(qtbot, desk)
     return desk
 
@@ -119,7 +119,7 @@ def test_every_control_of_a_dialog_has_a_name_and_a_role(desk, qtbot, command):
     open_sample(qtbot, desk, "delegate_handle_map")
     desk.commands.actions[command].trigger()
     settle(qtbot, desk)
-    shown = desk.palette_box if command == "help.palette" else dialog_of(desk)
+    shown = desk.palette if command == "help.palette" else dialog_of(desk)
     assert shown.isVisible()
     assert unnamed(shown) == []
     assert without_role(shown) == set()
@@ -186,7 +186,7 @@ def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded
 def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(desk, qtbot):
     open_sample(qtbot, desk, "delegate_handle_map")
     desk.session.select_operators(0, (0,))
-    desk._docks.show_panel("graph")
+    desk.docks.show_panel("graph")
     settle(qtbot, desk)
     view = desk.graph.view
     qtbot.waitUntil(lambda: view.current is not None)
@@ -215,7 +215,7 @@ def test_what_the_keys_select_is_announced(desk, qtbot, announced):
     announced.clear()
     desk.session.select_slice(SliceRef(0, 7))
     assert (desk.timeline.view, EVENT.Announcement, spoken_text(desk.session)) in announced
-    desk._docks.show_panel("graph")
+    desk.docks.show_panel("graph")
     settle(qtbot, desk)
     view = desk.graph.view
     qtbot.waitUntil(lambda: view.current is not None)
@@ -289,7 +289,7 @@ def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(desk, qtbot,
     assert passed[-1] is view
     assert len({type(stop) for stop in passed}) > 5
     assert unseen == []
-    docks = desk._docks.by_name
+    docks = desk.docks.by_name
     behind = {name for name, dock in docks.items() if dock.visibleRegion().isEmpty()}
     assert "model" in behind
     assert [n for n in behind for stop in passed if docks[n].isAncestorOf(stop)] == []
@@ -331,7 +331,7 @@ def test_where_the_keys_are_is_seen_in_a_dialog(desk, qtbot, command, theme):
     desk.commands.actions[f"view.theme_{theme}"].trigger()
     desk.commands.actions[command].trigger()
     settle(qtbot, desk)
-    shown = desk.guide.help if command == "help.here" else dialog_of(desk)
+    shown = desk.help.window if command == "help.here" else dialog_of(desk)
     count, unseen = unseen_stops(shown, qtbot)
     assert count > 1
     assert unseen == []
@@ -340,10 +340,10 @@ def test_where_the_keys_are_is_seen_in_a_dialog(desk, qtbot, command, theme):
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_where_the_keys_are_is_seen_while_a_folder_is_chosen_from(desk, qtbot, theme):
     desk.commands.actions[f"view.theme_{theme}"].trigger()
-    desk.folder_drops.take([str(RESOURCES / "samples/delegate_handle_map")])
-    qtbot.waitUntil(lambda: desk.folder_drops.dialog is not None)
-    assert unnamed(desk.folder_drops.dialog) == []
-    count, unseen = unseen_stops(desk.folder_drops.dialog, qtbot)
+    desk.drops.take([str(RESOURCES / "samples/delegate_handle_map")])
+    qtbot.waitUntil(lambda: desk.drops.dialog is not None)
+    assert unnamed(desk.drops.dialog) == []
+    count, unseen = unseen_stops(desk.drops.dialog, qtbot)
     assert count == 5
     assert unseen == []
 

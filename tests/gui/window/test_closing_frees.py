@@ -103,10 +103,10 @@ def test_reading_again_frees_what_was_read_before(desk, qtbot):
 
 def test_a_closed_window_frees_what_it_had_open(windows, qtbot):
     (first,) = windows.all
-    open_files(qtbot, first.desk, SAMPLE["plain_csv"].paths()[0])
+    open_files(qtbot, first.controller, SAMPLE["plain_csv"].paths()[0])
     second = take(qtbot, windows, *SAMPLE["attention_xnnpack"].paths())
-    use_all(qtbot, second.desk)
-    held = held_by(second.desk) | {"session": weakref.ref(second.desk.session)}
+    use_all(qtbot, second.controller)
+    held = held_by(second.controller) | {"session": weakref.ref(second.controller.session)}
     second.close()
     del second
     assert alive(held) == []

@@ -9,9 +9,11 @@ from tests.gui.events import canvas, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
 from viewer.gui.session.search import Search
-from viewer.gui.window.context_menus import CANVAS, ROWS, SLICE
+from viewer.gui.window.context_menus import CANVAS, SLICE
+from viewer.gui.window.frame.panel_table import PANELS
 from viewer.view.state import SliceRef
 
+ROWS = {spec.id: spec.row_commands for spec in PANELS if spec.row_commands}
 OPENED: list[tuple[QMenu, QPoint]] = []
 
 
@@ -168,7 +170,7 @@ def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
     table = attention.operators.table
     ask(table.viewport(), row_of(table))
     choose("Help")
-    assert attention.guide.help.page == "operators"
+    assert attention.help.window.page == "operators"
 
 
 def finding_row(desk, qtbot, is_report):

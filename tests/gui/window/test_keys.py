@@ -426,7 +426,7 @@ def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
 
 def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, qtbot):
     type_key(qtbot, attention, Key.Key_P, CTRL | SHIFT)
-    assert attention.palette_box.isVisible()
+    assert attention.palette.isVisible()
     type_key(qtbot, attention, Key.Key_Escape)
     type_key(qtbot, attention, Key.Key_Question)
     sheet = attention.window.findChild(ShortcutsDialog)
@@ -435,11 +435,11 @@ def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, q
 
 
 def test_q_hides_the_bottom_panels_and_shows_them(attention, qtbot):
-    assert attention.shows_bottom
+    assert attention.docks.shows_bottom
     type_key(qtbot, attention, Key.Key_Q)
-    assert not attention.shows_bottom
+    assert not attention.docks.shows_bottom
     type_key(qtbot, attention, Key.Key_Q)
-    assert attention.shows_bottom
+    assert attention.docks.shows_bottom
 
 
 def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
@@ -451,7 +451,7 @@ def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
             type_key(qtbot, attention, key)
         assert view_range(attention) != before, widget
         type_key(qtbot, attention, Key.Key_Q)
-        assert not attention.shows_bottom
+        assert not attention.docks.shows_bottom
         type_key(qtbot, attention, Key.Key_Q)
         settle(qtbot, attention)
 
@@ -466,7 +466,7 @@ def test_no_two_commands_share_a_key_and_each_is_found_everywhere(desk):
         for sequence in table.actions[id].shortcuts():
             assert taken.setdefault(sequence.toString(), id) == id
     listed = {row.id: row for row in found_rows(table, "", [])}
-    desk.show_keys()
+    desk.commands.run("help.keys")
     sheet = desk.window.findChild(ShortcutsDialog)
     texts = {
         sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()
@@ -497,7 +497,7 @@ def test_hostile_settings_never_break_the_start(qtbot, qapp, tmp_path, monkeypat
     made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     every = [k for id in made.commands.commands for k in made.commands.keys(id)]
     assert len(every) == len(set(every)) > 20
-    made.show_palette()
+    made.commands.run("help.palette")
     put_away(made.window, qapp)
 
 
@@ -519,7 +519,7 @@ def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
 
 def named(desk):
     """What is said on screen of keys, by where it stands."""
-    desk.search()
+    desk.commands.commands["search.find"].run()
     help_of_search = desk.toolbar.search.help
     said = {
         "marks": desk.marks.sentence,

@@ -1,7 +1,9 @@
-"""The window before its desk: it stands at once, and what is asked of it meanwhile is not lost."""
+"""The window before its controller: it is there at once, and what is asked of it is not lost."""
 
 import subprocess
 import sys
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +12,11 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from tests.gui.events import SAMPLE, drop, open_files, put_away
 from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.controller import KINDS
+from viewer.gui.window.frame.panel_table import PANELS
 from viewer.gui.window.main_window import MainWindow
 from viewer.gui.window.start_page import page as start_page
 
@@ -22,20 +25,20 @@ DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 
 @pytest.fixture
 def bare(qtbot, qapp, tmp_path, monkeypatch):
-    """A shown window; its desk is made when it has been painted and the events are looked at."""
+    """A shown window; its controller is made once it has been painted and events are looked at."""
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     window = MainWindow(Theme(qapp, "dark"), settings)
     window.resize(1600, 900)
     window.show()
-    assert window._desk is None
+    assert not window.has_controller
     yield window
     put_away(window, qapp)
 
 
 def furnished(qtbot, window):
-    qtbot.waitUntil(lambda: window._desk is not None, timeout=20_000)
-    return window.desk
+    qtbot.waitUntil(lambda: window.has_controller, timeout=20_000)
+    return window.controller
 
 
 def opened(qtbot, desk):
@@ -44,7 +47,7 @@ def opened(qtbot, desk):
 
 
 def test_the_first_window_waits_for_qt_alone():
-    """numpy takes 70 ms, pyqtgraph 200 ms and the desk 250 ms more to be imported."""
+    """numpy takes 70 ms, pyqtgraph 200 ms and the controller 250 ms more to be imported."""
     code = (
         "import sys, viewer.cli, viewer.gui.app.application, viewer.gui.window.main_window\n"
         "print(*sys.modules)"
@@ -70,7 +73,7 @@ def test_the_desk_comes_by_itself_and_moves_nothing(bare, qtbot):
     assert (bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)) == first
     assert bare.pages.currentWidget() is bare.start_page
     assert all(menu.actions() for menu in bare.menus.values())
-    assert all(dock.isHidden() for dock in desk._docks.by_name.values())
+    assert all(dock.isHidden() for dock in desk.docks.by_name.values())
 
 
 def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, desk, qtbot):
@@ -78,7 +81,7 @@ def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, desk, 
     places = []
     for one in (late, desk):
         open_files(qtbot, one, DEMO, DEMO_RECORD)
-        docks = one._docks.by_name
+        docks = one.docks.by_name
         places.append({name: dock.geometry() for name, dock in docks.items() if dock.isVisible()})
     assert places[0] == places[1]
     assert len(places[0]) > 5
@@ -96,38 +99,38 @@ def test_files_that_are_asked_for_first_are_opened_then(bare, qtbot):
 
 def test_files_that_are_dropped_first_are_opened(bare, qtbot):
     assert drop(SimpleNamespace(window=bare), [DEMO])
-    assert opened(qtbot, bare.desk) == [DEMO]
+    assert opened(qtbot, bare.controller) == [DEMO]
 
 
 def test_the_first_button_asks_for_files_at_once(bare, qtbot, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a: ([DEMO], ""))
     button = next(b for b in bare.start_page.findChildren(QPushButton) if b.property("primary"))
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert opened(qtbot, bare.desk) == [DEMO]
+    assert opened(qtbot, bare.controller) == [DEMO]
 
 
 def test_its_parts_are_made_one_a_turn_and_are_those_of_the_desk(bare):
-    parts = bare._parts_of_desk()
+    parts = bare.panels
     turns = 0
     while parts.prepare():
         turns += 1
-    assert turns == len(KINDS)
+    assert turns == len(PANELS) + 1  # the timeline
     timeline, operators = parts.of(Timeline), parts.of(OperatorsPanel)
-    assert (bare.desk.timeline, bare.desk.operators) == (timeline, operators)
+    assert (bare.controller.timeline, bare.controller.operators) == (timeline, operators)
 
 
 def test_closing_between_two_parts_makes_no_desk(bare, qtbot):
     bare._prepare()
-    assert bare._next_part.isActive()
+    assert bare._next_panel.isActive()
     bare.close()
-    assert not bare._next_part.isActive()
+    assert not bare._next_panel.isActive()
     qtbot.wait(0)
-    assert bare._desk is None
+    assert not bare.has_controller
 
 
 def test_a_desk_that_is_asked_for_is_there(bare):
-    assert bare.desk is bare.desk
-    assert bare.desk.window is bare
+    assert bare.controller is bare.controller
+    assert bare.controller.window is bare
 
 
 def test_closing_at_once_keeps_how_the_panels_lay(bare):
@@ -135,20 +138,41 @@ def test_closing_at_once_keeps_how_the_panels_lay(bare):
     bare.settings.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
     bare.open([DEMO])
     bare.close()
-    assert bare._desk is None
+    assert not bare.has_controller
     geometry, state = bare.settings.window()
     assert not geometry.isEmpty()
     assert state == QByteArray(b"as it lay")
 
 
 def test_closing_while_the_desk_is_imported_makes_none(bare, qtbot):
-    qtbot.waitUntil(lambda: bare._importer.pending or bare._desk is not None, timeout=20_000)
-    made = bare._desk
+    qtbot.waitUntil(lambda: bare._importer.pending or bare.has_controller, timeout=20_000)
+    made = bare.has_controller
     bare.close()
     qtbot.wait(0)
-    assert bare._desk is made
+    assert bare.has_controller is made
 
 
 def test_it_is_no_larger_than_the_screen(bare):
     room = bare.screen().availableGeometry().size()
     assert MainWindow(bare.theme, bare.settings).size() == QSize(1600, 900).boundedTo(room)
+
+
+def test_settling_leaves_the_processor_to_what_it_waits_for(desk, monkeypatch):
+    gate = threading.Event()
+    latest = desk.window.findChildren(Latest)[0]
+    latest.submit(gate.wait)
+    asked = []
+    pending = Latest.pending.fget
+    monkeypatch.setattr(Latest, "pending", property(lambda x: asked.append(1) or pending(x)))
+    desk.window.settle(0.2)
+    monkeypatch.undo()
+    gate.set()
+    latest.cancel()
+    assert len(asked) < 1000
+
+
+def test_settling_ends_when_all_is_answered(attention, qtbot):
+    began = time.monotonic()
+    attention.window.settle()
+    assert time.monotonic() - began < 2
+    assert attention.window.picture_png().startswith(b"\x89PNG")

@@ -30,9 +30,9 @@ SCRIPT = textwrap.dedent("""
     app = _application()
     settings = Settings(QSettings(sys.argv[1], QSettings.Format.IniFormat))
     window = MainWindow(Theme(app, "dark"), settings)
-    desk = window.desk
+    desk = window.controller
     window.show()
-    desk.open(SAMPLE["attention_xnnpack"].paths())
+    desk.opener.open(SAMPLE["attention_xnnpack"].paths())
 
     def until(asked, seconds=30):
         end = time.monotonic() + seconds

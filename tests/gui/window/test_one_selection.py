@@ -50,20 +50,20 @@ def click(qtbot, table, row):
 
 
 def by_operators(desk, qtbot):
-    desk._docks.show_panel("operators")
+    desk.docks.show_panel("operators")
     row = desk.operators.model.row_of((ATTENTION_0,))
     click(qtbot, desk.operators.table, row)
 
 
 def by_statistics(desk, qtbot):
-    desk._docks.show_panel("statistics")
+    desk.docks.show_panel("statistics")
     row = next(i for i, r in enumerate(desk.statistics.model.rows) if r.operators == (ATTENTION_0,))
     click(qtbot, desk.statistics.table, row)
 
 
 def by_graph(desk, qtbot):
     """A click in the graph of the whole model."""
-    desk._docks.show_panel("graph")
+    desk.docks.show_panel("graph")
     desk.graph.show_whole()
     settle(qtbot, desk)
     view = desk.graph.view
@@ -77,7 +77,7 @@ def by_source(desk, qtbot):
 
 
 def by_model(desk, qtbot):
-    desk._docks.show_panel("model")
+    desk.docks.show_panel("model")
     settle(qtbot, desk)
     number = desk.model.model.rows.find((ATTENTION_0,))
     desk.model.view.show_row(number)  # opens what it lies in

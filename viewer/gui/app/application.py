@@ -118,12 +118,12 @@ def screenshot(
 
     failures: list[str] = []
     with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
-        desk = window.desk
+        controller = window.controller
         if visible is not None:
-            desk.session.set_range(*visible)
+            controller.session.set_range(*visible)
             window.settle()
         if report_most_expensive is not None:
-            told = desk.operators.select_most_expensive()
+            told = controller.operators.select_most_expensive()
             if told:
                 report_most_expensive(told)
             window.settle()
@@ -133,8 +133,8 @@ def screenshot(
         else:
             from viewer.gui.timeline.picture import ViewPicture
 
-            data = ViewPicture(desk.timeline).bytes_of(suffix)
-        nothing = bool(files) and desk.session.is_empty
+            data = ViewPicture(controller.timeline).bytes_of(suffix)
+        nothing = bool(files) and controller.session.is_empty
     if nothing:
         return failures
     try:
@@ -170,8 +170,8 @@ def window_to_draw(
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
         window = MainWindow(look, Settings(store))
-        desk = window.desk
-        desk.loader.failed.connect(lambda path, message: failures.append(message))
+        controller = window.controller
+        controller.loader.failed.connect(lambda path, message: failures.append(message))
         # A picture may be smaller than a window that is worked in.
         layout = window.layout()
         if layout is not None:
@@ -180,10 +180,10 @@ def window_to_draw(
         window.resize(*size)
         if files:
             loop = QEventLoop()
-            desk.loader.all_done.connect(loop.quit)
-            desk.open(files, choices)
+            controller.loader.all_done.connect(loop.quit)
+            controller.opener.open(files, choices)
             window.show()
-            if desk.is_loading:
+            if controller.opener.is_busy:
                 loop.exec()
         else:
             window.show()

@@ -8,17 +8,17 @@ that no other way leads to, and shows the key that does the same.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QRect, Qt, SignalInstance
-from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QMenu
+from PySide6.QtCore import QObject, QPoint, Qt, SignalInstance
+from PySide6.QtWidgets import QAbstractItemView, QMenu
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command
+from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.pages import TIMELINE
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
 
 # On the canvas, where no slice is selected.
 CANVAS = (
@@ -32,67 +32,37 @@ SLICE = (
     "go.next_flow", "go.previous_flow", SEPARATOR, "mark.measure", "mark.keep", SEPARATOR,
     "tracks.pin", "tracks.hide", SEPARATOR, "file.export",
 )  # fmt: skip
-# Rows of panels that choose operators or slices.
-_CHOSEN = ("view.fit", "selection.area", SEPARATOR, "panel.details")
-ROWS = {
-    "operators": (*_CHOSEN, "panel.source", "panel.graph", "panel.model"),
-    "model": (*_CHOSEN, "panel.source", "panel.graph", "panel.operators"),
-    "search": (*_CHOSEN, "panel.source", "panel.graph", SEPARATOR, "mark.keep", "view.only_hits"),
-    "events": (*_CHOSEN, "panel.source", "panel.graph"),
-    "statistics": ("view.fit", "selection.area", SEPARATOR, "panel.selection", "panel.details"),
-    "selection": ("view.fit", "selection.area", "selection.export", SEPARATOR, "mark.keep"),
-    "findings": (*_CHOSEN, "panel.operators", "panel.source", SEPARATOR, "mark.keep"),
-    "estimates": _CHOSEN,
-    "handle_map": (*_CHOSEN, "panel.source"),
-    "delegation": (*_CHOSEN, "panel.source", "panel.links"),
-    "marks": ("mark.fit", "mark.rename", "mark.remove"),
-    "problems": ("panel.links", "file.reload"),
-    "untimed": ("panel.details",),
-}
 
 
 class ContextMenus(QObject):
-    """Adds commands to the menus of the timeline and of the panels of a desk."""
+    """Adds commands to the menus of the timeline and of the panels of a window."""
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk = desk
-        desk.timeline.view.menu_requested.connect(self._on_timeline)
-        for name, ids in ROWS.items():
-            dock = desk.docks.by_name[name]
-            for table in dock.findChildren(QAbstractItemView):
-                offered: SignalInstance | None = getattr(table, "menu_offered", None)
+    def __init__(
+        self, session: Session, timeline: Timeline, docks: Docks, table: CommandTable, help: Help
+    ) -> None:
+        super().__init__(docks)
+        self._session, self._timeline, self._table, self._help = session, timeline, table, help
+        timeline.view.menu_requested.connect(self._on_timeline)
+        for spec in PANELS:
+            if not spec.row_commands:
+                continue
+            for rows in docks.by_name[spec.id].findChildren(QAbstractItemView):
+                offered: SignalInstance | None = getattr(rows, "menu_offered", None)
                 if offered is not None:  # one that is filled in, no list of a combo box
-                    offered.connect(partial(self._add, ids, name))
+                    offered.connect(partial(self._add, spec.row_commands, spec.help_page))
 
     def _on_timeline(self, at: QPoint) -> None:
         """Open the menu of the selection at a place on the screen."""
-        menu = QMenu(self._desk.timeline)
+        menu = QMenu(self._timeline)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        chosen = self._desk.session.state.slice is not None
+        chosen = self._session.state.slice is not None
         self._add(SLICE if chosen else CANVAS, TIMELINE, menu)
         menu.popup(at)
 
     def _add(self, ids: tuple[str, ...], page: str, menu: QMenu) -> None:
         """Add commands as they can be done now, and the help on this panel."""
-        commands = self._desk.commands
-        commands.refresh()
+        self._table.refresh()
         if menu.actions():
             menu.addSeparator()
-        commands.add_to(menu, (*ids, SEPARATOR))
-        menu.addAction("Help", partial(self._desk.guide.show_help, page))
-
-
-def menu_commands(desk: WindowController) -> list[Command]:
-    """The command that opens the menu of what has the keyboard, as the Menu key does."""
-
-    def open_menu() -> None:
-        focus = QApplication.focusWidget()
-        if focus is None:
-            return
-        row = focus.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle)
-        at = row.center() if isinstance(row, QRect) and row.isValid() else focus.rect().center()
-        asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, focus.mapToGlobal(at))
-        QApplication.sendEvent(focus, asked)
-
-    return [Command("view.menu", "Open the m&enu here", "View", open_menu, ("Shift+F10",))]
+        self._table.add_to(menu, (*ids, SEPARATOR))
+        menu.addAction("Help", partial(self._help.show_help, page))

@@ -6,12 +6,14 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from tests.gui.events import open_sample
 from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Precondition
-from viewer.gui.window.commands.application import MENUS
-from viewer.gui.window.commands.clock import CLOCK_MENU
-from viewer.gui.window.commands.color import COLOR_MENU
-from viewer.gui.window.commands.motion import MOVE_MENU
-from viewer.gui.window.commands.panel import PANELS_MENU
-from viewer.gui.window.commands.ruler import RULER_MENU
+from viewer.gui.window.commands.menus import (
+    CLOCK_MENU,
+    COLOR_MENU,
+    MENUS,
+    MOVE_MENU,
+    PANELS_MENU,
+    RULER_MENU,
+)
 
 
 def command(id, *keys, **more):
@@ -30,6 +32,17 @@ def test_an_id_or_a_key_twice_is_refused(owner):
         CommandTable(owner, [command("a"), command("a")])
     with pytest.raises(ValueError, match="W is the key of a and of b"):
         CommandTable(owner, [command("a", "W"), command("b", "X", "W")])
+
+
+def test_commands_that_are_added_later_have_the_keys_that_were_chosen(owner):
+    table = CommandTable(owner, [command("a", "W")], {"b": ["Q"]})
+    table.add([command("b", "X")])
+    assert (table.keys("a"), table.keys("b")) == (("W",), ("Q",))
+    assert table.actions["b"].shortcut() == QKeySequence("Q")
+    with pytest.raises(ValueError, match="command a exists twice"):
+        table.add([command("a")])
+    with pytest.raises(ValueError, match="W is the key of a and of c"):
+        table.add([command("c", "W")])
 
 
 def test_a_command_runs_without_what_qt_tells(owner):

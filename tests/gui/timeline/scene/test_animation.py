@@ -124,10 +124,10 @@ def test_pictures_wait_for_the_end(smooth, monkeypatch):
 
 
 def test_the_switch_is_kept(desk):
-    assert not desk.moves_smoothly  # as tests want it
-    desk.toggle_motion()
-    assert desk.moves_smoothly
+    assert not desk.view_settings.moves_smoothly  # as tests want it
+    desk.commands.run("view.motion")
+    assert desk.view_settings.moves_smoothly
     assert desk.timeline.scene.animation.enabled
     assert desk.commands.actions["view.motion"].isChecked()
-    desk.toggle_motion()
+    desk.commands.run("view.motion")
     assert not desk.timeline.scene.animation.enabled

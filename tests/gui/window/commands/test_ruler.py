@@ -8,7 +8,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.gui.events import open_files, open_sample, press
-from viewer.gui.window.commands.ruler import RULER_MENU
+from viewer.gui.window.commands.menus import RULER_MENU
 from viewer.view.state import RulerUnit, SliceRef
 
 
@@ -87,7 +87,7 @@ def test_the_menu_opens_on_the_ruler(compiled, monkeypatch):
     ruler, at = compiled.timeline.ruler, QPoint(100, 10)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, ruler.mapToGlobal(at))
     QApplication.sendEvent(ruler, event)
-    assert opened == [(compiled.ruler_menu, ruler.mapToGlobal(at))]
+    assert opened == [(compiled.menu_bar.ruler, ruler.mapToGlobal(at))]
 
 
 def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch):
@@ -97,7 +97,7 @@ def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch
     at = corner.mapFromGlobal(ruler.mapToGlobal(QPoint(-100, 10)))
     press(corner, at)
     ((menu, place),) = opened
-    assert menu is compiled.ruler_menu
+    assert menu is compiled.menu_bar.ruler
     assert corner.mapFromGlobal(place).y() > at.y()
 
 

@@ -20,8 +20,8 @@ def attention(desk, qtbot):
 def opened(desk, qtbot):
     """The palette, opened by its key."""
     qtbot.keyClick(desk.window.focusWidget() or desk, Key.Key_P, CTRL_SHIFT)
-    assert desk.palette_box.isVisible()
-    return desk.palette_box
+    assert desk.palette.isVisible()
+    return desk.palette
 
 
 def titles(palette):
@@ -141,7 +141,7 @@ def test_a_click_runs(attention, qtbot):
     qtbot.keyClicks(palette.field, "bottom panels")
     place = palette.list.visualRect(palette.model.index(0)).center()
     qtbot.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert not attention.shows_bottom
+    assert not attention.docks.shows_bottom
     assert palette.isHidden()
 
 

@@ -14,7 +14,6 @@ from viewer.gui.session import bookmarks
 from viewer.gui.session.export_scope import ALL_AS_RUN, display_order
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
-from viewer.gui.window.commands.export import export_perfetto
 from viewer.gui.window.dialogs.export import ExportDialog, size_text
 from viewer.model.inference_views import Inferences
 from viewer.model.text import bytes_text
@@ -200,12 +199,12 @@ def test_nothing_is_cut_off(session, settings, theme, qtbot):
 def test_the_command_asks_for_a_name_and_writes(desk, qtbot, tmp_path, monkeypatch):
     """From Ctrl+E to a file, in the order of the window."""
     with qtbot.waitSignal(desk.loader.all_done):
-        desk.open(next(s for s in SAMPLES if s.key == "torq_npu").paths())
+        desk.opener.open(next(s for s in SAMPLES if s.key == "torq_npu").paths())
     qtbot.waitUntil(lambda: len(desk.session.traces) == 2)
     assert desk.commands.actions["file.export_table"].isEnabled()
     path = tmp_path / "npu"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    dialog = export_perfetto(desk)
+    dialog = desk.exports.export_perfetto()
     settle(dialog, qtbot)
     dialog.types[".pftrace.gz"].click()
     with qtbot.waitSignal(desk.saver.saved, timeout=20_000):

@@ -56,7 +56,7 @@ def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, desk):
 def test_it_says_what_drag_does_as_it_is_set(sheet, desk, qtbot):
     sheet.close()
     desk.commands.actions["view.drag_pans"].trigger()
-    desk.show_keys()
+    desk.commands.run("help.keys")
     other = [s for s in desk.window.findChildren(ShortcutsDialog) if s.isVisible()][-1]
     listed = rows(other)
     assert ("Select an area", "Shift+drag", "") in listed
@@ -177,6 +177,6 @@ def test_motion_stops_when_the_sheet_opens(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
     qtbot.keyPress(desk.timeline.view, Key.Key_D)
     assert desk.timeline.view._held.is_moving
-    desk.show_keys()
+    desk.commands.run("help.keys")
     assert not desk.timeline.view._held.is_moving
     desk.window.findChild(ShortcutsDialog).close()

@@ -55,7 +55,7 @@ def press(qtbot, desk, key, held=CTRL):
 
 
 def answer(qtbot, desk, text):
-    box = desk.leaving.question
+    box = desk.close_guard.question
     (button,) = [b for b in box.findChildren(QPushButton) if b.text().replace("&", "") == text]
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
@@ -80,7 +80,7 @@ def came_back(qtbot, desk):
 def test_what_close_all_took_away_is_the_last_session(marked, qtbot):
     press(qtbot, marked, Qt.Key.Key_W)
     assert marked.session.is_empty
-    assert marked.leaving.question is None
+    assert marked.close_guard.question is None
     assert marks_in(kept(marked)[0]) == ["slow"]
     page = marked.window.start_page
     (button,) = [
@@ -129,7 +129,7 @@ def test_the_menu_lists_what_was_kept_and_opens_it(marked, qtbot):
     press(qtbot, marked, Qt.Key.Key_W)
     open_files(qtbot, marked, DATA / "table_csv/two_threads.csv")
     press(qtbot, marked, Qt.Key.Key_W)
-    menu = marked._earlier_menu
+    menu = marked.recent_menus.sessions
     menu.aboutToShow.emit()
     texts = [action.text() for action in menu.actions()]
     assert texts[0].startswith("two_threads.csv · 20")
@@ -144,13 +144,13 @@ def test_a_saved_session_is_closed_without_a_question(marked, qtbot, files, monk
     save_as(qtbot, marked, monkeypatch, files[0].with_name("mine.opscope"))
     marked.session.set_range(1_000, 9_000)  # to look elsewhere is no work
     press(qtbot, marked, Qt.Key.Key_W)
-    assert marked.leaving.question is None
+    assert marked.close_guard.question is None
     assert marked.session.is_empty
 
 
 def test_changes_of_a_session_file_are_asked_for_and_saved(named, qtbot, files):
     press(qtbot, named, Qt.Key.Key_W)
-    assert named.leaving.question.text() == "Save the changes to mine.opscope?"
+    assert named.close_guard.question.text() == "Save the changes to mine.opscope?"
     assert not named.session.is_empty
     answer(qtbot, named, "Save")
     qtbot.waitUntil(lambda: named.session.is_empty)
@@ -163,7 +163,7 @@ def test_what_is_done_while_it_is_saved_is_asked_for_again(named, qtbot, files):
     set_bookmarks(
         named.session, (*named.session.state.marks, Bookmark(7_000, 7_000, "last")), None, None
     )
-    qtbot.waitUntil(lambda: named.leaving.question is not None)
+    qtbot.waitUntil(lambda: named.close_guard.question is not None)
     assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late"]
     assert marks(named) == ["slow", "late", "last"]
     answer(qtbot, named, "Save")
@@ -191,11 +191,11 @@ def test_cancel_leaves_all_as_it_is(named, qtbot, cancel):
     if cancel == "Cancel":
         answer(qtbot, named, cancel)
     else:
-        qtbot.keyClick(named.leaving.question, cancel)
+        qtbot.keyClick(named.close_guard.question, cancel)
     assert marks(named) == ["slow", "late"]
-    assert named.leaving.question is None
+    assert named.close_guard.question is None
     press(qtbot, named, Qt.Key.Key_W)
-    assert named.leaving.question is not None
+    assert named.close_guard.question is not None
 
 
 def test_closing_the_window_asks_too(named, qtbot, files):
@@ -212,7 +212,7 @@ def test_closing_the_window_asks_too(named, qtbot, files):
 def test_another_session_asks_first_and_cancelled_it_changes_nothing(named, qtbot, files):
     other = shutil.copy(files[0].with_name("mine.opscope"), files[0].with_name("other.opscope"))
     assert drop(named, [str(other)])
-    qtbot.waitUntil(lambda: named.leaving.question is not None)
+    qtbot.waitUntil(lambda: named.close_guard.question is not None)
     answer(qtbot, named, "Cancel")
     assert marks(named) == ["slow", "late"]
     assert named.session_files.path.endswith("mine.opscope")
@@ -241,8 +241,8 @@ def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
 
     monkeypatch.setattr("viewer.view.recent_sessions.write_whole", full)
     press(qtbot, marked, Qt.Key.Key_W)
-    assert marked.leaving.question.text() == "Save this session?"
-    assert "cannot be kept" in marked.leaving.question.informativeText()
+    assert marked.close_guard.question.text() == "Save this session?"
+    assert "cannot be kept" in marked.close_guard.question.informativeText()
     # No file is chosen: then it stays.
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: ("", ""))
     answer(qtbot, marked, "Save")
@@ -261,7 +261,7 @@ def test_a_session_of_which_nothing_can_be_read_is_not_overwritten_by_others(
     for path in files:
         path.write_bytes(b"\xff\xfe nothing that is known")
     with qtbot.waitSignal(named.loader.all_done):
-        named.open([str(mine)])
+        named.opener.open([str(mine)])
     open_files(qtbot, named, DATA / "table_csv/two_threads.csv")
     assert named.session_files.path == ""
     assert named.window.windowTitle() == "two_threads.csv – Opscope"
@@ -272,11 +272,11 @@ def test_a_session_of_which_nothing_can_be_read_is_not_overwritten_by_others(
 
 def test_a_second_window_takes_no_place_of_the_first(windows, qtbot, files):
     first = take(qtbot, windows, *map(str, files))
-    set_bookmarks(first.desk.session, (SLOW,), None, None)
+    set_bookmarks(first.controller.session, (SLOW,), None, None)
     second = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
-    set_bookmarks(second.desk.session, (Bookmark(7, 9, "second"),), None, None)
-    sessions = first.desk.session_files.recent
-    first.desk.commands.actions["file.quit"].trigger()
+    set_bookmarks(second.controller.session, (Bookmark(7, 9, "second"),), None, None)
+    sessions = first.controller.session_files.recent
+    first.controller.commands.actions["file.quit"].trigger()
     assert sorted(marks_in(path)[0] for path in sessions.paths()) == ["second", "slow"]
 
 
@@ -285,14 +285,14 @@ def test_quitting_asks_about_each_window_and_cancel_keeps_the_rest(
 ):
     first = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
     second = take(qtbot, windows, *map(str, files))
-    save_as(qtbot, second.desk, monkeypatch, files[0].with_name("mine.opscope"))
-    set_bookmarks(second.desk.session, (SLOW,), None, None)
-    first.desk.commands.actions["file.quit"].trigger()
+    save_as(qtbot, second.controller, monkeypatch, files[0].with_name("mine.opscope"))
+    set_bookmarks(second.controller.session, (SLOW,), None, None)
+    first.controller.commands.actions["file.quit"].trigger()
     # It is asked before any window is closed.
     assert windows.all == [first, second]
-    answer(qtbot, second.desk, "Cancel")
+    answer(qtbot, second.controller, "Cancel")
     assert first.isVisible()
     assert second.isVisible()
-    first.desk.commands.actions["file.quit"].trigger()
-    answer(qtbot, second.desk, "Don't save")
+    first.controller.commands.actions["file.quit"].trigger()
+    answer(qtbot, second.controller, "Don't save")
     qtbot.waitUntil(lambda: not any(w.isVisible() for w in windows.all))

@@ -1,18 +1,32 @@
-"""Files on their way in: the texts that a profile names come with it."""
+"""Files on their way in: the first view of them, texts that come with them, and bad files."""
 
 import shutil
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from tests.gui.events import open_files
+from tests.gui.events import drop, open_files, open_sample
+from tests.gui.window.shown import (
+    ATTENTION,
+    ATTENTION_RECORD,
+    CSV,
+    DEMO,
+    DEMO_RECORD,
+    DOCKS,
+    THIN,
+    dropped,
+    message,
+    names,
+    problems,
+    runs_offered,
+    shown_docks,
+)
+from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.linking import pair_files
+from viewer.gui.timeline.scene.titles import has_own_clock, process_note
 from viewer.view.state import SliceRef
-
-
-def names(desk):
-    return [Path(path).name for path in desk.session.workspace.paths]
 
 
 @pytest.fixture
@@ -93,3 +107,162 @@ def test_a_record_that_is_added_and_a_file_that_is_read_again(desk, qtbot, data)
     assert said(desk) == "Added demo_str.etrecord"
     open_files(qtbot, desk, path)
     assert "Added" not in said(desk)
+
+
+def test_several_mixed_files_at_once_are_one_picture(desk, qtbot):
+    open_files(qtbot, desk, ATTENTION_RECORD, CSV, DEMO_RECORD, ATTENTION)
+    assert set(names(desk)) == {Path(p).name for p in (ATTENTION, ATTENTION_RECORD, CSV,
+                                                         DEMO_RECORD)}  # fmt: skip
+    tables = {Path(t.trace.path).name: t.table for t in desk.session.traces}
+    assert tables["attn_xnnpack_x5.etdp"].program.path == ATTENTION_RECORD
+    assert tables["demo_str_x4.csv"].program.path == DEMO_RECORD
+    assert desk.window.pages.currentWidget() is desk.timeline
+    assert message(desk) == ""
+    titles = desk.window.windowTitle().removesuffix(" – Opscope").split(", ")
+    assert titles == names(desk)[:3]
+
+
+def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(attention):
+    session = attention.session
+    run = session.traces[0].trace.runs[session.state.run[1]]
+    assert run.number == 2
+    t0, t1 = run_span_ns(session, 0, run)
+    air = (t1 - t0) // 50
+    assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
+    assert attention.toolbar.run.currentText() == "Run 2 of 5"
+    assert runs_offered(attention) == [
+        "All runs", "All runs, aligned", "Mean of runs", "", *(f"Run {n} of 5" for n in range(1, 6))
+    ]  # fmt: skip
+    note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
+    assert process_note(attention.timeline.scene, 0) == note
+    assert attention.toolbar.link_state.text() == (
+        f"100{THIN}% of linkable time · 56{THIN}% of slices linked   agreement 1.00"
+    )
+    assert (
+        attention.window.windowTitle()
+        == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
+    )
+    assert shown_docks(attention) == DOCKS
+    assert (
+        attention.clock.text() == f"1 tick = 1{THIN}ns assumed · 627 slices and 100 computed ones"
+    )
+
+
+def test_where_runs_fill_the_span_the_first_view_is_all(desk, qtbot):
+    open_sample(qtbot, desk, "delegate_handle_map")
+    state, span = desk.session.state, desk.session.span_ns()
+    assert state.run is None
+    assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
+    assert desk.toolbar.run.currentText() == "All runs"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_record_links_to_its_dump_whichever_comes_first(desk, qtbot, order):
+    for i in order:
+        open_files(qtbot, desk, (ATTENTION, ATTENTION_RECORD)[i])
+    assert desk.session.traces[0].table.program.path == ATTENTION_RECORD
+    assert desk.toolbar.link_state.text().endswith("agreement 1.00")
+    assert desk.window.pages.currentWidget() is desk.timeline
+
+
+def test_a_second_dump_is_added_and_the_view_stays(attention, qtbot):
+    before = attention.session.state
+    open_files(qtbot, attention, DEMO)
+    session = attention.session
+    assert [Path(t.trace.path).name for t in session.traces] == [
+        "attn_xnnpack_x5.etdp", "demo_str_x4.etdp"
+    ]  # fmt: skip
+    assert (session.state.t0, session.state.t1) == (before.t0, before.t1)
+    assert session.state.run == before.run
+    assert has_own_clock(attention.timeline.scene, 1)
+
+
+def test_a_name_that_is_not_unicode_opens(desk, qtbot, tmp_path):
+    path = str(tmp_path / "caf\udce9.csv")
+    shutil.copy(CSV, path)
+    open_files(qtbot, desk, path)
+    assert desk.session.workspace.paths == [path]
+    assert message(desk) == ""
+
+
+# -- files that cannot be opened -----------------------------------------------------------------
+
+
+def bad_files(folder, data):
+    """Everything that people drop by mistake: name, and words that the message must have."""
+    made = {
+        "empty.etdp": (b"", "empty"),
+        "truncated.etdp": ((data / "etdump" / "BAD_truncated.etdp").read_bytes(), ""),
+        "other.zip": ((data / "etdump" / "BAD_zip.etdp").read_bytes(), "ZIP archive"),
+        "photo.etdp": (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)) * 20, "JPEG"),
+        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "no format that Opscope reads"),
+        "wide.csv": ("process,thread,name\n".encode("utf-16"), "UTF-16"),
+    }
+    for name, (content, _) in made.items():
+        (folder / name).write_bytes(content)
+    told = {name: words for name, (_, words) in made.items()}
+    return told | {"vanished.etdp": "no such file"}
+
+
+def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, data):
+    before = attention.session.state, names(attention)
+    folder = tmp_path / "bad"
+    folder.mkdir()
+    for number, (name, words) in enumerate(bad_files(folder, data).items(), 1):
+        path = str(folder / name)
+        dropped(qtbot, attention, path)
+        said = message(attention)
+        assert said.startswith(name)
+        assert words in said
+        assert "\n" not in said
+        (entry,) = [e for e in attention.problems.model.entries if e.path == path]
+        assert entry.severity.word == "Error"
+        assert said.endswith(entry.what)
+        assert sum(word == "Error" for word, _ in problems(attention)) == number
+        assert (attention.session.state, names(attention)) == before
+        assert attention.window.grab().size() == attention.window.size()
+        qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+        assert message(attention) == ""
+
+
+def test_a_file_that_vanishes_while_it_waits_is_named(attention, qtbot, tmp_path):
+    path = tmp_path / "soon gone.etdp"
+    shutil.copy(DEMO, path)
+    with qtbot.waitSignal(attention.loader.all_done):
+        read = attention.loader._reader
+        attention.loader._reader = lambda *given: (path.unlink(), read(*given))[1]
+        assert drop(attention, [str(path)])
+    assert message(attention) == f"{path.name}: there is no such file. Check the path"
+
+
+def test_bad_files_among_good_ones_do_not_hold_those_up(desk, qtbot, tmp_path, data):
+    bad_files(tmp_path, data)
+    dropped(qtbot, desk, str(tmp_path / "empty.etdp"), DEMO, str(tmp_path / "photo.etdp"))
+    assert names(desk) == ["demo_str_x4.etdp"]
+    lines = message(desk).splitlines()
+    assert sorted(Path(line.partition(":")[0]).name for line in lines) == [
+        "empty.etdp", "photo.etdp"
+    ]  # fmt: skip
+    assert desk.docks.by_name["problems"].windowTitle() == "Problems (2)"
+
+
+def test_a_file_that_opens_at_last_is_no_problem_any_more(desk, qtbot, tmp_path):
+    path = tmp_path / "late.etdp"
+    open_files(qtbot, desk, path)
+    assert [word for word, _ in problems(desk)] == ["Error"]
+    shutil.copy(DEMO, path)
+    open_files(qtbot, desk, path)
+    assert [word for word, _ in problems(desk) if word == "Error"] == []
+
+
+def test_a_file_name_is_never_read_as_markup(desk, qtbot, tmp_path):
+    open_files(qtbot, desk, tmp_path / "<b>bold</b>.etdp")
+    assert desk.window.message._text.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_many_messages_are_counted_and_the_last_ones_shown(desk, qtbot, tmp_path):
+    open_files(qtbot, desk, *(tmp_path / f"{i}.etdp" for i in range(7)))
+    lines = message(desk).splitlines()
+    assert len(lines) == 5
+    assert lines[-1] == "and 3 more, see Problems"
+    assert desk.problems.count == 7

@@ -12,7 +12,7 @@ from viewer.codecs.atomic_file import WriteCancelled
 from viewer.gui.window.dialogs.export import ExportDialog
 from viewer.gui.window.files import perfetto_server, perfetto_ui
 from viewer.gui.window.files.perfetto_server import UI_ORIGIN, PerfettoServer, PortTaken
-from viewer.gui.window.files.perfetto_ui import NO_PORT, OFFLINE, PerfettoUi
+from viewer.gui.window.files.perfetto_ui import NO_PORT, OFFLINE
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def browser(monkeypatch):
 @pytest.fixture
 def handing(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
-    return desk.findChild(PerfettoUi)
+    return desk.perfetto_ui
 
 
-def start(handing):
-    handing._desk.commands.actions["file.perfetto_ui"].trigger()
+def start(desk):
+    desk.commands.actions["file.perfetto_ui"].trigger()
 
 
 def fetch(server):
@@ -43,12 +43,12 @@ def fetch(server):
     return connection.getresponse().read()
 
 
-def said(handing):
-    return handing._desk.window.status.said.text()
+def said(desk):
+    return desk.window.status.said.text()
 
 
-def test_the_page_reads_the_trace_and_then_nothing_is_left(handing, browser, qtbot):
-    start(handing)
+def test_the_page_reads_the_trace_and_then_nothing_is_left(desk, handing, browser, qtbot):
+    start(desk)
     qtbot.waitUntil(lambda: bool(browser))
     address = browser[0].toString()
     assert address == handing.server.ui_address
@@ -61,41 +61,41 @@ def test_the_page_reads_the_trace_and_then_nothing_is_left(handing, browser, qtb
     assert fetch(handing.server) == written
     qtbot.waitUntil(lambda: handing.server is None)
     assert not os.path.exists(os.path.dirname(path))
-    assert said(handing).startswith("The Perfetto UI has read the trace")
+    assert said(desk).startswith("The Perfetto UI has read the trace")
 
 
-def test_offline_says_so_and_offers_the_file(handing, browser, qtbot, monkeypatch):
+def test_offline_says_so_and_offers_the_file(desk, handing, browser, qtbot, monkeypatch):
     monkeypatch.setattr(perfetto_server, "is_reachable", lambda: False)
-    start(handing)
-    message = handing._desk.window.message
+    start(desk)
+    message = desk.window.message
     qtbot.waitUntil(lambda: message.text == OFFLINE)
     assert (browser, handing.server, handing._path) == ([], None, "")
     message.action.click()
-    assert handing._desk.window.findChild(ExportDialog).isVisible()
+    assert desk.window.findChild(ExportDialog).isVisible()
 
 
-def test_a_taken_port_says_so_and_offers_the_file(handing, browser, qtbot, monkeypatch):
+def test_a_taken_port_says_so_and_offers_the_file(desk, handing, browser, qtbot, monkeypatch):
     def taken(path, ended):
         raise PortTaken
 
     monkeypatch.setattr(perfetto_server, "PerfettoServer", taken)
-    start(handing)
-    qtbot.waitUntil(lambda: handing._desk.window.message.text == NO_PORT)
+    start(desk)
+    qtbot.waitUntil(lambda: desk.window.message.text == NO_PORT)
     assert browser == []
 
 
-def test_without_a_browser_the_address_is_told(handing, browser, qtbot, monkeypatch):
+def test_without_a_browser_the_address_is_told(desk, handing, browser, qtbot, monkeypatch):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
-    start(handing)
-    qtbot.waitUntil(lambda: "No browser" in handing._desk.window.message.text)
-    assert handing.server.ui_address in handing._desk.window.message.text
+    start(desk)
+    qtbot.waitUntil(lambda: "No browser" in desk.window.message.text)
+    assert handing.server.ui_address in desk.window.message.text
 
 
-def test_asking_again_serves_the_new_trace_alone(handing, browser, qtbot):
-    start(handing)
+def test_asking_again_serves_the_new_trace_alone(desk, handing, browser, qtbot):
+    start(desk)
     qtbot.waitUntil(lambda: len(browser) == 1)
     first, path = handing.server, handing._path
-    start(handing)
+    start(desk)
     qtbot.waitUntil(lambda: len(browser) == 2)
     assert not os.path.exists(path)
     with pytest.raises(OSError):
@@ -103,21 +103,21 @@ def test_asking_again_serves_the_new_trace_alone(handing, browser, qtbot):
     assert fetch(handing.server)
 
 
-def test_closing_the_window_ends_it(handing, browser, qtbot):
-    start(handing)
+def test_closing_the_window_ends_it(desk, handing, browser, qtbot):
+    start(desk)
     qtbot.waitUntil(lambda: bool(browser))
     path = handing._path
-    handing._desk.window.close()
+    desk.window.close()
     assert handing.server is None
     assert not os.path.exists(path)
 
 
-def test_a_cancelled_export_leaves_nothing(handing, browser, qtbot, monkeypatch):
+def test_a_cancelled_export_leaves_nothing(desk, handing, browser, qtbot, monkeypatch):
     def cancelled(progress, stop):
         raise WriteCancelled
 
     monkeypatch.setattr(perfetto_ui, "prepare", lambda space, path: cancelled)
-    start(handing)
+    start(desk)
     folder = handing._folder.name
     qtbot.waitUntil(lambda: handing._path == "")
     assert not os.path.exists(folder)

@@ -17,8 +17,10 @@ from viewer.gui.session.clocks import set_ruler
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.search import Search
 from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.window.files import sessions
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
+from viewer.view.session_file import read
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView
 
 DATA = Path(__file__).parents[3] / "data"
@@ -47,7 +49,7 @@ def save(qtbot, desk, monkeypatch, path):
 
 def take_up(qtbot, desk, path):
     with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
-        desk.open([str(path)])
+        desk.opener.open([str(path)])
     settle(qtbot, desk)
 
 
@@ -176,7 +178,7 @@ def test_a_damaged_session_file_leaves_what_is_open(desk, qtbot, folder):
     open_files(qtbot, desk, *files_in(folder))
     broken = folder / "broken.opscope"
     broken.write_text('{"opscope_session": 1, "inputs": 5}')
-    desk.open([str(broken)])
+    desk.opener.open([str(broken)])
     assert "this is no session file" in errors(desk)
     assert len(desk.session.traces) == 1
 
@@ -194,11 +196,11 @@ def test_a_session_takes_the_place_of_what_is_being_read_too(desk, qtbot, folder
     open_files(qtbot, desk, *files_in(folder))
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     desk.session.close_all()
-    desk.open(
+    desk.opener.open(
         [str(DATA / "etdump/deep_portable_x3.etdp"), str(DATA / "etdump/gru_portable_x1.etdp")]
     )
     take_up(qtbot, desk, folder / "mine.opscope")
-    qtbot.waitUntil(lambda: not desk.is_loading)
+    qtbot.waitUntil(lambda: not desk.opener.is_busy)
     settle(qtbot, desk)
     assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
 
@@ -267,10 +269,7 @@ def test_a_session_that_names_itself_is_read_once(desk, qtbot, folder, monkeypat
     session.write_text(json.dumps(told))
     desk.session.close_all()
     opened = []
-    whole = desk.session_files.open
-    monkeypatch.setattr(
-        desk.session_files, "open", lambda *given: (opened.append(given[0]), whole(*given))
-    )
+    monkeypatch.setattr(sessions, "read", lambda path: (opened.append(path), read(path))[1])
     take_up(qtbot, desk, session)
     assert opened == [str(session)]
     assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]

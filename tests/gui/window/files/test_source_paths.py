@@ -41,7 +41,9 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     assert desk.source.note.text().startswith(f"shown from {here}")
     assert desk.settings.source_paths() == [("/home/user", str(tmp_path))]
     again = MainWindow(desk.theme, desk.settings)
-    assert [s.recorded for s in again.desk.session.workspace.choices.source_paths] == ["/home/user"]
+    assert [s.recorded for s in again.controller.session.workspace.choices.source_paths] == [
+        "/home/user"
+    ]
     again.close()
     shiboken6.delete(again)  # before the theme, which is the other window's
     (substitution,) = desk.session.workspace.choices.source_paths

@@ -25,25 +25,25 @@ def attention(desk, qtbot):
 
 
 def fellows(desk, name):
-    dock = desk._docks.by_name[name]
+    dock = desk.docks.by_name[name]
     tabs = desk.window.tabifiedDockWidgets(dock)
-    return {other for other, d in desk._docks.by_name.items() if d in tabs}
+    return {other for other, d in desk.docks.by_name.items() if d in tabs}
 
 
 @pytest.mark.parametrize("front", ["operators", "events"])
 def test_the_timeline_is_as_tall_as_its_rows_whichever_tab_is_in_front(attention, qtbot, front):
     timeline: Timeline = attention.timeline
-    attention._docks.show_panel(front)
+    attention.docks.show_panel(front)
     settle(qtbot, attention)
     for view in (Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
         attention.session.show_inferences(view)
         settle(qtbot, attention)
-        most = (timeline.height() + attention._docks.by_name[front].height()) * TIMELINE_SHARE
+        most = (timeline.height() + attention.docks.by_name[front].height()) * TIMELINE_SHARE
         assert timeline.height() == pytest.approx(min(timeline.content_height, most), abs=30)
 
 
 def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qtbot):
-    details = attention._docks.by_name["details"]
+    details = attention.docks.by_name["details"]
     attention.window.resizeDocks([details], [500], Qt.Orientation.Horizontal)
     settle(qtbot, attention)
     attention.session.show_inferences(Inferences.ALIGNED)
@@ -52,7 +52,7 @@ def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qt
 
 
 def test_the_bottom_comes_back_as_it_was(attention, qtbot):
-    docks = attention._docks
+    docks = attention.docks
     docks.show_panel("events")
     docks.show_panel("links")
     settle(qtbot, attention)
@@ -71,7 +71,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
     sizes = []
     for width in (1300, 1000, 1300, 1600):
         attention.window.resize(width, 900)
-        qtbot.waitUntil(lambda: not attention._docks.is_misfit)
+        qtbot.waitUntil(lambda: not attention.docks.is_misfit)
         settle(qtbot, attention)
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
     tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
@@ -87,9 +87,9 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
 
 def test_in_a_narrow_window_both_halves_of_the_bottom_have_room(attention, qtbot):
     attention.window.resize(1000, 700)
-    qtbot.waitUntil(lambda: not attention._docks.is_misfit)
+    qtbot.waitUntil(lambda: not attention.docks.is_misfit)
     settle(qtbot, attention)
-    left, right = (attention._docks.by_name[name].width() for name in ("operators", "details"))
+    left, right = (attention.docks.by_name[name].width() for name in ("operators", "details"))
     assert right > 0.8 * left
 
 
@@ -109,7 +109,7 @@ def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbo
 
 
 def test_only_a_dock_without_a_tab_has_a_title_of_its_own(attention):
-    titled = {n for n, d in attention._docks.by_name.items() if d.titleBarWidget() is None}
+    titled = {n for n, d in attention.docks.by_name.items() if d.titleBarWidget() is None}
     assert titled == {"details"}
 
 
@@ -176,7 +176,7 @@ def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored
 def test_to_close_all_and_open_again_leaves_no_widget_behind(attention, qtbot):
     def parts():
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        return sum(len(dock.children()) for dock in attention._docks.by_name.values())
+        return sum(len(dock.children()) for dock in attention.docks.by_name.values())
 
     before = parts()
     for _ in range(3):

@@ -85,7 +85,7 @@ def test_typing_into_a_field_is_typing(attention, qtbot):
 
 @pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
 def test_keys_work_in_a_panel_that_floats(attention, qtbot):
-    dock = attention._docks.by_name["details"]
+    dock = attention.docks.by_name["details"]
     dock.setFloating(True)
     dock.move(QPoint(10, 10))
     attention.session.select_operators(0, (9,))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QTabBar
 from tests.gui.events import canvas, open_sample, place_of, press, release, settle
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import slices_of
-from viewer.gui.window.frame.docks import TITLES
+from viewer.gui.window.frame.panel_table import PANEL
 from viewer.model.inference_views import Inferences
 
 
@@ -32,44 +32,44 @@ def click(desk, index):
 def test_the_start_page_has_the_first_steps(desk):
     QCursor.setPos(QPoint(5000, 5000))
     desk.commands.run("help.here")
-    assert desk.guide.help.page == "index"
-    assert desk.guide.help.isVisible()
-    assert not desk.guide.help.isModal()
+    assert desk.help.window.page == "index"
+    assert desk.help.window.isVisible()
+    assert not desk.help.window.isModal()
 
 
 def test_help_is_on_the_dock_that_has_the_keyboard(attention, qtbot):
-    for name in TITLES:
+    for name in PANEL:
         attention.commands.run(f"panel.{name}")
         settle(qtbot, attention)
         focus = attention.window.focusWidget()
         if attention.docks.by_name[name].isAncestorOf(focus):
-            attention.guide.show_help_here()
-            assert attention.guide.help.page == name
-            attention.guide.help.hide()
+            attention.help.show_help_here()
+            assert attention.help.window.page == name
+            attention.help.window.hide()
             attention.window.activateWindow()
             qtbot.waitUntil(attention.window.isActiveWindow)
 
 
 def test_help_is_on_the_dock_under_the_mouse_while_the_keyboard_is_on_the_timeline(attention):
     attention.timeline.view.setFocus()
-    assert attention.guide.page_of(attention.timeline.view) == "timeline"
+    assert attention.help.page_of(attention.timeline.view) == "timeline"
     table = attention.operators.table.viewport()
-    assert attention.guide.page_of(table) == "operators"
+    assert attention.help.page_of(table) == "operators"
     QCursor.setPos(table.mapToGlobal(table.rect().center()))
-    attention.guide.show_help_here()
-    assert attention.guide.help.page == "operators"
+    attention.help.show_help_here()
+    assert attention.help.window.page == "operators"
 
 
 def test_help_is_on_the_timeline_else(attention):
     attention.timeline.view.setFocus()
-    attention.guide.show_help_here()
-    assert attention.guide.help.page == "timeline"
+    attention.help.show_help_here()
+    assert attention.help.window.page == "timeline"
 
 
 def test_a_format_on_the_start_page_leads_to_how_it_is_recorded(desk):
     desk.window.start_page.help_requested.emit("etdump")
-    assert desk.guide.help.page == "recording"
-    assert desk.guide.help.text.textCursor().block().text() == "ETDump"
+    assert desk.help.window.page == "recording"
+    assert desk.help.window.text.textCursor().block().text() == "ETDump"
 
 
 # -- the tour --------------------------------------------------------------------------------------
@@ -78,14 +78,14 @@ def test_a_format_on_the_start_page_leads_to_how_it_is_recorded(desk):
 @pytest.fixture
 def tour(attention, qtbot):
     """The tour at its first step, on the sample."""
-    attention.guide.start_tour()
-    qtbot.waitUntil(lambda: attention.guide.tour.callout.isVisible())
-    return attention.guide.tour
+    attention.help.start_tour()
+    qtbot.waitUntil(lambda: attention.help.tour.callout.isVisible())
+    return attention.help.tour
 
 
 def test_from_the_start_page_the_tour_opens_the_sample(desk, qtbot):
     desk.window.start_page.tour_requested.emit()
-    qtbot.waitUntil(lambda: desk.guide.tour.number == 1, timeout=20_000)
+    qtbot.waitUntil(lambda: desk.help.tour.number == 1, timeout=20_000)
     assert [path.rpartition("/")[2] for path in desk.session.workspace.paths] == [
         "attn_xnnpack_x5.etdp",
         "attn_teal_xnnpack.etrecord",
@@ -196,7 +196,7 @@ def test_the_callout_stands_beside_what_it_points_at_and_lets_it_be_used(attenti
 
 
 def test_with_less_motion_the_callout_jumps(attention, tour):
-    assert not attention.moves_smoothly
+    assert not attention.view_settings.moves_smoothly
     tour.callout.next.click()
     tour._point()
     assert not tour.callout.animates
@@ -217,11 +217,11 @@ def test_the_tour_needs_no_mouse(attention, tour, qtbot):
 def test_the_tour_runs_over_what_is_open_if_that_has_operators(desk, qtbot):
     open_sample(qtbot, desk, "torq_npu")
     before = list(desk.session.workspace.paths)
-    desk.guide.start_tour()
+    desk.help.start_tour()
     for _ in range(7):
-        desk.guide.tour.next()
+        desk.help.tour.next()
         qtbot.waitUntil(lambda: not Search.of(desk.session).pending)
-    assert not desk.guide.tour.is_on
+    assert not desk.help.tour.is_on
     assert desk.session.workspace.paths == before
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from viewer.gui.window.frame.docks import TITLES
+from viewer.gui.window.frame.panel_table import PANELS
 from viewer.gui.window.help.pages import (
     INDEX,
     PAGES,
@@ -20,6 +20,7 @@ from viewer.gui.window.help.pages import (
 from viewer.gui.window.start_page.page import ABOUT, HEADINGS
 from viewer.resources import resource
 
+TITLES = {spec.help_page: spec.title for spec in PANELS}
 LINK = re.compile(r"\]\(([^)]*)\)")
 
 
@@ -89,5 +90,5 @@ def command_ids(qapp, tmp_path_factory):
         str(tmp_path_factory.mktemp("help") / "settings.ini"), QSettings.Format.IniFormat
     )
     window = MainWindow(Theme(qapp, "dark"), Settings(store))
-    yield set(window.desk.commands.commands)
+    yield set(window.controller.commands.commands)
     put_away(window, qapp)

@@ -99,7 +99,13 @@ class CommandTable(QObject):
         self.commands: dict[str, Command] = {}
         self.actions: dict[str, QAction] = {}
         self._able: dict[str, bool] = {}  # as the actions were told
-        taken: dict[str, str] = {}
+        self._owner, self._stored_keys = owner, own_keys or {}
+        self.add(commands)
+
+    def add(self, commands: Iterable[Command]) -> None:
+        """Add commands that need the table themselves, before any key of it was changed."""
+        owner = self._owner
+        taken = {key: command.id for command in self.commands.values() for key in command.keys}
         for command in commands:
             if command.id in self.commands:
                 raise ValueError(f"command {command.id} exists twice")
@@ -120,7 +126,7 @@ class CommandTable(QObject):
             owner.addAction(action)
             self.commands[command.id] = command
             self.actions[command.id] = action
-        self._keys = KeyMap({c.id: c.keys for c in self.commands.values()}, own_keys or {})
+        self._keys = KeyMap({c.id: c.keys for c in self.commands.values()}, self._stored_keys)
         self._show_keys()
 
     # -- keys --------------------------------------------------------------------------------

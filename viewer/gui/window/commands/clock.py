@@ -1,33 +1,20 @@
-"""The rates of the clocks: what the status bar says of them, and the commands that choose one."""
+"""The commands that choose the rate of a clock."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton
-
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
-from viewer.gui.session.clocks import clock_trace, set_clock
-from viewer.gui.session.session import Session
-from viewer.gui.window.frame.status_text import clock_text
-from viewer.model.text import display_name
-from viewer.model.times import ClockRate, format_rate, parse_rate
+from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.clocks import clock_trace
+from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.menus import CYCLE_RATES
+from viewer.model.times import parse_rate
 from viewer.workspace.clocks import DEBUG_INFO
 
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
 
-# What NPUs run at, offered for clocks whose rate no file states.
-CYCLE_RATES = ("800 MHz", "100 MHz")
-CLOCK_MENU = ("clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES), SEPARATOR,
-              "clock.other")  # fmt: skip
-
-
-def clock_commands(desk: WindowController) -> list[Command]:
+def clock_commands(context: CommandContext) -> list[Command]:
     """Rates to choose for the current trace, or for debug info."""
-    session = desk.session
+    session, clock = context.session, context.clock
     has_clock = Precondition(
         "a clock whose rate can be chosen",
         lambda: clock_trace(session) is not None or session.workspace.clocks.cycle_rate is not None,
@@ -43,14 +30,14 @@ def clock_commands(desk: WindowController) -> list[Command]:
 
     return [
         Command(
-            "clock.file", "As &assumed or stated", "View", lambda: desk.clock.choose(None),
+            "clock.file", "As &assumed or stated", "View", lambda: clock.choose(None),
             enabled=has_clock, checked=lambda: has_clock() and chosen_rate() is None,
             group="Clock rate",
         ),
         *(
             Command(
                 f"clock.{text.partition(' ')[0]}", f"&{text}", "View",
-                lambda rate=rate: desk.clock.choose(rate),  # type: ignore[misc]
+                lambda rate=rate: clock.choose(rate),  # type: ignore[misc]
                 enabled=has_clock,
                 checked=lambda rate=rate: chosen_rate() == rate,  # type: ignore[misc]
                 group="Clock rate",
@@ -58,76 +45,7 @@ def clock_commands(desk: WindowController) -> list[Command]:
             for text, rate in rates.items()
         ),
         Command(
-            "clock.other", "&Other clock rate…", "View", lambda: desk.clock.ask(),
+            "clock.other", "&Other clock rate…", "View", clock.ask,
             enabled=has_clock, group="Clock rate",
         ),
     ]  # fmt: skip
-
-
-class ClockButton(QToolButton):
-    """What the clocks of the files are, with the menu for the one that can be chosen."""
-
-    refused = Signal(str)  # why a rate was not taken
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
-        self.rates = QMenu("Clock &rate", self)  # below a title that says whose clock it is about
-        self._title = self.rates.addAction("")
-        self._title.setEnabled(False)
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        # The current trace goes with the selection.
-        for signal in (session.workspace_changed, session.selection_changed):
-            signal.connect(self.follow)
-
-    def follow(self) -> None:
-        """Say what the clocks are now."""
-        text, adjustable = clock_text(self._session), self._adjustable()
-        self.setText(text.replace("&", "&&"))
-        self.setVisible(bool(text))
-        self.setMenu(self.rates if adjustable else None)  # type: ignore[arg-type]
-        ticks = ""
-        if adjustable is not None:
-            of, rate = adjustable
-            self._title.setText(of.replace("&", "&&"))
-            ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
-        self.setToolTip(ticks)
-        self.rates.setEnabled(adjustable is not None)
-
-    def _adjustable(self) -> tuple[str, ClockRate] | None:
-        """What the clock is of whose rate can be chosen, and its rate: that of a trace, else of the
-        cycles in debug info."""
-        number = clock_trace(self._session)
-        if number is not None:
-            shown = self._session.traces[number]
-            return display_name(shown.file.path), shown.rate
-        rate = self._session.workspace.clocks.cycle_rate
-        return None if rate is None else ("estimates of debug info", rate)
-
-    def choose(self, ns_per_tick: Fraction | None) -> None:
-        """Choose the clock rate of the current trace or of debug info, None: as its file has it."""
-        number = clock_trace(self._session)
-        try:
-            if number is not None:
-                set_clock(self._session, number, ns_per_tick)
-            elif self._session.workspace.clocks.cycle_rate is not None:
-                set_clock(self._session, None, ns_per_tick)
-        except ValueError as error:
-            self.refused.emit(f"The clock rate stays as it was: {error}")
-
-    def ask(self) -> None:
-        """Ask for the clock rate of the current trace or of debug info."""
-        adjustable = self._adjustable()
-        if adjustable is None:
-            return
-        of, rate = adjustable
-        text, answered = QInputDialog.getText(
-            self.window(), "Clock rate", f"Clock rate of {of}:", text=format_rate(rate.ns_per_tick)
-        )
-        if not answered:
-            return
-        try:
-            self.choose(parse_rate(text))
-        except ValueError as error:
-            self.refused.emit(f"The clock rate stays as it was: {error}")

@@ -1,21 +1,12 @@
-"""The actions that are about colors: a command per scheme, the next and the previous one, and the
-legend; and their menu, which says why a scheme cannot be had.
-"""
+"""The commands of colors: one per scheme, the next and the previous one, and the legend."""
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING
-
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
-from viewer.gui.qt.settings import LEGEND
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.preconditions import open_profile
+from viewer.gui.window.commands.context import CommandContext
 from viewer.render.color_schemes import SCHEMES
-
-if TYPE_CHECKING:
-    from viewer.gui.session.session import Session
-    from viewer.gui.window.controller import WindowController
 
 _MNEMONICS = {
     "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
@@ -27,26 +18,26 @@ _NEEDS = {
     "delegate": "slices that a delegate ran", "duration": "slices with a length",
     "links": "slices that could be linked",
 }  # fmt: skip
-COLOR_MENU = (
-    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), SEPARATOR,
-    "view.colour_next", "view.colour_previous", SEPARATOR, "view.legend",
-)  # fmt: skip
 
 
-def color_commands(desk: WindowController) -> list[Command]:
-    """The commands of colors, of a desk."""
-    session = desk.session
+def color_commands(context: CommandContext) -> list[Command]:
+    """Every command of colors."""
+    session, view_settings = context.session, context.view_settings
     has_trace = open_profile(session)
 
     def choose(scheme: str) -> None:
         set_scheme(session, scheme)
-        desk.commands.refresh()  # Qt takes the check from an action that is chosen again
+        context.table.refresh()  # Qt takes the check from an action that is chosen again
 
     def toggle_legend() -> None:
-        shown = desk.timeline.legend.isHidden()
-        desk.timeline.legend.setVisible(shown)
-        desk.settings.set(LEGEND, shown)
-        desk.commands.refresh()
+        view_settings.toggle_legend()
+        context.table.refresh()
+
+    def step(by: int) -> None:
+        """Color by the next or previous scheme that what is open can have."""
+        able = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
+        if able:
+            set_scheme(session, able[(able.index(shown_scheme(session)) + by) % len(able)])
 
     return [
         *(
@@ -63,41 +54,16 @@ def color_commands(desk: WindowController) -> list[Command]:
             for scheme in SCHEMES
         ),
         Command(
-            "view.colour_next", "Ne&xt colours", "View", lambda: step_scheme(session, 1), ("C",),
+            "view.colour_next", "Ne&xt colours", "View", lambda: step(1), ("C",),
             has_trace, group="Colour by",
         ),
         Command(
             "view.colour_previous", "&Previous colours", "View",
-            lambda: step_scheme(session, -1), ("Shift+C",), has_trace,
+            lambda: step(-1), ("Shift+C",), has_trace,
             group="Colour by",
         ),
         Command(
             "view.legend", "Le&gend of colours", "View", toggle_legend, ("L",),
-            checked=lambda: not desk.timeline.legend.isHidden(), group="Colour by",
+            checked=lambda: view_settings.shows_legend, group="Colour by",
         ),
     ]  # fmt: skip
-
-
-def step_scheme(session: Session, by: int) -> None:
-    """Color by the next or previous scheme that what is open can have."""
-    able = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
-    if able:
-        set_scheme(session, able[(able.index(shown_scheme(session)) + by) % len(able)])
-
-
-def add_color_menu(desk: WindowController) -> None:
-    """Add "Color by" to the View menu; what cannot be had says why, as tooltip and status tip."""
-    table, session = desk.commands, desk.session
-    menu = desk.window.menus["View"].addMenu("Colour b&y")
-    menu.setToolTipsVisible(True)
-    table.add_to(menu, COLOR_MENU)
-
-    def tell() -> None:
-        for scheme in SCHEMES:
-            text = scheme_problem(session, scheme.id) or scheme.tells
-            action = table.actions[f"view.colour_{scheme.id}"]
-            action.setStatusTip(text)
-            action.setToolTip(f"<p>{escape(text)}</p>")
-
-    session.workspace_changed.connect(tell)
-    tell()

@@ -5,28 +5,22 @@ A click in a menu or the palette goes one step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
 
 from viewer.gui.qt.commands.command_table import Command
 from viewer.gui.session.preconditions import open_profile
 from viewer.gui.timeline.held_keys import HeldAxis, HeldWay
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
-
-# The menu in the View menu that they stand in.
-MOVE_MENU = (
-    "view.zoom_in", "view.zoom_out", "view.pan_left", "view.pan_right", "view.scroll_up",
-    "view.scroll_down",
-)  # fmt: skip
+from viewer.gui.window.commands.context import CommandContext
 
 
-def motion_commands(desk: WindowController) -> list[Command]:
+def motion_commands(context: CommandContext) -> list[Command]:
     """Zoom, pan and scroll by key."""
-    view, session = desk.timeline.view, desk.session
-    has_trace = open_profile(session)
+    view, view_settings = context.timeline.view, context.view_settings
+    has_trace = open_profile(context.session)
+
+    def toggle_drag_pans() -> None:
+        view_settings.toggle_drag_pans()
+        context.table.refresh()
 
     def moving(id: str, title: str, way: HeldWay, *keys: str) -> Command:
         def hold(key: Qt.Key) -> None:
@@ -45,6 +39,6 @@ def motion_commands(desk: WindowController) -> list[Command]:
         moving("view.scroll_down", "Scroll tracks &down", HeldWay(HeldAxis.SCROLL, 1), "Down"),
         Command(
             "view.drag_pans", "Dra&g to move, Shift+drag to select an area", "View",
-            desk.toggle_drag_pans, checked=lambda: view.drag_pans,
+            toggle_drag_pans, checked=lambda: view_settings.drag_pans,
         ),
     ]  # fmt: skip

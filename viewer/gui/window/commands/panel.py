@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QDockWidget, QWidget
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.window.frame.docks import TITLES
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
+from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.frame.panel_table import PANELS
 
 
-PANELS_MENU = tuple(f"panel.{name}" for name in TITLES)
-
-
-def panel_commands(desk: WindowController) -> list[Command]:
+def panel_commands(context: CommandContext) -> list[Command]:
     """`panel.operators` and the like, listed under "Panels"."""
-    something = Precondition("an open file", lambda: not desk.session.is_empty)
+    something = Precondition("an open file", lambda: not context.session.is_empty)
 
     def show(name: str) -> None:
-        desk.docks.show_panel(name)
-        _take_keys(desk.docks.by_name[name])
+        context.docks.show_panel(name)
+        _take_keys(context.docks.by_name[name])
 
     return [
         Command(
-            f"panel.{name}", f"Show {title}", "Go", lambda name=name: show(name),  # type: ignore[misc]
+            spec.command, f"Show {spec.title}", "Go",
+            lambda name=spec.id: show(name),  # type: ignore[misc]
             enabled=something, group="Panels",
         )
-        for name, title in TITLES.items()
+        for spec in PANELS
     ]  # fmt: skip
 
 

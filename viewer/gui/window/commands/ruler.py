@@ -1,16 +1,12 @@
-"""What the ruler counts, as commands, and the menu in which they stand."""
+"""The commands that choose what the ruler counts."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.clocks import cycle_trace, set_ruler
 from viewer.gui.session.preconditions import open_profile
+from viewer.gui.window.commands.context import CommandContext
 from viewer.view.state import RulerUnit
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
 
 _TITLES = {
     RulerUnit.FROM_START: "From the &start of the trace",
@@ -18,12 +14,11 @@ _TITLES = {
     RulerUnit.FROM_SELECTION: "From the se&lection",
     RulerUnit.CYCLES: "C&ycles",
 }
-RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in _TITLES)
 
 
-def ruler_commands(desk: WindowController) -> list[Command]:
+def ruler_commands(context: CommandContext) -> list[Command]:
     """One switch per unit; cycles only where a file is counted in them."""
-    session = desk.session
+    session = context.session
     has_trace = open_profile(session)
     has_cycles = Precondition(
         "a profile that counts cycles", lambda: cycle_trace(session) is not None

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from PySide6.QtCore import Qt
 
+from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 from viewer.gui.session.search import Search
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
+from viewer.gui.window.commands.context import CommandContext
 
 
-def search_commands(desk: WindowController) -> list[Command]:
-    """Every action of the search of a desk."""
-    session = desk.session
+def search_commands(context: CommandContext) -> list[Command]:
+    """Every action of the search."""
+    session, field = context.session, context.search
+
+    def find() -> None:
+        """Give the keys to the search field, with its query marked."""
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        field.selectAll()
+
+    def show_hits() -> None:
+        """Show the list of what the search finds, and give it the keys."""
+        context.docks.show_panel("search")
+        context.panels.of(HitsPanel).take_focus()
+
     has_trace = open_profile(session)
     is_on = Precondition("a search", lambda: Search.of(session).is_on)
 
     return [
         Command(
-            "search.find", "Searc&h", "Go", desk.search, ("Ctrl+F", "/"), has_trace
+            "search.find", "Searc&h", "Go", find, ("Ctrl+F", "/"), has_trace
         ),
         Command(
             "search.next", "Next hi&t", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
@@ -30,7 +40,7 @@ def search_commands(desk: WindowController) -> list[Command]:
             ("Shift+F3",), is_on,
         ),
         Command(
-            "search.list", "List &of hits", "Go", desk.show_hits, ("Ctrl+Shift+F",), has_trace
+            "search.list", "List &of hits", "Go", show_hits, ("Ctrl+Shift+F",), has_trace
         ),
         Command(
             "view.only_hits", "Show only &hits", "View",

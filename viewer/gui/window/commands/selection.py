@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -13,32 +11,21 @@ from PySide6.QtWidgets import (
     QTextEdit,
 )
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
+from viewer.gui.panels.bookmarks.panel import BookmarksPanel
+from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.preconditions import open_profile, selected_slice
+from viewer.gui.window.commands.context import CommandContext
 
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
-
-SELECTION_MENU = (
-    "Selection",
-    (
-        "selection.same", "selection.area", "selection.copy_name", "selection.export", SEPARATOR,
-        "mark.measure", "mark.keep", "mark.rename", "mark.fit", "mark.remove",
-    ),
-)  # fmt: skip
-SELECTION_MOUSE = (
-    ("Ctrl+click", "Add a slice to the selection, or take it out"),
-    ("Shift+click", "Select from the selected slice to another of its row"),
-    ("Drag on the ruler", "Select a span of time on all tracks"),
-)
 NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
 
 
-def selection_commands(desk: WindowController) -> list[Command]:
+def selection_commands(context: CommandContext) -> list[Command]:
     """Every command of selection and marks."""
-    session, view = desk.session, desk.timeline.view
+    session, view, status = context.session, context.timeline.view, context.shell.status
+    panel = context.panels.of(SelectionPanel)
 
     def select_same() -> None:
         """In a table or a text Ctrl+A marks all of it, as everywhere."""
@@ -54,25 +41,26 @@ def selection_commands(desk: WindowController) -> list[Command]:
         if chosen is not None:
             name = session.traces[chosen.trace].label(chosen.index)
             QGuiApplication.clipboard().setText(name)
-            desk.show_status(f"Copied {name}")
+            status.show_text(f"Copied {name}")
 
     def measure() -> None:
         before = session.state.measured
         bookmarks.measure(session, view.pointed_time)
         if before is None and session.state.measured is None:
-            desk.show_status(NOWHERE)
+            status.show_text(NOWHERE)
 
     def keep() -> None:
         made = bookmarks.keep(session, view.pointed_time)
         if made is not None:
-            way = desk.commands.way_to("mark.rename")
-            desk.show_status(f"{session.state.marks[made].name} is kept · {way} renames it")
+            way = context.table.way_to("mark.rename")
+            status.show_text(f"{session.state.marks[made].name} is kept · {way} renames it")
         elif session.state.mark is None:
-            desk.show_status(NOWHERE)
+            status.show_text(NOWHERE)
 
     def rename() -> None:
         if session.state.mark is not None:
-            desk.rename_mark(session.state.mark)
+            context.docks.show_panel("marks")
+            context.panels.of(BookmarksPanel).rename(session.state.mark)
 
     def fit() -> None:
         if session.state.mark is not None:
@@ -97,8 +85,8 @@ def selection_commands(desk: WindowController) -> list[Command]:
         ),
         Command(
             "selection.export", "&Export the selection table…", "Selection",
-            desk.selection.export,
-            enabled=Precondition("statistics of a selection", lambda: desk.selection.can_export),
+            panel.export,
+            enabled=Precondition("statistics of a selection", lambda: panel.can_export),
         ),
         Command(
             "mark.measure", "&Measure the selection, or from the mouse on", "Selection",

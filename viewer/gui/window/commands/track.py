@@ -8,32 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
+from viewer.gui.window.commands.context import CommandContext
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import HeaderPart
 
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
-
-TRACK_MENU = (
-    "tracks.filter", SEPARATOR, "tracks.pin", "tracks.hide", "tracks.only", "tracks.show_all",
-    SEPARATOR, "tracks.up", "tracks.down", *(f"tracks.sort_{o.name.lower()}" for _, o in SORTED),
-    SEPARATOR, "tracks.fold", "tracks.collapse_all", "tracks.expand_all", SEPARATOR,
-    "tracks.taller", "tracks.lower", "tracks.reset_heights",
-)  # fmt: skip
 HEIGHT_STEP = 4  # px
 
 
-def track_commands(desk: WindowController) -> list[Command]:
+def track_commands(context: CommandContext) -> list[Command]:
     """Every action about tracks."""
-    session, scene = desk.session, desk.timeline.scene
-    headers, field = desk.timeline.headers, desk.timeline.corner.filter
+    session, timeline = context.session, context.timeline
+    scene, headers, field = timeline.scene, timeline.headers, timeline.corner.filter
 
     def part() -> HeaderPart | None:
         if headers.current is not None:

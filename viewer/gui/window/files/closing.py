@@ -7,41 +7,44 @@ what is open cannot be kept.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QMenu, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
+from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
-from viewer.gui.window.files.sessions import Opening
+from viewer.gui.session.session import Session
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.files.sessions import Opening, SessionFiles
+from viewer.gui.window.frame.shell import Shell
 from viewer.model.text import display_name
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
-    from viewer.view.recent_sessions import UnsavedWork
 
 Then = Callable[[], None]
 
 
 class CloseGuard(QObject):
-    """What is asked and kept before the files of one desk go away. `stayed`: they do not, because
+    """What is asked and kept before the files of one window go away. `stayed`: they do not, because
     somebody said so or the session could not be written."""
 
     stayed = Signal()
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk = desk
-        self._files = desk.session_files
+    def __init__(
+        self,
+        session: Session,
+        opener: FileOpener,
+        files: SessionFiles,
+        table: CommandTable,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._files = session, opener, files
+        self._table, self._shell = table, shell
         self.question: QMessageBox | None = None
         self._then: Then | None = None  # what waits until the session is written
         self._closed: Opening | None = None  # what Close all has taken away
         self._files.written.connect(self._written)
-        desk.session.workspace_changed.connect(self._opened)
+        session.workspace_changed.connect(self._opened)
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -53,7 +56,7 @@ class CloseGuard(QObject):
     def needs_confirmation(self, then: Then) -> bool:
         """Whether somebody has to be asked first, or a file to be written: then it is begun, and
         `then` is called after it. What is open is kept as the last session in any case."""
-        if not self._desk.session.workspace.paths:
+        if not self._session.workspace.paths:
             return False
         if self._then is not None or self.question is not None:
             return True  # it is asked already
@@ -78,7 +81,7 @@ class CloseGuard(QObject):
         return True
 
     def _ask(self, text: str, reason: str, then: Then) -> None:
-        box = QMessageBox(self._desk.window)
+        box = QMessageBox(self._shell)
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle("Opscope")
         box.setText(text)
@@ -118,20 +121,22 @@ class CloseGuard(QObject):
         self.confirm_then(self._close_all)
 
     def _close_all(self) -> None:
-        session, key = self._desk.session, self._desk.commands.keys("go.undo")
+        session, key = self._session, self._table.keys("go.undo")
         names = [display_name(path) for path in session.workspace.paths]
         closed = self._files.as_it_is()
         session.close_all()
         self._closed = closed
-        self._desk.commands.refresh()
+        self._table.refresh()
         what = names[0] if len(names) == 1 else f"{len(names)} files"
         how = f"{shown_key(key[0])} opens" if key else "Undo in the Go menu opens"
-        self._desk.show_status(f"Closed {what} · {how} {'it' if len(names) == 1 else 'them'} again")
+        self._shell.status.show_text(
+            f"Closed {what} · {how} {'it' if len(names) == 1 else 'them'} again"
+        )
 
     @property
     def can_reopen(self) -> bool:
         """Whether nothing is open, and what was has been closed by Close all."""
-        return self._closed is not None and self._desk.is_empty
+        return self._closed is not None and self._opener.is_empty
 
     def reopen(self) -> None:
         """Open again what Close all has closed, as it was seen."""
@@ -141,37 +146,11 @@ class CloseGuard(QObject):
 
     @Slot()
     def _opened(self) -> None:
-        if self._desk.session.workspace.paths:
+        if self._session.workspace.paths:
             self._closed = None
-
-    # -- what was kept -------------------------------------------------------------------------
-
-    def fill(self, menu: QMenu) -> None:
-        """List the kept sessions in a menu, newest first, each with its files and its work."""
-        menu.clear()
-        for path in self._files.recent.paths():
-            work = self._files.recent.work(path)
-            if work is not None:
-                action = menu.addAction(_text(work, os.path.getmtime(path)).replace("&", "&&"))
-                action.triggered.connect(partial(self._open_kept, path))
-        menu.setEnabled(True)
-        if menu.isEmpty():
-            menu.addAction("There is none yet").setEnabled(False)
-
-    def _open_kept(self, path: str, checked: bool = False) -> None:
-        self._files.open(path)
 
 
 _CANNOT_KEEP = (
     "It cannot be kept as the last session, since nothing can be written in {}. Without saving, "
     "marks, track order and links are lost."
 )
-
-
-def _text(work: UnsavedWork, when: float) -> str:
-    """A kept session in one line: "net.etdp and 1 more · 3 marks · 2026-11-22 14:03"."""
-    first = display_name(work.files[0]) if work.files else "no file"
-    more = f" and {len(work.files) - 1} more" if len(work.files) > 1 else ""
-    count = len(work.marks)
-    marks = f" · {count} mark{'s' if count > 1 else ''}" if count else ""
-    return f"{first}{more}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"

@@ -8,31 +8,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QFileDialog
 
+from viewer.formats import formats
+from viewer.gui.panels.problems.panel import ProblemsPanel
+from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.settings import LAST_FOLDER, Settings
 from viewer.gui.session.loader import Loader
 from viewer.gui.session.reading_progress import ReadingProgress
+from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution
+from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.status_text import added_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
 from viewer.program.program import Program
+from viewer.view.session_file import SUFFIX, is_session
 from viewer.workspace.companions import companion_complaint, is_text, read_companion
 from viewer.workspace.link_choices import NO_CHOICES, Choices
 
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
-
 
 class FileOpener(QObject):
-    """What is being read for one desk."""
+    """What is being read for one window. `session_requested(path, others)`: a session file is to
+    take the place of what is open, with other files. `nothing_came`: all that was read is gone."""
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk, self._session, self._status = desk, desk.session, desk.window.status
-        self.loader: Loader = Loader(desk.window)
+    # Python objects: a QString loses what is not Unicode in a file name.
+    session_requested = Signal(object, object)
+    nothing_came = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        loader: Loader,
+        table: CommandTable,
+        problems: ProblemsPanel,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self.loader, self._table = session, loader, table
+        self._problems, self._shell, self._status = problems, shell, shell.status
+        self._settings: Settings = shell.settings
         self._asked: list[str] = []
         self._loaded: dict[str, Trace | Program] = {}
         self._progress = ReadingProgress()
@@ -52,6 +69,30 @@ class FileOpener(QObject):
         """Whether files are being read."""
         return bool(self.loader.paths)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open, nor being read."""
+        return self._session.is_empty and not self.is_busy
+
+    def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
+        """Add files to what is open, in the background; a session file takes its place."""
+        kept = [path for path in paths if is_session(path)]
+        if kept:
+            self.session_requested.emit(kept[0], [path for path in paths if path not in kept])
+        else:
+            self.read(paths, choices)
+
+    def open_dialog(self) -> None:
+        """Ask for files."""
+        suffixes = [suffix for known in formats() for suffix in known.suffixes]
+        patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
+        paths, _ = QFileDialog.getOpenFileNames(
+            self._shell, "Open profiles, records and sources", self._settings.get(LAST_FOLDER),
+            f"Profiles, records, sources, sessions ({patterns});;All files (*)",
+        )  # fmt: skip
+        if paths:
+            self.open(paths)
+
     def read(self, paths: Sequence[str], choices: Choices | None = None) -> None:
         """Add files, none of them as a session: one that names itself would never end."""
         if choices is not None:
@@ -65,7 +106,7 @@ class FileOpener(QObject):
         if paths:
             self._status.begin()
             if self._session.is_empty:
-                self._desk.window.pages.setCurrentWidget(self._desk.window.reading)
+                self._shell.pages.setCurrentWidget(self._shell.reading)
 
     def give_up(self) -> None:
         """Open nothing of what is being read."""
@@ -83,10 +124,10 @@ class FileOpener(QObject):
         """Say once what was added to what was open, where the view stays as it is, and which files
         were opened because others name them."""
         paths, self._told_added = self._told_added, []
-        said = added_text(self._session, paths, self._desk.commands.way_to("view.fit_file"))
+        said = added_text(self._session, paths, self._table.way_to("view.fit_file"))
         said = " · ".join(filter(None, (said, self._told_found)))
         if said:
-            self._desk.show_status(said)
+            self._status.show_text(said)
             self._told_found = ""
 
     @Slot(object, object, object)
@@ -100,16 +141,16 @@ class FileOpener(QObject):
         if isinstance(item, Trace) or item.dispatches:
             self.look_for_companions(item)
         if path not in self._found:
-            self._desk.settings.add_recent_file(path)
-            self._desk.window.start_page.refresh_recent()
+            self._settings.add_recent_file(path)
+            self._shell.start_page.refresh_recent()
 
     @Slot(object, str)
     def _load_failed(self, path: str, message: str) -> None:
         if path in self._found:
             message = companion_complaint(self._found[path], message)
-        self._desk.problems.add_failure(path, message)
+        self._problems.add_failure(path, message)
         # Its name alone: the Problems panel has the path, and a line of paths is read by nobody.
-        self._desk.show_error(message.replace(path, display_name(path), 1))
+        self._shell.message.show_error(message.replace(path, display_name(path), 1))
 
     @Slot(object)
     def _load_cancelled(self, path: str) -> None:
@@ -139,7 +180,7 @@ class FileOpener(QObject):
                 self._told_added = new
             self._session.add(items, choices, found)
         else:
-            self._desk.refresh()
+            self.nothing_came.emit()
         if self._given_up:
-            self._desk.show_status(f"{', '.join(self._given_up)} was not opened")
+            self._status.show_text(f"{', '.join(self._given_up)} was not opened")
             self._given_up = []

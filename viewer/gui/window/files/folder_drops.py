@@ -1,44 +1,58 @@
-"""Folders that were dropped on the window: what is in them is looked for, and opened or offered.
+"""What is dropped on the window: files are opened, folders are looked through, the rest is refused.
 
-One file, or Torq debug info alone, is opened at once; of several it is asked which.
+Of a folder one file, or Torq debug info alone, is opened at once; of several it is asked which.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
 
 from viewer.formats.folders import FolderContents, look_through
 from viewer.gui.qt.background import Latest
 from viewer.gui.window.dialogs.folder import FolderDialog
-
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.frame.shell import Shell
 
 
 class FolderDrops(QObject):
-    """The dropped folders of one desk."""
+    """The files and folders that are dropped on one window."""
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk = desk
+    def __init__(self, opener: FileOpener, shell: Shell) -> None:
+        super().__init__(shell)
+        self._opener, self._shell = opener, shell
         self._latest = Latest(self)
         self._latest.answered.connect(self._found)
-        self._latest.failed.connect(desk.show_error)
+        self._latest.failed.connect(shell.message.show_error)
         self.dialog: FolderDialog | None = None
+
+    def drop(self, urls: Sequence[QUrl]) -> None:
+        """Open what was dropped, and offer what is in folders; remote files are refused."""
+        paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
+        folders = [path for path in paths if os.path.isdir(path)]
+        message = self._shell.message
+        self._opener.open([path for path in paths if path not in folders])
+        self.take(folders)
+        for url in urls:
+            if not url.isLocalFile():
+                message.show_error(
+                    f"{url.toDisplayString()} is not on this machine: save it first, then drop it"
+                )
+        if not urls:
+            message.show_error("What was dropped is no file: drop profiles and records")
 
     def take(self, folders: Sequence[str]) -> None:
         """Look through folders in the background, and open or offer what is in them."""
         if folders:
-            self._desk.show_status(f"Looking through {', '.join(map(os.path.basename, folders))}")
+            names = ", ".join(map(os.path.basename, folders))
+            self._shell.status.show_text(f"Looking through {names}")
             self._latest.submit(_look, tuple(folders))
 
     @Slot(object)
     def _found(self, found: list[FolderContents]) -> None:
-        self._desk.show_status("")
+        self._shell.status.show_text("")
         at_once: list[str] = []
         offered: list[FolderContents] = []
         for folder in found:
@@ -49,18 +63,18 @@ class FolderDrops(QObject):
                 offered.append(folder)
             else:
                 rest = "" if folder.is_whole else ", as far as it was looked through"
-                self._desk.show_error(
+                self._shell.message.show_error(
                     f"{os.path.basename(folder.folder) or folder.folder}: no profile, record or "
                     f"source is in this folder{rest}"
                 )
         if [len(folder.files) for folder in offered] == [1]:
             at_once.append(offered.pop().files[0].path)
         if at_once:
-            self._desk.open(at_once)
+            self._opener.open(at_once)
         if offered:
-            self.dialog = FolderDialog(offered, self._desk.theme, self._desk.window)
+            self.dialog = FolderDialog(offered, self._shell.theme, self._shell)
             self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            self.dialog.asked.connect(self._desk.open)
+            self.dialog.asked.connect(self._opener.open)
             self.dialog.open()
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,13 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
 from viewer.gui.qt.background import Latest
-from viewer.gui.qt.commands.command_table import Command
 from viewer.gui.qt.gui_thread import GuiOwner
-from viewer.gui.session.preconditions import open_profile
+from viewer.gui.session.files.saver import Saver
+from viewer.gui.session.session import Session
+from viewer.gui.window.frame.shell import Shell
 from viewer.workspace.exports import NothingToExport, prepare
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
     from viewer.gui.window.files.perfetto_server import PerfettoServer
 
 SAVE = "Save the trace…"
@@ -39,41 +40,46 @@ NO_PORT = (
 
 
 class PerfettoUi(QObject):
-    """Hands what is open to the Perfetto UI. Lives on the GUI thread, as long as its desk."""
+    """Hands what is open to the Perfetto UI. Lives on the GUI thread, as long as its window.
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk = desk
+    save: asks where the trace is to be saved instead.
+    """
+
+    def __init__(
+        self, session: Session, saver: Saver, save: Callable[[], None], shell: Shell
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._saver, self._save, self._shell = session, saver, save, shell
         self._owner = GuiOwner(self)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._path = ""
         self.server: PerfettoServer | None = None
-        self._asking = Latest(desk.window)
+        self._asking = Latest(shell)
         self._asking.answered.connect(self._reached)
-        desk.saver.saved.connect(self._saved)
-        desk.saver.failed.connect(self._failed)
-        desk.closing.connect(self.close)
+        saver.saved.connect(self._saved)
+        saver.failed.connect(self._failed)
+        shell.closing.connect(self.close)
 
     @Slot()
     def open(self) -> None:
         """Write the trace to a temporary file and go on from there."""
-        desk = self._desk
-        if desk.saver.is_busy:
-            desk.window.message.show_error("Another export is being written; try again then")
+        message, workspace = self._shell.message, self._session.workspace
+        if self._saver.is_busy:
+            message.show_error("Another export is being written; try again then")
             return
         self.close()
-        name = os.path.splitext(os.path.basename(desk.session.workspace.traces[0].path))[0]
+        name = os.path.splitext(os.path.basename(workspace.traces[0].path))[0]
         self._folder = tempfile.TemporaryDirectory(prefix="opscope-")
         self._path = os.path.join(self._folder.name, f"{name or 'trace'}.pftrace")
         try:
-            job = prepare(desk.session.workspace, self._path)
+            job = prepare(workspace, self._path)
         except NothingToExport as error:
             self.close()
-            desk.window.message.show_error(str(error))
+            message.show_error(str(error))
             return
-        desk.window.status.begin()
-        desk.window.status.set_status("Writing the trace for the Perfetto UI")
-        desk.saver.save(job, self._path)
+        self._shell.status.begin()
+        self._shell.status.set_status("Writing the trace for the Perfetto UI")
+        self._saver.save(job, self._path)
 
     @Slot()
     def close(self) -> None:
@@ -92,7 +98,7 @@ class PerfettoUi(QObject):
         if path == self._path:
             from viewer.gui.window.files import perfetto_server
 
-            self._desk.show_status("Looking for ui.perfetto.dev…")
+            self._shell.status.show_text("Looking for ui.perfetto.dev…")
             self._asking.submit(perfetto_server.is_reachable)
 
     @Slot(str, str)
@@ -115,38 +121,25 @@ class PerfettoUi(QObject):
             return
         address = self.server.ui_address
         if QDesktopServices.openUrl(QUrl(address)):
-            self._desk.show_status(
+            self._shell.status.show_text(
                 "The browser opens the Perfetto UI, which reads the trace from here"
             )
         else:
-            self._desk.window.message.show_warning(
+            self._shell.message.show_warning(
                 f"No browser could be started. Open this address in one: {address}"
             )
 
     def _offer_file(self, why: str) -> None:
         self.close()
-        self._desk.show_status("")
-        self._desk.window.message.show_warning(
-            why, SAVE, self._desk.commands.actions["file.export"].trigger
-        )
+        self._shell.status.show_text("")
+        self._shell.message.show_warning(why, SAVE, self._save)
 
     def _ended(self, fetched: bool) -> None:
         if self.server is None:  # closed from here
             return
         self.close()
-        self._desk.show_status(
+        self._shell.status.show_text(
             "The Perfetto UI has read the trace; nothing is served any more"
             if fetched
             else "No browser asked for the trace; it is not served any more"
         )
-
-
-def perfetto_ui_commands(desk: WindowController) -> list[Command]:
-    """The one command."""
-    handing = PerfettoUi(desk)
-    return [
-        Command(
-            "file.perfetto_ui", "Open in Perfetto &UI", "File", handing.open,
-            enabled=open_profile(desk.session),
-        ),
-    ]  # fmt: skip

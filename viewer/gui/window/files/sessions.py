@@ -11,10 +11,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
@@ -24,7 +23,12 @@ from PySide6.QtWidgets import QFileDialog
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.gui.qt.background import Latest
-from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.files.saver import Saver
+from viewer.gui.session.session import Session
+from viewer.gui.window.files.export_actions import ExportActions
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.shell import Shell
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.resources import stem_beside
@@ -44,10 +48,6 @@ from viewer.view.session_file import (
     read,
     write,
 )
-
-if TYPE_CHECKING:
-    from viewer.gui.session.session import Session
-    from viewer.gui.window.controller import WindowController
 
 FILTER = f"Opscope sessions (*{SUFFIX})"
 # A program that writes a file does so in several steps: it is looked at after so much quiet.
@@ -76,22 +76,35 @@ class Opening:
 
 
 class SessionFiles(QObject):
-    """The session files of one desk. `path`: the one that was opened or saved last, "" for none.
-    `kept`: those that nobody saved. `written`: whether a session file could be written."""
+    """The session files of one window. `path`: the one that was opened or saved last, "" for none.
+    `recent`: those that nobody saved. `written`: whether a session file could be written.
+
+    confirm_close: does what takes away all that is open, once no work is lost by it.
+    """
 
     written = Signal(bool)
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk = desk
-        self._session: Session = desk.session
+    def __init__(
+        self,
+        session: Session,
+        opener: FileOpener,
+        saver: Saver,
+        exports: ExportActions,
+        docks: Docks,
+        confirm_close: Callable[[Callable[[], None]], None],
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._saver, self._exports = session, opener, saver, exports
+        self._docks, self._confirm_close, self._shell = docks, confirm_close, shell
+        self._settings, self._message = shell.settings, shell.message
         self.path = ""
-        self.recent = RecentSessions(desk.settings.folder)
+        self.recent = RecentSessions(self._settings.folder)
         self._in_file: UnsavedWork | None = None  # the work in the file at `path`
         # The session file that is being written, and the work in it.
         self._writes: tuple[str, UnsavedWork] | None = None
-        desk.saver.saved.connect(self._saved)
-        desk.saver.failed.connect(self._not_saved)
+        saver.saved.connect(self._saved)
+        saver.failed.connect(self._not_saved)
         self._opening: Opening | None = None
         self._finding, self._checking = Latest(self), Latest(self)
         self._finding.answered.connect(self._found)
@@ -123,17 +136,15 @@ class SessionFiles(QObject):
     def save_as(self) -> None:
         """Ask for a session file and write it."""
         first = stem_beside(self.path or self._session.workspace.paths[0])
-        path, _ = QFileDialog.getSaveFileName(
-            self._desk.window, "Save session", first + SUFFIX, FILTER
-        )
+        path, _ = QFileDialog.getSaveFileName(self._shell, "Save session", first + SUFFIX, FILTER)
         if path:
             self._write(path if os.path.splitext(path)[1] else path + SUFFIX)
         else:
             self.written.emit(False)
 
     def _write(self, path: str) -> None:
-        if self._desk.saver.is_busy:
-            self._desk.show_error(f"{path} was not written: another file is being written")
+        if self._saver.is_busy:
+            self._message.show_error(f"{path} was not written: another file is being written")
             self.written.emit(False)
             return
         saved, stamps = self.snapshot(os.path.dirname(os.path.abspath(path)))
@@ -142,14 +153,14 @@ class SessionFiles(QObject):
             return write(path, saved, stamps, progress, cancelled)
 
         self._writes = path, work_of(saved)
-        self._desk.save_as(path, lambda _: job, "files")
+        self._exports.save_as(path, lambda _: job, "files")
 
     @Slot(str, int)
     def _saved(self, path: str, count: int) -> None:
         if self._writes is not None and path == self._writes[0]:
             (self.path, self._in_file), self._writes = self._writes, None
-            self._desk.settings.add_recent_file(path)
-            self._desk.name_window()
+            self._settings.add_recent_file(path)
+            self.name_window()
             self.written.emit(True)
 
     @Slot(str, str)
@@ -162,6 +173,15 @@ class SessionFiles(QObject):
     def is_writing(self) -> bool:
         """Whether a session file is being written."""
         return self._writes is not None
+
+    @property
+    def has_last(self) -> bool:
+        """Whether there is a session that was open before."""
+        return os.path.exists(self.recent.newest)
+
+    def open_last(self) -> None:
+        """Take up the session that was open before."""
+        self.open(self.recent.newest)
 
     @property
     def work(self) -> UnsavedWork:
@@ -183,7 +203,7 @@ class SessionFiles(QObject):
             VERSION,
             tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
             kept_choices(space, inputs),
-            msgspec.structs.replace(view, front=self._desk.docks.in_front),
+            msgspec.structs.replace(view, front=self._docks.in_front),
         ), stamps
 
     def _traces(self) -> list[OpenTrace]:
@@ -205,6 +225,13 @@ class SessionFiles(QObject):
         found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
         return Opening("", saved, found, self.path, self._in_file)
 
+    def name_window(self) -> None:
+        """Call the window by its session file, else by what is open."""
+        names = [display_name(path) for path in self._session.workspace.paths]
+        if self.path and names:
+            names = [display_name(self.path)]
+        self._shell.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
+
     # -- opening -----------------------------------------------------------------------------
 
     def open(self, path: str, also: Sequence[str] = ()) -> None:
@@ -213,7 +240,7 @@ class SessionFiles(QObject):
         try:
             saved = read(path)
         except UnreadableFile as error:
-            self._desk.show_error(str(error))
+            self._message.show_error(str(error))
             return
         self._finding.submit(_find, path, saved, tuple(also))
 
@@ -230,7 +257,7 @@ class SessionFiles(QObject):
             return one
         name = one.input.path.rpartition("/")[2]
         path, _ = QFileDialog.getOpenFileName(
-            self._desk.window, f"Where is {name}?", os.path.dirname(beside)
+            self._shell, f"Where is {name}?", os.path.dirname(beside)
         )
         return FoundInput(one.input, path or None)
 
@@ -239,13 +266,13 @@ class SessionFiles(QObject):
         paths = [path for path in opening.paths if path is not None]
         for one in opening.found:
             if one.path is None:
-                self._desk.show_error(f"{opening.name}: {one.input.path} was not found")
+                self._message.show_error(f"{opening.name}: {one.input.path} was not found")
         if paths:
-            self._desk.leaving.confirm_then(partial(self._replace, opening, also))
+            self._confirm_close(partial(self._replace, opening, also))
 
     def _replace(self, opening: Opening, also: Sequence[str]) -> None:
         """Take up a session in place of what is open, and of what is on its way."""
-        self._desk.intake.give_up()
+        self._opener.give_up()
         self._session.close_all()
         self.take_up(opening, also)
 
@@ -256,9 +283,9 @@ class SessionFiles(QObject):
             self._session.close_all()
         self.path, self._in_file = opening.path, opening.written
         if self.path:
-            self._desk.settings.add_recent_file(self.path)
+            self._settings.add_recent_file(self.path)
         paths = [path for path in opening.paths if path is not None]
-        self._desk.intake.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
+        self._opener.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
 
     @Slot(object)
     def _restore(self, complaints: object) -> None:
@@ -270,7 +297,7 @@ class SessionFiles(QObject):
         if not set(opening.paths) & set(session.workspace.paths):
             # None of its files could be read, and others are open: they must not be written to it.
             self.path = ""
-            self._desk.name_window()
+            self.name_window()
             return
         saved = opening.saved.view
         if saved is not None:
@@ -279,9 +306,11 @@ class SessionFiles(QObject):
             wanted = [way for way in Inferences if way.value == saved.inferences]
             if wanted:
                 session.show_inferences(wanted[0])
-            self._desk.docks.put_in_front(saved.front)
+            self._docks.put_in_front(saved.front)
             for sentence in said:
-                self._desk.show_error(f"{opening.name}: {sentence}" if opening.name else sentence)
+                self._message.show_error(
+                    f"{opening.name}: {sentence}" if opening.name else sentence
+                )
         if opening.written is None:
             self._in_file = self.work
         self._checking.submit(changed_inputs, opening.found, never_cancelled)
@@ -290,7 +319,7 @@ class SessionFiles(QObject):
     def _checked(self, changed: list[str]) -> None:
         """Say which inputs are not what they were when the session was saved."""
         for path in changed:
-            self._desk.show_error(
+            self._message.show_error(
                 f"{display_name(path)} has changed since the session was saved: selection and "
                 "choices are of the slices at the same places"
             )
@@ -331,7 +360,7 @@ class SessionFiles(QObject):
         names = ", ".join(map(display_name, changed[:3]))
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         self.warning = f"{names}{more} changed on disk"
-        self._desk.show_warning(self.warning, "Reload", self.reload)
+        self._message.show_warning(self.warning, "Reload", self.reload)
 
     def reload(self) -> None:
         """Read everything again that is open, and show what is seen now; nothing where a file is
@@ -339,7 +368,7 @@ class SessionFiles(QObject):
         gone = [path for path in self._session.workspace.paths if stamp_of(path) is None]
         if gone:
             names = ", ".join(map(display_name, gone))
-            self._desk.show_error(f"Nothing was read again: {names} is not there any more")
+            self._message.show_error(f"Nothing was read again: {names} is not there any more")
             return
         self.keep()  # should what is there now not be what can be read
         self.take_up(self.as_it_is())
@@ -349,31 +378,3 @@ def _find(
     path: str, saved: SavedSession, also: tuple[str, ...]
 ) -> tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]:
     return path, saved, also, find_inputs(saved, os.path.dirname(path), never_cancelled)
-
-
-def session_commands(desk: WindowController) -> list[Command]:
-    """The commands of session files."""
-    files = desk.session_files
-    something = Precondition("an open file", lambda: not desk.session.is_empty)
-    return [
-        Command("file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something),
-        Command(
-            "file.save_session_as",
-            "Save session &as…",
-            "File",
-            files.save_as,
-            ("Ctrl+Shift+S",),
-            something,
-        ),
-        Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
-        Command(
-            "file.last_session",
-            "Open the last session a&gain",
-            "File",
-            lambda: files.open(files.recent.newest),
-            (),
-            Precondition(
-                "a session that was open before", lambda: os.path.exists(files.recent.newest)
-            ),
-        ),
-    ]

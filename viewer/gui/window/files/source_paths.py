@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QFileDialog
 
+from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.qt.settings import LAST_FOLDER
+from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.frame.shell import Shell
 from viewer.program.sources.files import (
     MAX_SOURCE,
     Substitution,
@@ -18,18 +21,18 @@ from viewer.program.sources.files import (
     substitution_between,
 )
 
-if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
-
 
 class SourcePaths(QObject):
-    """The path substitutions of one desk, which all windows remember."""
+    """The path substitutions of one window, which all windows remember."""
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk, self._session, self._settings = desk, desk.session, desk.settings
-        desk.source.locate_requested.connect(self._locate)
-        desk.source.forget_requested.connect(self._forget)
+    def __init__(
+        self, session: Session, source: SourcePanel, opener: FileOpener, shell: Shell
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._shell = session, opener, shell
+        self._settings = shell.settings
+        source.locate_requested.connect(self._locate)
+        source.forget_requested.connect(self._forget)
         for recorded, local in self._settings.source_paths():
             with contextlib.suppress(ValueError):  # it was stored on another system
                 add_substitution(self._session, Substitution(recorded, local))
@@ -39,23 +42,23 @@ class SourcePaths(QObject):
         """Ask where a recorded source lies on this machine, and look for all others there too."""
         name = file_name(recorded)
         path, _ = QFileDialog.getOpenFileName(
-            self._desk.window, f"Where is {name}?", self._settings.get(LAST_FOLDER)
+            self._shell, f"Where is {name}?", self._settings.get(LAST_FOLDER)
         )
         if not path:
             return
         if not is_plain_file(path, MAX_SOURCE):
-            self._desk.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
+            self._shell.message.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
             return
         try:
             made = substitution_between(recorded, path)
         except ValueError as error:
-            self._desk.show_error(str(error))
+            self._shell.message.show_error(str(error))
             return
         others = [pair for pair in self._settings.source_paths() if pair[0] != made.recorded]
         self._settings.set_source_paths([*others, (made.recorded, made.local)])
         add_substitution(self._session, made)
         for trace in self._session.workspace.traces:
-            self._desk.intake.look_for_companions(trace)
+            self._opener.look_for_companions(trace)
 
     @Slot(object)
     def _forget(self, gone: Substitution) -> None:

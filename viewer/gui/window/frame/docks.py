@@ -9,6 +9,7 @@ from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 from viewer.gui.qt.settings import WINDOW_STATE_VERSION
+from viewer.gui.window.frame.panel_table import PANEL, PANELS, PanelArea, tabs_of
 from viewer.model.times import group_digits
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -17,18 +18,8 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_BELOW = (
-    "operators", "model", "findings", "graph", "statistics", "events", "estimates",
-    "handle_map", "source", "links",
-    "delegation", "problems", "untimed", "selection", "marks", "search",
-)  # fmt: skip
-# Behind the operators, as tabs.
-_LEFT = (
-    "model", "findings", "graph", "statistics", "events", "estimates", "handle_map", "selection"
-)  # fmt: skip
-# What docks are called, in the order of their commands.
-TITLES = {"details": "Details"} | {name: name.replace("_", " ").capitalize() for name in _BELOW}
-TITLES["untimed"] = "Untimed events"
+_LEFT, _RIGHT = tabs_of(PanelArea.LEFT), tabs_of(PanelArea.RIGHT)
+_BELOW = tuple(spec.id for spec in PANELS if spec.area is not PanelArea.SIDE)
 
 
 class Docks(QObject):
@@ -49,10 +40,11 @@ class Docks(QObject):
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
         self.by_name: dict[str, QDockWidget] = {}
         for name, panel in panels.items():
-            dock = QDockWidget(TITLES[name], window)
+            dock = QDockWidget(PANEL[name].title, window)
             dock.setObjectName(name)
             dock.setWidget(panel)
-            window.addDockWidget(RIGHT if name == "details" else BOTTOM, dock)
+            is_side = PANEL[name].area is PanelArea.SIDE
+            window.addDockWidget(RIGHT if is_side else BOTTOM, dock)
             dock.hide()
             dock.dockLocationChanged.connect(self._fit_titles)
             self.by_name[name] = dock
@@ -72,13 +64,13 @@ class Docks(QObject):
     def _design(self) -> None:
         docks, window = self.by_name, self._window
         with self._without_layout():
-            window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-            for name in _LEFT:
-                window.tabifyDockWidget(docks["operators"], docks[name])
-            for name in ("links", "delegation", "problems", "untimed", "search", "marks"):
-                window.tabifyDockWidget(docks["source"], docks[name])
-        self.show_panel("operators")
-        self.show_panel("source")
+            left, right = docks[_LEFT[0]], docks[_RIGHT[0]]
+            window.splitDockWidget(left, right, Qt.Orientation.Horizontal)
+            for first, *others in (_LEFT, _RIGHT):
+                for name in others:
+                    window.tabifyDockWidget(docks[first], docks[name])
+        self.show_panel(_LEFT[0])
+        self.show_panel(_RIGHT[0])
 
     @contextmanager
     def _without_layout(self) -> Iterator[None]:
@@ -226,17 +218,19 @@ class Docks(QObject):
 
     def count_problems(self, count: int) -> None:
         """Say on the tab how many problems there are."""
-        self.by_name["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+        self._count("problems", str(count) if count else "")
 
     def count_selected(self, count: int) -> None:
         """Say on the tab how many slices the selection panel is about."""
-        title = f"Selection ({group_digits(count)})" if count else "Selection"
-        self.by_name["selection"].setWindowTitle(title)
+        self._count("selection", group_digits(count) if count else "")
 
     def count_hits(self, count: int) -> None:
         """Say on the tab of the search how much it finds."""
-        title = f"Search ({group_digits(count)})" if count else "Search"
-        self.by_name["search"].setWindowTitle(title)
+        self._count("search", group_digits(count) if count else "")
+
+    def _count(self, name: str, count: str) -> None:
+        title = PANEL[name].title
+        self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
 
     def _fit_titles(self) -> None:
         """A dock among tabs has no title bar of its own: its tab says the title."""

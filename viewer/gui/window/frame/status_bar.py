@@ -52,6 +52,10 @@ class StatusBar(QStatusBar):
         steps = -(-needed.width() // _RANGE_STEP) if text else 0
         self.range.setFixedSize(steps * _RANGE_STEP, needed.height())
 
+    def show_text(self, text: str) -> None:
+        """Say something until the selection changes."""
+        self.said.setText(text)
+
     def begin(self) -> None:
         """Something is going on: shown with a button to cancel it, unless it soon ends."""
         self._late.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewer.analysis.links.labels import run_number, track_name
+from viewer.analysis.links.labels import track_name
 from viewer.gui.session.selection import calls_of
 from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
@@ -18,7 +18,7 @@ from viewer.model.times import (
     group_digits,
     with_computed,
 )
-from viewer.model.trace import RunKind, Trace
+from viewer.model.trace import Trace
 
 
 def clock_text(session: Session) -> str:
@@ -110,19 +110,6 @@ def _operator_text(session: Session, less: int = 0) -> str:
     if shared:
         parts.append(counted(shared, "shared call"))
     return ", ".join(parts)
-
-
-def run_texts(session: Session, trace: int) -> dict[int, str]:
-    """Position -> what the picker calls an inference: "Run 2 of 5", with its method if there are
-    several."""
-    file = session.traces[trace].file
-    runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
-    tracks = {run.track for run in runs.values()}
-    if len(tracks) == 1:
-        return {i: run_number(run).capitalize() for i, run in runs.items()}
-    table = session.workspace.links(file)
-    names = {track: track_name(table, track) for track in tracks}
-    return {i: f"{names[run.track]} · {run_number(run)}" for i, run in runs.items()}
 
 
 def range_text(session: Session) -> str:

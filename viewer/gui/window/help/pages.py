@@ -12,17 +12,17 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from viewer.gui.window.frame.panel_table import PANELS
 from viewer.resources import resource
 
 INDEX = "index"
 TIMELINE = "timeline"
 RECORDING = "recording"
 GLOSSARY = "glossary"
-# In the order of the list beside the text: first steps, then the panels as they lie in the window.
+_PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
+# In the order of the list beside the text: first steps, then the panels as they are in the window.
 PAGES = (
-    INDEX, RECORDING, TIMELINE, "details", "operators", "model", "findings", "graph", "statistics",
-    "events", "estimates", "handle_map", "selection", "source", "links", "delegation", "problems",
-    "untimed", "marks", "search", "export", GLOSSARY,
+    INDEX, RECORDING, TIMELINE, *(spec.help_page for spec in _PANELS), "export", GLOSSARY,
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)

@@ -7,7 +7,7 @@ else it opens the first sample; it ends with the last step, by Escape, or when f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,17 +16,28 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer, Signal, Slot
 from PySide6.QtWidgets import QTabBar, QWidget
 
 from viewer.analysis.links.labels import set_label
+from viewer.gui.panels.details.panel import DetailsPanel
+from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.source.panel import SourcePanel
+from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.callout import Callout
+from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import slices_of
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_registry import PanelRegistry
+from viewer.gui.window.frame.shell import Shell
+from viewer.gui.window.frame.view_settings import ViewSettings
+from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.times import counted
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import WindowController
     from viewer.view.open_trace import OpenTrace
 
 STEPS = 4
@@ -51,14 +62,32 @@ class TourStep:
 
 
 class Tour(QObject):
-    """The tour of one desk. `ended()`: it is over, however that came."""
+    """The tour of one window. `ended()`: it is over, however that came.
+
+    loader: reads the sample that `open_files` asks for. search: the field that the tour points at.
+    """
 
     ended = Signal()
 
-    def __init__(self, desk: WindowController) -> None:
-        super().__init__(desk)
-        self._desk = desk
-        self._session = desk.session
+    def __init__(
+        self,
+        session: Session,
+        loader: Loader,
+        open_files: Callable[[Sequence[str]], None],
+        timeline: Timeline,
+        panels: PanelRegistry,
+        search: SearchField,
+        docks: Docks,
+        table: CommandTable,
+        view_settings: ViewSettings,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._open_files = session, open_files
+        self._timeline, self._field, self._docks = timeline, search, docks
+        self._details, self._source = panels.of(DetailsPanel), panels.of(SourcePanel)
+        self._operators = panels.of(OperatorsPanel)
+        self._table, self._view_settings, self._shell = table, view_settings, shell
         self.callout: Callout | None = None
         self.number = 0  # of the step, from 1; 0 while there is none
         self.tells = False  # what came of the step, no more what to do
@@ -70,16 +99,15 @@ class Tour(QObject):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_FOLLOWS_MS)
         self._soon.timeout.connect(self._point)
-        session = self._session
         session.files_added.connect(self._added)
         session.workspace_changed.connect(self._opened)
         for signal in (session.selection_changed, Search.of(session).changed):
             signal.connect(self._follow)
         for signal in (session.range_changed, session.tracks_changed):
             signal.connect(self._move)
-        for signal in (desk.loader.failed, desk.loader.cancelled):
+        for signal in (loader.failed, loader.cancelled):
             signal.connect(self._not_loaded)
-        desk.closing.connect(self.leave)
+        shell.closing.connect(self.leave)
 
     @property
     def is_on(self) -> bool:
@@ -94,7 +122,7 @@ class Tour(QObject):
             self._begin()
         else:
             self._waits = True
-            self._desk.open(SAMPLES[0].paths())
+            self._open_files(SAMPLES[0].paths())
 
     @Slot()
     def leave(self) -> None:
@@ -104,13 +132,11 @@ class Tour(QObject):
         self._shown_example = None
         self._soon.stop()
         if self.callout is not None:
-            had_keys = self.callout.isAncestorOf(
-                self._desk.window.focusWidget() or self._desk.window
-            )
+            had_keys = self.callout.isAncestorOf(self._shell.focusWidget() or self._shell)
             self.callout.put_away()
             if had_keys and not self._session.is_empty:
-                self._desk.timeline.view.setFocus()
-        for watched in (self._desk.window, *self._desk.docks.by_name.values()):
+                self._timeline.view.setFocus()
+        for watched in (self._shell, *self._docks.by_name.values()):
             watched.removeEventFilter(self)
         if was_on:
             self.ended.emit()
@@ -138,10 +164,10 @@ class Tour(QObject):
             return
         self._waits = False
         if self.callout is None:
-            self.callout = Callout(self._desk.theme, self._desk.window)
+            self.callout = Callout(self._shell.theme, self._shell)
             self.callout.next_requested.connect(self.next)
             self.callout.leave_requested.connect(self.leave)
-        for watched in (self._desk.window, *self._desk.docks.by_name.values()):
+        for watched in (self._shell, *self._docks.by_name.values()):
             watched.installEventFilter(self)
         self._steps = [self._slice(), self._operator(), self._search(), self._export()]
         self._go_to(1)
@@ -190,7 +216,7 @@ class Tour(QObject):
             f"Tour, step {self.number} of {STEPS}", step.title, text, "&Done" if last else "&Next"
         )
         self.callout.leave.setVisible(not last)
-        keys = self._desk.commands.keys("view.clear")
+        keys = self._table.keys("view.clear")
         self.callout.leave.setToolTip(f"{shown_key(keys[0])} does it too" if keys else "")
         self._point()
         self._soon.start()  # panels that were brought forward lie only later
@@ -206,8 +232,8 @@ class Tour(QObject):
             return
         step = self._steps[self.number - 1]
         where = step.seen if self.tells and step.seen is not None else step.target
-        self.callout.animates = self._desk.moves_smoothly
-        tabs = [self._rect(bar) for bar in self._desk.window.findChildren(QTabBar)]
+        self.callout.animates = self._view_settings.moves_smoothly
+        tabs = [self._rect(bar) for bar in self._shell.findChildren(QTabBar)]
         self.callout.point_at(where(), [*tabs, *step.beside()])
 
     @guard(False)
@@ -264,7 +290,7 @@ class Tour(QObject):
         return self._shown_example[1]
 
     def _slice(self) -> TourStep:
-        desk, session = self._desk, self._session
+        session, source = self._session, self._source
 
         def told() -> str:
             ref = session.state.slice
@@ -286,17 +312,17 @@ class Tour(QObject):
 
         def seen() -> QRect:
             # In a narrow window Details is a tab behind Source.
-            details = self._rect(desk.details)
-            return self._rect(desk.source) if details.isEmpty() else details
+            details = self._rect(self._details)
+            return self._rect(source) if details.isEmpty() else details
 
         def beside() -> list[QRect]:
-            lines = desk.source.code.marked_rects()
-            seen = desk.source.code.viewport()
-            corner = seen.mapTo(desk.window, QPoint())
+            lines = source.code.marked_rects()
+            seen = source.code.viewport()
+            corner = seen.mapTo(self._shell, QPoint())
             marked = [line.translated(corner) for line in lines] if seen.isVisible() else []
-            return [self._rect(desk.timeline), self._rect(desk.toolbar), *marked]
+            return [self._rect(self._timeline), self._rect(self._shell.toolbar), *marked]
 
-        self._desk.docks.show_panel("source")
+        self._docks.show_panel("source")
         return TourStep(
             "Click a slice",
             "Every bar is something that ran, as long as it took. Click one to see which operator "
@@ -310,12 +336,12 @@ class Tour(QObject):
         )
 
     def _operator(self) -> TourStep:
-        desk, session = self._desk, self._session
+        session = self._session
         number = self._trace() or 0
         most_expensive = self._most_expensive(number)
 
         def target() -> QRect:
-            return self._rect(desk.operators)
+            return self._rect(self._operators)
 
         def told() -> str:
             assert session.state.operators is not None
@@ -337,8 +363,8 @@ class Tour(QObject):
             lambda: session.state.slice is None and session.state.operators is not None,
             do,
             told,
-            lambda: self._rect(desk.timeline.view),
-            lambda: [target(), self._rect(desk.timeline)],
+            lambda: self._rect(self._timeline.view),
+            lambda: [target(), self._rect(self._timeline)],
         )
 
     def _most_expensive(self, number: int) -> tuple[int, ...]:
@@ -347,7 +373,7 @@ class Tour(QObject):
         return tuple(max(rows, key=lambda row: row.ticks).operators)
 
     def _search(self) -> TourStep:
-        desk, session = self._desk, self._session
+        session = self._session
         number = self._trace() or 0
         program = session.traces[number].table.program
         assert program is not None
@@ -368,15 +394,15 @@ class Tour(QObject):
             "Find, and zoom",
             f"{self._key('search.find')} leads here from anywhere. Type {word}, or any part of a "
             "name, operator, module or source file.",
-            lambda: self._rect(desk.toolbar.search),
+            lambda: self._rect(self._field),
             lambda: bool(len(Search.of(session).hits)),
             lambda: Search.of(session).set_query(word),
             told,
-            lambda: self._rect(desk.timeline.view),
+            lambda: self._rect(self._timeline.view),
         )
 
     def _export(self) -> TourStep:
-        window = self._desk.window
+        window = self._shell
 
         def menu() -> QRect:
             bar = window.menuBar()
@@ -398,23 +424,23 @@ class Tour(QObject):
 
     def _key(self, id: str) -> str:
         """The first key that a command has now, else its title."""
-        keys = self._desk.commands.keys(id)
-        return shown_key(keys[0]) if keys else self._desk.commands.commands[id].plain_title
+        keys = self._table.keys(id)
+        return shown_key(keys[0]) if keys else self._table.commands[id].plain_title
 
     def _rect(self, widget: QWidget) -> QRect:
         """Where a widget is in the window, as far as it is seen."""
-        window = self._desk.window
+        window = self._shell
         if not widget.isVisibleTo(window):
             return QRect()
         # A dock behind another one lies outside of the window.
         return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
 
     def _slice_rect(self, ref: SliceRef | None) -> QRect:
-        view = self._desk.timeline.view
+        view = self._timeline.view
         if ref is None:
             return QRect()
         place = view.place_of(ref)
         if place.isEmpty():
             return self._rect(view)
-        corner: QPoint = view.viewport().mapTo(self._desk.window, place.topLeft())
+        corner: QPoint = view.viewport().mapTo(self._shell, place.topLeft())
         return QRect(corner, place.size())

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
+from viewer.analysis.links.labels import run_number, track_name
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
@@ -15,10 +16,10 @@ from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.inferences import pick_run, run_trace
 from viewer.gui.session.session import Session
-from viewer.gui.window.frame.status_text import run_texts
 from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.inference_views import Inferences, has_run_views
+from viewer.model.trace import RunKind
 from viewer.render.color_schemes import SCHEMES
 from viewer.view.open_trace import OpenTrace
 
@@ -30,7 +31,9 @@ class Toolbar(QToolBar):
 
     links_requested = Signal()
 
-    def __init__(self, session: Session, theme: Theme, commands: CommandTable) -> None:
+    def __init__(
+        self, session: Session, theme: Theme, commands: CommandTable, search: SearchField
+    ) -> None:
         super().__init__("Main")
         self._session, self._theme, self._commands = session, theme, commands
         self.setObjectName("toolbar")
@@ -45,7 +48,7 @@ class Toolbar(QToolBar):
         for id, icon in (("go.back", "back"), ("go.forward", "forward"), ("view.fit_all", "fit")):
             self._add(id, icon)
         self.addSeparator()
-        self.search = SearchField(session, theme)
+        self.search = search
         self.addWidget(self.search)
         lines = [self.addSeparator()]
         caption = QLabel("Colour by")
@@ -195,3 +198,16 @@ class Toolbar(QToolBar):
 
     def _pick_scheme(self, index: int) -> None:
         set_scheme(self._session, self.scheme.itemData(index))
+
+
+def run_texts(session: Session, trace: int) -> dict[int, str]:
+    """Position -> what the picker calls an inference: "Run 2 of 5", with its method if there are
+    several."""
+    file = session.traces[trace].file
+    runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
+    tracks = {run.track for run in runs.values()}
+    if len(tracks) == 1:
+        return {i: run_number(run).capitalize() for i, run in runs.items()}
+    table = session.workspace.links(file)
+    names = {track: track_name(table, track) for track in tracks}
+    return {i: f"{names[run.track]} · {run_number(run)}" for i, run in runs.items()}

@@ -1,0 +1,92 @@
+"""Exports from the window: the file appears and is reported, or one sentence says why not."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gui.events import open_files, settle
+from tests.gui.window.blocked import blocked_export
+from tests.gui.window.shown import ATTENTION_RECORD, message
+
+
+@pytest.mark.parametrize("suffix", [".pftrace", ".csv"])
+def test_an_export_appears_and_is_told(attention, qtbot, tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    with qtbot.waitSignal(attention.saver.saved, timeout=20_000):
+        attention.exports.export(str(path))
+    assert path.stat().st_size > 1000
+    assert attention.window.status.said.text().startswith(f"Wrote {path} · 727 slices")
+    if suffix == ".csv":
+        assert len(path.read_text().splitlines()) == 728
+    assert message(attention) == ""
+
+
+def test_an_export_into_no_folder_says_why(attention, qtbot, tmp_path):
+    path = tmp_path / "none" / "out.csv"
+    with qtbot.waitSignal(attention.saver.failed):
+        attention.exports.export(str(path))
+    assert message(attention) == f"{path} was not written: No such file or directory"
+    assert not attention.saver.is_busy
+
+
+def test_a_name_that_no_exporter_knows_says_which_ones_there_are(attention, tmp_path):
+    attention.exports.export(str(tmp_path / "out.png"))
+    assert ".pftrace" in message(attention)
+    assert list(tmp_path.glob("out*")) == []
+
+
+def test_a_record_alone_has_no_time_to_export_but_its_operators(desk, qtbot, tmp_path):
+    open_files(qtbot, desk, ATTENTION_RECORD)
+    desk.exports.export(str(tmp_path / "out.pftrace"))
+    assert message(desk).startswith("A record holds the model, not a run")
+    path = tmp_path / "out.csv"
+    with qtbot.waitSignal(desk.saver.saved):
+        desk.exports.export(str(path))
+    assert path.exists()
+    assert desk.window.status.said.text() == f"Wrote {path}"
+
+
+def test_a_second_export_waits_or_says_why(attention, qtbot, tmp_path, monkeypatch):
+    job = blocked_export(attention, monkeypatch)
+    job.result = 1
+    attention.exports.export(str(tmp_path / "out.csv"))
+    try:
+        attention.exports.export(str(tmp_path / "other.csv"))
+    finally:
+        with qtbot.waitSignal(attention.saver.saved):
+            job.end.set()
+
+
+def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path, monkeypatch):
+    asked = []
+
+    def name(parent, title, start, filters):
+        asked.append(Path(start).name)
+        return str(tmp_path / "maps"), "Table, tab separated (*.tsv)"
+
+    monkeypatch.setattr("viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName", name)
+    attention.docks.show_panel("handle_map")
+    settle(qtbot, attention)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.handle_map.button.click()
+    assert asked == ["attn_xnnpack_x5.handle_map.csv"]
+    assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
+
+
+def test_the_graph_is_saved_as_a_picture_beside_the_profile(
+    attention, qtbot, tmp_path, monkeypatch
+):
+    asked = []
+
+    def name(parent, title, start, filters):
+        asked.append(Path(start).name)
+        return str(tmp_path / "graph"), "Picture, SVG (*.svg)"
+
+    monkeypatch.setattr("viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName", name)
+    attention.docks.show_panel("graph")
+    attention.session.select_operators(0, (1,))
+    qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.graph.save_button.click()
+    assert asked == ["attn_xnnpack_x5.graph.png"]
+    assert b"<svg" in (tmp_path / "graph.svg").read_bytes()

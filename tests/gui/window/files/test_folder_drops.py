@@ -1,0 +1,133 @@
+"""What is dropped: files anywhere on the window, folders, and what is refused."""
+
+import shutil
+
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.gui.events import canvas, drop, settle
+from tests.gui.window.shown import (
+    ATTENTION,
+    ATTENTION_RECORD,
+    CSV,
+    DEMO,
+    DEMO_RECORD,
+    TORQ,
+    dropped,
+    message,
+    names,
+)
+
+
+def test_dropped_files_are_added(desk, qtbot):
+    dropped(qtbot, desk, ATTENTION, ATTENTION_RECORD)
+    assert len(desk.session.traces) == 1
+    dropped(qtbot, desk, DEMO, DEMO_RECORD)
+    assert len(desk.session.traces) == 2
+    assert message(desk) == ""
+
+
+def test_files_can_be_dropped_on_every_part(attention, qtbot):
+    parts = attention.timeline, attention.operators, attention.source, attention.problems
+    parts += attention.timeline.headers, attention.timeline.overview, attention.window.menuBar()
+    parts += canvas(attention), attention.operators.table.viewport(), attention.details.viewport()
+    for part in parts:
+        attention.session.close_all()
+        dropped(qtbot, attention, DEMO, onto=part)
+        assert names(attention) == ["demo_str_x4.etdp"], part
+
+
+@pytest.mark.parametrize("order", [(ATTENTION, ATTENTION_RECORD), (ATTENTION_RECORD, ATTENTION)])
+def test_a_record_dropped_onto_an_open_profile_links_it(desk, qtbot, order):
+    for path in order:
+        dropped(qtbot, desk, path)
+    (shown,) = desk.session.traces
+    assert shown.table.program.path == ATTENTION_RECORD
+    assert desk.toolbar.link_state.text().endswith("agreement 1.00")
+    assert message(desk) == ""
+
+
+def test_several_mixed_files_can_be_dropped_at_once(desk, qtbot, data):
+    mixed = [data / "torq" / name for name in TORQ]
+    dropped(qtbot, desk, ATTENTION, *map(str, mixed), DEMO_RECORD, ATTENTION_RECORD)
+    assert len(desk.session.traces) == 3
+    assert len(desk.session.workspace.paths) == 6
+    assert desk.session.traces[0].table.program.path == ATTENTION_RECORD
+
+
+def test_a_dropped_folder_with_nothing_in_it_says_so(attention, qtbot, tmp_path):
+    before = attention.session.state, names(attention)
+    assert drop(attention, [str(tmp_path)])
+    settle(qtbot, attention)
+    assert message(attention) == (
+        f"{tmp_path.name}: no profile, record or source is in this folder"
+    )
+    assert (attention.session.state, names(attention)) == before
+
+
+def test_the_one_file_of_a_dropped_folder_is_opened(desk, qtbot, tmp_path):
+    shutil.copy(DEMO, tmp_path / "run.etdp")
+    dropped(qtbot, desk, str(tmp_path))
+    assert names(desk) == ["run.etdp"]
+
+
+def test_of_a_dropped_folder_with_several_files_those_are_opened_that_are_checked(
+    desk, qtbot, tmp_path
+):
+    (tmp_path / "deep").mkdir()
+    for path, name in ((DEMO, "run.etdp"), (DEMO_RECORD, "deep/net.etrecord"), (CSV, "other.csv")):
+        shutil.copy(path, tmp_path / name)
+    (tmp_path / "model.py").write_text("import os\n")
+    assert drop(desk, [str(tmp_path)])
+    settle(qtbot, desk)
+    dialog = desk.drops.dialog
+    assert names(desk) == []
+    assert dialog.open_button.text() == "Open 3 files"
+    listed = [dialog.model.item(row).text() for row in range(dialog.model.rowCount())]
+    assert listed == ["model.py", "other.csv", "run.etdp", "deep/net.etrecord"]
+    # By keyboard alone: the table has the focus, the space bar checks.
+    assert dialog.focusWidget() is dialog.table
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Down)
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Space)
+    assert dialog.open_button.text() == "Open 2 files"
+    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
+        dialog.open_button.click()
+    settle(qtbot, desk)
+    assert sorted(names(desk)) == ["net.etrecord", "run.etdp"]
+    assert desk.session.traces[0].table.program is not None
+
+
+def test_a_dropped_folder_of_debug_info_opens_its_texts(desk, qtbot, tmp_path, data):
+    text = "tiny_cnn.lowered_generic.mlir"
+    (tmp_path / text).write_bytes((data / "torq" / text).read_bytes())
+    (tmp_path / "main_dispatch_1.mlirb").write_bytes(b"ML\xefR\x06MLIR20.0\0")
+    dropped(qtbot, desk, str(tmp_path))
+    assert names(desk) == [text]
+    assert message(desk).startswith("main_dispatch_1.mlirb: it is MLIR bytecode, not text")
+
+
+REFUSED = {
+    "a remote file": {"urls": ["https://example.org/run.etdp"]},
+    "a text that is no file": {"text": "just words"},
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_local_file_is_refused_with_a_sentence(attention, what):
+    before = attention.session.state, names(attention)
+    drop(attention, **REFUSED[what])
+    assert (attention.session.state, names(attention)) == before
+    assert message(attention) != ""
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_local_file_changes_nothing(attention, what):
+    before = attention.session.state, names(attention)
+    drop(attention, **REFUSED[what])
+    assert not attention.opener.is_busy
+    assert (attention.session.state, names(attention)) == before
+
+
+def test_a_remote_file_among_local_ones_is_named(attention, qtbot):
+    dropped(qtbot, attention, DEMO, "https://example.org/run.etdp")
+    assert "run.etdp" in message(attention)

@@ -1,0 +1,48 @@
+"""What a window shows, as texts, and the samples that its tests open and drop."""
+
+from pathlib import Path
+
+from tests.gui.events import SAMPLE, drop, settle
+
+THIN = "\u202f"
+ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
+DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
+CSV = SAMPLE["plain_csv"].paths()[0]
+TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
+DOCKS = {
+    "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
+    "source", "links",
+    "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
+}  # fmt: skip
+
+
+def names(desk):
+    return [Path(path).name for path in desk.session.workspace.paths]
+
+
+def shown_docks(desk):
+    return {name for name, dock in desk.docks.by_name.items() if not dock.isHidden()}
+
+
+def message(desk):
+    return desk.window.message.text
+
+
+def problems(desk):
+    return [(entry.severity.word, entry.what) for entry in desk.problems.model.entries]
+
+
+def runs_offered(desk):
+    return [desk.toolbar.run.itemText(i) for i in range(desk.toolbar.run.count())]
+
+
+def pick(combo, index):
+    combo.setCurrentIndex(index)
+    combo.activated.emit(index)
+
+
+def dropped(qtbot, desk, *urls, onto=None):
+    """Drop files on a window, or a part of it, and wait until all of it is shown."""
+    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
+        assert drop(desk, urls, onto=onto)
+    settle(qtbot, desk)

@@ -1,0 +1,71 @@
+"""Steps along flows, from slice to slice and from one branch to the next.
+
+A step forward goes to the first slice that takes the result of the selected one, a step back to the
+slice that handed over last. Where there are several, one can go on to the next of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Slot
+
+from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.session import Session
+from viewer.view.state import SliceRef
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The branches there were at the last step, and which of them was taken."""
+
+    ends: tuple[SliceRef, ...]
+    at: int
+
+
+class FlowSteps(QObject):
+    """Walks from slice to slice along the flows of one session."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._feed = FlowFeed.of(session)
+        self._last: _Step | None = None
+        self._wish: tuple[SliceRef, bool] | None = None  # a step whose flows are worked out yet
+        self._feed.changed.connect(self._fulfill)
+
+    @property
+    def has_siblings(self) -> bool:
+        """Whether the last step had several branches, and its end is still selected."""
+        last, ref = self._last, self._session.state.slice
+        return last is not None and len(last.ends) > 1 and last.ends[last.at] == ref
+
+    def step(self, *, forward: bool) -> None:
+        """Go to the first slice after the selected one, or to the last before it."""
+        ref, answer = self._session.state.slice, self._feed.answer
+        if ref is None:
+            return
+        if self._feed.pending or answer is None or answer.ref != ref:
+            self._wish = (ref, forward)
+            return
+        self._wish = None
+        ends = answer.flows.ends(forward=forward)
+        if ends:
+            self._go(_Step(tuple(SliceRef(ref.trace, end.slice) for end in ends), 0))
+
+    def sibling(self, by: int) -> None:
+        """Go to another branch of the last step."""
+        if self._last is not None and self.has_siblings:
+            at = (self._last.at + by) % len(self._last.ends)
+            self._go(_Step(self._last.ends, at))
+
+    def _go(self, step: _Step) -> None:
+        self._last = step
+        self._session.select_slice(step.ends[step.at], reveal=True)
+
+    @Slot()
+    def _fulfill(self) -> None:
+        if self._wish is not None and self._feed.answer is not None:
+            (ref, forward), self._wish = self._wish, None
+            if ref == self._session.state.slice:
+                self.step(forward=forward)

@@ -1,0 +1,46 @@
+"""What the commands act on: the parts of one window, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.dialogs.command_palette import CommandPalette
+from viewer.gui.window.files.background_work import BackgroundWork
+from viewer.gui.window.files.closing import CloseGuard
+from viewer.gui.window.files.export_actions import ExportActions
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.files.perfetto_ui import PerfettoUi
+from viewer.gui.window.files.sessions import SessionFiles
+from viewer.gui.window.frame.clock_button import ClockButton
+from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_registry import PanelRegistry
+from viewer.gui.window.frame.shell import Shell
+from viewer.gui.window.frame.view_settings import ViewSettings
+from viewer.gui.window.help.help import Help
+from viewer.gui.window.toolbar.search_field import SearchField
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """The parts of one window that commands ask and change. table: the one that they stand in."""
+
+    session: Session
+    table: CommandTable
+    timeline: Timeline
+    docks: Docks
+    panels: PanelRegistry
+    shell: Shell
+    search: SearchField
+    clock: ClockButton
+    view_settings: ViewSettings
+    palette: CommandPalette
+    work: BackgroundWork
+    opener: FileOpener
+    session_files: SessionFiles
+    close_guard: CloseGuard
+    exports: ExportActions
+    perfetto_ui: PerfettoUi
+    help: Help

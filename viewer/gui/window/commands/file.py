@@ -1,0 +1,47 @@
+"""The commands of files and sessions: opening, saving, exporting, closing."""
+
+from __future__ import annotations
+
+from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.preconditions import open_profile
+from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.export import export_commands
+
+
+def file_commands(context: CommandContext) -> list[Command]:
+    """What the menu File has, but for the Perfetto UI."""
+    files, shell = context.session_files, context.shell
+    something = Precondition("an open file", lambda: not context.session.is_empty)
+    last = Precondition("a session that was open before", lambda: files.has_last)
+    return [
+        Command(
+            "file.new_window", "&New window", "File", shell.new_window_requested.emit, ("Ctrl+N",)
+        ),
+        Command("file.open", "&Open…", "File", context.opener.open_dialog, ("Ctrl+O",)),
+        Command("file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something),
+        Command(
+            "file.save_session_as", "Save session &as…", "File", files.save_as,
+            ("Ctrl+Shift+S",), something,
+        ),
+        Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
+        Command(
+            "file.last_session", "Open the last session a&gain", "File", files.open_last, (), last
+        ),
+        *export_commands(context),
+        Command(
+            "file.close_all", "&Close all", "File", context.close_guard.close_all, ("Ctrl+W",),
+            something,
+        ),
+        Command("file.close_window", "Close &window", "File", shell.close, ("Ctrl+Shift+W",)),
+        Command("file.quit", "&Quit", "File", shell.quit_requested.emit, ("Ctrl+Q",)),
+    ]  # fmt: skip
+
+
+def perfetto_ui_commands(context: CommandContext) -> list[Command]:
+    """The command that hands what is open to the Perfetto UI."""
+    return [
+        Command(
+            "file.perfetto_ui", "Open in Perfetto &UI", "File", context.perfetto_ui.open,
+            enabled=open_profile(context.session),
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,82 @@
+"""The commands of the menu Help: pages, tour, samples, keys, the palette, and what this is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+
+from viewer.gui.qt import fault_log
+from viewer.gui.qt.commands.command_table import Command
+from viewer.gui.qt.settings import RECENT_COMMANDS
+from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.menus import mouse_help
+from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+from viewer.gui.window.help.pages import GLOSSARY, RECORDING
+from viewer.resources import SAMPLES
+
+
+def sample_commands(context: CommandContext) -> list[Command]:
+    """One command per bundled sample, which opens it."""
+    return [
+        Command(
+            f"sample.{sample.key}", sample.title, "Help",
+            lambda sample=sample: context.opener.open(sample.paths()),  # type: ignore[misc]
+            group="Open a sample",
+        )
+        for sample in SAMPLES
+    ]  # fmt: skip
+
+
+def keys_and_about_commands(context: CommandContext) -> list[Command]:
+    """The sheet of keys, and what the program is built of."""
+    shell = context.shell
+
+    def show_keys() -> None:
+        """List all keys and mouse gestures, and let the keys be chosen."""
+        gestures = mouse_help(context.view_settings.drag_pans)
+        sheet = ShortcutsDialog(context.table, gestures, shell.theme, shell)
+        sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sheet.open()
+
+    def show_about() -> None:
+        """Say what this is, and what it is built of."""
+        # Read when it is asked for: metadata of all packages take 0.1 s.
+        from viewer.gui.window.dialogs.about import AboutDialog
+
+        box = AboutDialog(shell.theme, fault_log.path_of(shell.settings.folder), shell)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.open()
+
+    return [
+        Command("help.keys", "&Keys…", "Help", show_keys, ("?",)),
+        Command("help.about", "&About Opscope", "Help", show_about),
+    ]
+
+
+def palette_commands(context: CommandContext) -> list[Command]:
+    """The command that finds all others."""
+
+    def show_palette() -> None:
+        """Let a command be found by its name; a second time puts the list away."""
+        context.table.refresh()
+        context.palette.toggle(context.shell.settings.get(RECENT_COMMANDS))
+
+    return [
+        Command(
+            "help.palette", "&Command palette…", "Help", show_palette, ("Ctrl+Shift+P",),
+            repeats=False,
+        ),
+    ]  # fmt: skip
+
+
+def guide_commands(context: CommandContext) -> list[Command]:
+    """The commands that lead a newcomer."""
+    help = context.help
+    return [
+        Command("help.here", "&Help on this panel", "Help", help.show_help_here, ("F1",)),
+        Command("help.tour", "Take the &tour", "Help", help.start_tour),
+        Command(
+            "help.recording", "How to &record a profile", "Help",
+            lambda: help.show_help(RECORDING),
+        ),
+        Command("help.glossary", "&Glossary", "Help", lambda: help.show_help(GLOSSARY)),
+    ]  # fmt: skip

@@ -1,0 +1,132 @@
+"""Which commands each menu lists, what the mouse does, and which keys are read aloud."""
+
+from __future__ import annotations
+
+from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
+from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.timeline.headers.menu import SORTED
+from viewer.gui.window.frame.panel_table import PANELS
+from viewer.render.color_schemes import SCHEMES
+from viewer.resources import SAMPLES
+from viewer.view.state import RulerUnit
+
+# What NPUs run at, offered for clocks whose rate no file states.
+CYCLE_RATES = ("800 MHz", "100 MHz")
+
+MENUS = (
+    (
+        "File",
+        (
+            "file.new_window", "file.open", "file.last_session", "file.reload", SEPARATOR,
+            "file.save_session", "file.save_session_as", SEPARATOR,
+            "file.export", "file.export_table", "file.export_operators", "file.save_picture",
+            "file.perfetto_ui", SEPARATOR, "file.close_all", "file.close_window", SEPARATOR,
+            "file.quit",
+        ),
+    ),
+    (
+        "View",
+        (
+            "view.fit", "view.fit_all", "view.fit_file", SEPARATOR, "view.only_hits", "view.clear",
+            "view.panels", "view.menu", SEPARATOR, "view.drag_pans", "view.motion", "view.flows",
+            SEPARATOR,
+            "view.theme_system", "view.theme_light", "view.theme_dark",
+        ),
+    ),
+    (
+        "Go",
+        (
+            "go.undo", "go.redo", "go.back", "go.forward", SEPARATOR, "go.next_run",
+            "go.previous_run", "go.runs_aligned", "go.runs_mean", SEPARATOR,
+            "go.next_slice", "go.previous_slice", SEPARATOR, "go.next_flow", "go.previous_flow",
+            "go.next_branch", "go.previous_branch", SEPARATOR,
+            "search.find", "search.next", "search.previous", "search.list",
+        ),
+    ),
+    (
+        "Tracks",
+        (
+            "tracks.filter", SEPARATOR, "tracks.pin", "tracks.hide", "tracks.only",
+            "tracks.show_all", SEPARATOR, "tracks.up", "tracks.down",
+            *(f"tracks.sort_{order.name.lower()}" for _, order in SORTED),
+            SEPARATOR, "tracks.fold", "tracks.collapse_all", "tracks.expand_all", SEPARATOR,
+            "tracks.taller", "tracks.lower", "tracks.reset_heights",
+        ),
+    ),
+    (
+        "Selection",
+        (
+            "selection.same", "selection.area", "selection.copy_name", "selection.export",
+            SEPARATOR, "mark.measure", "mark.keep", "mark.rename", "mark.fit", "mark.remove",
+        ),
+    ),
+    (
+        "Help",
+        (
+            "help.here", "help.tour", "help.recording", "help.glossary", SEPARATOR,
+            "help.palette", "help.keys",
+            SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES),
+            SEPARATOR, "help.about",
+        ),
+    ),
+)  # fmt: skip
+# Submenus of View, but for the panels of Go.
+CLOCK_MENU = (
+    "clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES), SEPARATOR,
+    "clock.other",
+)  # fmt: skip
+COLOR_MENU = (
+    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), SEPARATOR,
+    "view.colour_next", "view.colour_previous", SEPARATOR, "view.legend",
+)  # fmt: skip
+MOVE_MENU = (
+    "view.zoom_in", "view.zoom_out", "view.pan_left", "view.pan_right", "view.scroll_up",
+    "view.scroll_down",
+)  # fmt: skip
+RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
+PANELS_MENU = tuple(spec.command for spec in PANELS)
+
+# What the start page names the keys of.
+START_KEYS = (
+    ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
+    ("Help", "help.here"),
+)  # fmt: skip
+# What a screen reader names the keys of, on the timeline.
+SPOKEN_KEYS = (
+    "view.zoom_in", "view.zoom_out", "view.pan_left", "view.pan_right", "go.next_slice",
+    "go.previous_slice", "search.find", "help.keys",
+)  # fmt: skip
+_SIGNS = {".": "full stop", ",": "comma", "/": "slash", "?": "question mark"}
+MOUSE_HELP = (
+    ("Wheel", "Scroll tracks"),
+    ("Ctrl+wheel, pinch", "Zoom around the mouse"),
+    ("Shift+wheel, horizontal swipe", "Move to earlier or later times"),
+    ("Click", "Select the slice"),
+    ("Double click", "Select and zoom to the slice"),
+    ("Right click", "Open the menu of the slice, or of the row of a table"),
+    ("Drag", "Select an area"),
+    ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Make rows higher or lower"),
+    ("Drag on a track's name", "Move the track"),
+    ("Right click on a track's name", "Pin, hide, fold, sort"),
+    ("Shift+drag", "Move the timeline"),
+    ("Middle button drag", "Move the timeline"),
+    ("Ctrl+click", "Add a slice to the selection, or take it out"),
+    ("Shift+click", "Select from the selected slice to another of its row"),
+    ("Drag on the ruler", "Select a span of time on all tracks"),
+)
+_SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
+
+
+def mouse_help(drag_pans: bool) -> list[tuple[str, str]]:
+    """What the mouse does; drag_pans: with drag and Shift+drag exchanged."""
+    return [(_SWAPPED.get(how, how) if drag_pans else how, what) for how, what in MOUSE_HELP]
+
+
+def spoken_keys(table: CommandTable) -> str:
+    """What the timeline is and which keys move through it now, to be read aloud."""
+    spoken = [
+        f"{_SIGNS.get(keys[0], shown_key(keys[0]))}: {table.commands[id].plain_title}."
+        for id in SPOKEN_KEYS
+        if (keys := table.keys(id))
+    ]
+    return " ".join(("Slices by process and thread.", *spoken))

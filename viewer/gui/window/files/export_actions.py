@@ -1,0 +1,184 @@
+"""Exports from the window: each asks for a file, writes it in the background, and reports it.
+
+A Perfetto trace is asked for by its dialog, tables and pictures by a file dialog alone. One file is
+written at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.codecs.atomic_file import write_whole
+from viewer.codecs.reading import Cancelled, Progress
+from viewer.gui.session.files.saver import Saver
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.files.background_work import BackgroundWork
+from viewer.gui.window.frame.shell import Shell
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name
+from viewer.resources import stem_beside
+from viewer.workspace.exports import ExportJob, NothingToExport, prepare
+
+if TYPE_CHECKING:
+    from viewer.gui.window.dialogs.export import ExportDialog
+    from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
+
+TRACE_FILTERS = {
+    ".pftrace": "Perfetto trace (*.pftrace)",
+    ".pftrace.gz": "Perfetto trace, gzipped (*.pftrace.gz)",
+}
+TABLE_FILTERS = (
+    "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
+)
+GRAPH_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg)"
+VIEW_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg);;Document, PDF (*.pdf)"
+
+JobOf = Callable[[str], ExportJob]  # makes the job that writes a path
+
+
+class ExportActions(QObject):
+    """What of one window can be written to a file. `report_progress`, `report_saved` and
+    `report_failed` are for the signals of the saver."""
+
+    def __init__(
+        self,
+        session: Session,
+        saver: Saver,
+        work: BackgroundWork,
+        timeline: Timeline,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._saver, self._work = session, saver, work
+        self._timeline, self._shell = timeline, shell
+        self._status, self._message = shell.status, shell.message
+        self._counts = ""  # what the export that is written counts
+
+    # -- what can be written -----------------------------------------------------------------
+
+    def export(self, path: str) -> None:
+        """Write what is open to a file, in the format of its suffix."""
+        self.save_as(path, partial(prepare, self._session.workspace), "slices")
+
+    def export_perfetto(self) -> ExportDialog:
+        """Ask what of the profiles is to be written, then under which name."""
+        # The dialog loads the official protos, which the first window need not wait for.
+        from viewer.gui.session.files.export_scope import display_order
+        from viewer.gui.window.dialogs.export import ExportDialog
+
+        scene, session, shell = self._timeline.scene, self._session, self._shell
+        as_run = session.state.inferences is Inferences.AS_RUN
+        order = display_order(scene.track_list, scene.arrangement) if as_run else ()
+        dialog = ExportDialog(
+            session, shell.settings, shell.theme, order, scene.missing_text, shell
+        )
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.asked.connect(partial(self._save_perfetto, dialog.flows))
+        dialog.open()
+        return dialog
+
+    def _save_perfetto(self, flows: ExportFlows, wish: PerfettoOptions, suffix: str) -> None:
+        from viewer.workspace.perfetto_export import PerfettoJob
+        from viewer.workspace.snapshot import Snapshot
+
+        path, _ = self._ask_for_path("Export Perfetto trace", suffix, TRACE_FILTERS[suffix])
+        if not path:
+            return
+        if not os.path.splitext(path)[1]:
+            path += suffix
+        opened = Snapshot.of(self._session.workspace)
+        self.save_as(path, lambda to: partial(PerfettoJob(opened, wish, flows).write, to), "slices")
+
+    def save_view(self) -> None:
+        """Ask for a file and write a picture of the timeline as it is seen."""
+        from viewer.gui.timeline.picture import SUFFIXES, ViewPicture
+
+        path, chosen = self._ask_for_path("Save picture of the timeline", ".png", VIEW_FILTERS)
+        if not path:
+            return
+        if not path.lower().endswith(SUFFIXES):
+            path += _suffix_of(chosen) or SUFFIXES[0]
+        # What is seen is drawn now, before it changes; its bytes are written beside the window.
+        data = ViewPicture(self._timeline).bytes_of(os.path.splitext(path)[1].lower())
+
+        def write(progress: Progress, cancelled: Cancelled) -> int:
+            write_whole(path, data)
+            return 1
+
+        self.save_as(path, lambda _: write, "picture")
+
+    def export_rows(self, table: str) -> None:
+        """Ask for a file and write one of `viewer.workspace.exports.TABLES`."""
+        workspace = self._session.workspace
+        self.export_table(lambda path: prepare(workspace, path, table), table)
+
+    def export_table(self, job_of: JobOf, name: str = "selection") -> None:
+        """Ask for a file and write the rows of a panel; `name` is what the file is called after the
+        profile."""
+        self._ask_and_save("Export table", f".{name}.csv", TABLE_FILTERS, job_of, "rows")
+
+    def save_picture(self, job_of: JobOf) -> None:
+        """Ask for a file and write the picture of a panel."""
+        self._ask_and_save("Save picture", ".graph.png", GRAPH_FILTERS, job_of, "operators")
+
+    def _ask_and_save(
+        self, title: str, ending: str, filters: str, job_of: JobOf, counts: str
+    ) -> None:
+        path, chosen = self._ask_for_path(title, ending, filters)
+        if path:
+            if not os.path.splitext(path)[1]:
+                path += _suffix_of(chosen)
+            self.save_as(path, job_of, counts)
+
+    def _ask_for_path(self, title: str, ending: str, filters: str) -> tuple[str, str]:
+        """The path that the user gives, and the filter that was chosen; "" for none."""
+        start = stem_beside(self._session.workspace.paths[0]) + ending
+        return QFileDialog.getSaveFileName(self._shell, title, start, filters)
+
+    def save_as(self, path: str, job_of: JobOf, counts: str) -> None:
+        """Write a file in the background; `counts`: what its job counts, as in "12 slices"."""
+        if self._saver.is_busy:
+            self._message.show_error(f"{path} was not written: another export is being written")
+            return
+        try:
+            job = job_of(path)
+        except (NothingToExport, ValueError) as error:
+            self._message.show_error(str(error))
+            return
+        self._counts = counts if self._session.traces else ""
+        self._status.begin()
+        self._status.set_status(f"Writing {display_name(path)}")
+        self._saver.save(job, path)
+
+    # -- what becomes of it ------------------------------------------------------------------
+
+    @Slot(str, float)
+    def report_progress(self, path: str, share: float) -> None:
+        """Show in the status bar which share of a file is written, 0 to 1."""
+        self._status.set_status(f"Writing {display_name(path)}", share)
+
+    @Slot(str, int)
+    def report_saved(self, path: str, count: int) -> None:
+        """Say that a file was written, and how much is in it."""
+        self._work.end_progress()
+        self._status.show_text(
+            f"Wrote {path} · {count} {self._counts}" if self._counts else f"Wrote {path}"
+        )
+
+    @Slot(str, str)
+    def report_failed(self, path: str, message: str) -> None:
+        """Say why a file was not written."""
+        self._work.end_progress()
+        self._message.show_error(message)
+
+
+def _suffix_of(chosen: str) -> str:
+    """The suffix of a filter of a file dialog: ".csv" of "Table (*.csv)", "" of none."""
+    return chosen.partition("(*")[2].rstrip(")")

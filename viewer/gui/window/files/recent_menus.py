@@ -1,0 +1,72 @@
+"""The two submenus of File that list what was open before: recent files, and kept sessions."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from functools import partial
+from html import escape
+
+from PySide6.QtCore import QObject, Slot
+
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.files.sessions import SessionFiles
+from viewer.gui.window.frame.shell import Shell
+from viewer.model.text import display_name
+from viewer.view.recent_sessions import UnsavedWork
+
+
+class RecentMenus(QObject):
+    """`files`: the recent files. `sessions`: those that were kept. Each is filled as it opens."""
+
+    def __init__(self, opener: FileOpener, session_files: SessionFiles, shell: Shell) -> None:
+        super().__init__(shell)
+        self._opener, self._session_files, self._settings = opener, session_files, shell.settings
+        self.files = shell.menus["File"].addMenu("Open &recent")
+        self.sessions = shell.menus["File"].addMenu("Earli&er sessions")
+        self.files.setToolTipsVisible(True)
+        self.files.aboutToShow.connect(self._fill_files)
+        self.sessions.aboutToShow.connect(self._fill_sessions)
+
+    @Slot()
+    def _fill_files(self) -> None:
+        """List the recent files, newest first, and an entry that forgets them."""
+        self.files.clear()
+        for path in self._settings.recent_files():
+            action = self.files.addAction(display_name(path).replace("&", "&&"))
+            action.setToolTip(f"<p>{escape(path)}</p>")  # a path may look like markup
+            action.setEnabled(os.path.exists(path))
+            action.setData(path)
+            action.triggered.connect(partial(self._open_file, path))
+        self.files.addSeparator()
+        clear = self.files.addAction("Clear list")
+        clear.triggered.connect(self._settings.clear_recent_files)
+
+    def _open_file(self, path: str, checked: bool = False) -> None:
+        self._opener.open([path])
+
+    @Slot()
+    def _fill_sessions(self) -> None:
+        """List the kept sessions, newest first, each with its files and its work."""
+        menu, recent = self.sessions, self._session_files.recent
+        menu.clear()
+        for path in recent.paths():
+            work = recent.work(path)
+            if work is not None:
+                action = menu.addAction(_text(work, os.path.getmtime(path)).replace("&", "&&"))
+                action.triggered.connect(partial(self._open_session, path))
+        menu.setEnabled(True)
+        if menu.isEmpty():
+            menu.addAction("There is none yet").setEnabled(False)
+
+    def _open_session(self, path: str, checked: bool = False) -> None:
+        self._session_files.open(path)
+
+
+def _text(work: UnsavedWork, when: float) -> str:
+    """A kept session in one line: "net.etdp and 1 more · 3 marks · 2026-11-22 14:03"."""
+    first = display_name(work.files[0]) if work.files else "no file"
+    more = f" and {len(work.files) - 1} more" if len(work.files) > 1 else ""
+    count = len(work.marks)
+    marks = f" · {count} mark{'s' if count > 1 else ''}" if count else ""
+    return f"{first}{more}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"

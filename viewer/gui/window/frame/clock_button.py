@@ -1,0 +1,83 @@
+"""The clock rates in the status bar, with the menu for the rate that can be chosen."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton
+
+from viewer.gui.session.clocks import clock_trace, set_clock
+from viewer.gui.session.session import Session
+from viewer.gui.window.frame.status_text import clock_text
+from viewer.model.text import display_name
+from viewer.model.times import ClockRate, format_rate, parse_rate
+
+
+class ClockButton(QToolButton):
+    """What the clocks of the files are, with the menu for the one that can be chosen."""
+
+    refused = Signal(str)  # why a rate was not taken
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self.rates = QMenu("Clock &rate", self)  # below a title that says whose clock it is about
+        self._title = self.rates.addAction("")
+        self._title.setEnabled(False)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        # The current trace goes with the selection.
+        for signal in (session.workspace_changed, session.selection_changed):
+            signal.connect(self.follow)
+
+    def follow(self) -> None:
+        """Say what the clocks are now."""
+        text, adjustable = clock_text(self._session), self._adjustable()
+        self.setText(text.replace("&", "&&"))
+        self.setVisible(bool(text))
+        self.setMenu(self.rates if adjustable else None)  # type: ignore[arg-type]
+        ticks = ""
+        if adjustable is not None:
+            of, rate = adjustable
+            self._title.setText(of.replace("&", "&&"))
+            ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
+        self.setToolTip(ticks)
+        self.rates.setEnabled(adjustable is not None)
+
+    def _adjustable(self) -> tuple[str, ClockRate] | None:
+        """What the clock is of whose rate can be chosen, and its rate: that of a trace, else of the
+        cycles in debug info."""
+        number = clock_trace(self._session)
+        if number is not None:
+            shown = self._session.traces[number]
+            return display_name(shown.file.path), shown.rate
+        rate = self._session.workspace.clocks.cycle_rate
+        return None if rate is None else ("estimates of debug info", rate)
+
+    def choose(self, ns_per_tick: Fraction | None) -> None:
+        """Choose the clock rate of the current trace or of debug info, None: as its file has it."""
+        number = clock_trace(self._session)
+        try:
+            if number is not None:
+                set_clock(self._session, number, ns_per_tick)
+            elif self._session.workspace.clocks.cycle_rate is not None:
+                set_clock(self._session, None, ns_per_tick)
+        except ValueError as error:
+            self.refused.emit(f"The clock rate stays as it was: {error}")
+
+    def ask(self) -> None:
+        """Ask for the clock rate of the current trace or of debug info."""
+        adjustable = self._adjustable()
+        if adjustable is None:
+            return
+        of, rate = adjustable
+        text, answered = QInputDialog.getText(
+            self.window(), "Clock rate", f"Clock rate of {of}:", text=format_rate(rate.ns_per_tick)
+        )
+        if not answered:
+            return
+        try:
+            self.choose(parse_rate(text))
+        except ValueError as error:
+            self.refused.emit(f"The clock rate stays as it was: {error}")

@@ -1,0 +1,86 @@
+"""Fills the menu bar: commands by menu, the submenus of File, View and Go, and a help button."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QObject, QPoint, Qt, Slot
+from PySide6.QtWidgets import QToolButton
+
+from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.session.coloring import scheme_problem
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.commands.menus import (
+    CLOCK_MENU,
+    COLOR_MENU,
+    MENUS,
+    MOVE_MENU,
+    PANELS_MENU,
+    RULER_MENU,
+)
+from viewer.gui.window.files.recent_menus import RecentMenus
+from viewer.gui.window.frame.clock_button import ClockButton
+from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.shell import Shell
+from viewer.render.color_schemes import SCHEMES
+
+
+class MenuBar(QObject):
+    """Fills the menus of the shell once. `ruler`: what the ruler counts; it opens on the ruler of
+    the timeline too."""
+
+    def __init__(
+        self,
+        session: Session,
+        timeline: Timeline,
+        table: CommandTable,
+        docks: Docks,
+        clock: ClockButton,
+        recent: RecentMenus,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._session, self._table, self._theme = session, table, shell.theme
+        menus = shell.menus
+        for title, ids in MENUS:
+            table.add_to(menus[title], ids)
+        docks.fill(menus["View"].addMenu("Pa&nels"))
+        self.ruler = menus["View"].addMenu("R&uler")
+        table.add_to(self.ruler, RULER_MENU)
+        table.add_to(menus["View"].addMenu("&Move"), MOVE_MENU)
+        menus["View"].addMenu(clock.rates)
+        table.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
+        table.add_to(clock.rates, CLOCK_MENU)
+        menus["File"].insertMenu(table.actions["file.last_session"], recent.files)
+        menus["File"].insertMenu(table.actions["file.reload"], recent.sessions)
+        colors = menus["View"].addMenu("Colour b&y")
+        colors.setToolTipsVisible(True)
+        table.add_to(colors, COLOR_MENU)
+        session.workspace_changed.connect(self._explain_colors)
+        self._explain_colors()
+        timeline.ruler.menu_requested.connect(self._open_ruler_menu)
+        self._help = QToolButton()
+        self._help.setDefaultAction(table.actions["help.here"])
+        self._help.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        # At the end of the menus, where it takes no room from the toolbar.
+        shell.menuBar().setCornerWidget(self._help)
+        self._theme.changed.connect(self._retheme)
+        self._retheme()
+
+    @Slot(QPoint)
+    def _open_ruler_menu(self, place: QPoint) -> None:
+        self.ruler.popup(place)
+
+    @Slot()
+    def _explain_colors(self) -> None:
+        """Say of each color scheme what it shows, or why it cannot be had."""
+        for scheme in SCHEMES:
+            text = scheme_problem(self._session, scheme.id) or scheme.tells
+            action = self._table.actions[f"view.colour_{scheme.id}"]
+            action.setStatusTip(text)
+            action.setToolTip(f"<p>{escape(text)}</p>")
+
+    @Slot()
+    def _retheme(self) -> None:
+        self._help.setIcon(self._theme.icon("help"))
