@@ -29,8 +29,8 @@ from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
-from viewer.gui.session.loader import Loader
-from viewer.gui.session.saver import Saver
+from viewer.gui.session.files.loader import Loader
+from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.timeline.timeline import Timeline

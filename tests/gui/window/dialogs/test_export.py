@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog
 from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.settings import EXPORT_FLOWS, EXPORT_GZIP, Settings
 from viewer.gui.session import bookmarks
-from viewer.gui.session.export_scope import ALL_AS_RUN, display_order
+from viewer.gui.session.files.export_scope import ALL_AS_RUN, display_order
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.window.dialogs.export import ExportDialog, size_text

@@ -34,7 +34,7 @@ from viewer.gui.qt.settings import (
 )
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import Hairline, label
-from viewer.gui.session.export_scope import marks_of, selection, visible_range
+from viewer.gui.session.files.export_scope import marks_of, selection, visible_range
 from viewer.gui.session.session import Session
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, with_computed

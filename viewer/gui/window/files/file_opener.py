@@ -16,8 +16,8 @@ from viewer.formats import formats
 from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
-from viewer.gui.session.loader import Loader
-from viewer.gui.session.reading_progress import ReadingProgress
+from viewer.gui.session.files.loader import Loader
+from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution
 from viewer.gui.window.frame.shell import Shell

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QObject, QThread
 
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
-from viewer.gui.session import loader as loading
-from viewer.gui.session.loader import Loader
+from viewer.gui.session.files import loader as loading
+from viewer.gui.session.files.loader import Loader
 
 pytestmark = pytest.mark.usefixtures("fresh_places")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.gui.session.reading_progress import ReadingProgress
+from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.model.times import plain_spaces
 
 MB = 10**6

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QThread
 
 from viewer.codecs.atomic_file import WriteCancelled, replacing
-from viewer.gui.session import saver as saving
-from viewer.gui.session.saver import Saver
+from viewer.gui.session.files import saver as saving
+from viewer.gui.session.files.saver import Saver
 from viewer.workspace.exports import NothingToExport
 
 pytestmark = pytest.mark.usefixtures("fresh_places")

@@ -1,0 +1,1 @@
+"""Reading files off the GUI thread, writing them, and what an export covers."""
