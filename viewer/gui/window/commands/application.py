@@ -10,7 +10,6 @@ from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
-from viewer.gui.session.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.clock import clock_commands
 from viewer.gui.window.commands.color import color_commands
 from viewer.gui.window.commands.context import CommandContext
@@ -24,6 +23,7 @@ from viewer.gui.window.commands.help import (
 )
 from viewer.gui.window.commands.motion import motion_commands
 from viewer.gui.window.commands.panel import panel_commands
+from viewer.gui.window.commands.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.ruler import ruler_commands
 from viewer.gui.window.commands.search import search_commands
 from viewer.gui.window.commands.selection import selection_commands

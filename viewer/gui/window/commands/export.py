@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.preconditions import open_profile
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
 
 
 def export_commands(context: CommandContext) -> list[Command]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.flow_steps import FlowSteps
-from viewer.gui.session.preconditions import selected_slice
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import selected_slice
 
 
 def flow_commands(context: CommandContext) -> list[Command]:

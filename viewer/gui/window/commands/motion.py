@@ -8,9 +8,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 
 from viewer.gui.qt.commands.command_table import Command
-from viewer.gui.session.preconditions import open_profile
 from viewer.gui.timeline.held_keys import HeldAxis, HeldWay
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
 
 
 def motion_commands(context: CommandContext) -> list[Command]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.clocks import cycle_trace, set_ruler
-from viewer.gui.session.preconditions import open_profile
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
 from viewer.view.state import RulerUnit
 
 _TITLES = {

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt
 
 from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.preconditions import open_profile
 from viewer.gui.session.search import Search
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
 
 
 def search_commands(context: CommandContext) -> list[Command]:

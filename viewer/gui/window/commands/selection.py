@@ -16,8 +16,8 @@ from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
-from viewer.gui.session.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile, selected_slice
 
 NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
 

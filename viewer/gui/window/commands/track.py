@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.preconditions import open_profile
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import HeaderPart
 
