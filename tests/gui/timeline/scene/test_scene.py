@@ -67,7 +67,7 @@ def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data)
     assert track_title(attention, 0, 0) == ("forward", "5 runs")
     assert process_title(scene_of(ATTENTION), 0)[1] == "no record"
     host = scene_of(data / "torq" / "host_h4_latest.csv")
-    assert host.process_title(0)[1] == "no source"
+    assert process_title(host, 0)[1] == "no source"
     assert process_title(attention, -1) == ("Pinned", "")
 
 

@@ -200,7 +200,7 @@ def test_with_less_motion_the_callout_jumps(attention, tour):
     tour.callout.next.click()
     tour._point()
     assert not tour.callout.animates
-    assert tour.callout._glide.state() is tour.callout._glide.State.Stopped
+    assert tour.callout._animation.state() is tour.callout._animation.State.Stopped
 
 
 def test_the_tour_needs_no_mouse(attention, tour, qtbot):
