@@ -90,11 +90,11 @@ def opened(qapp):
 
 
 @pytest.fixture
-def desk(qtbot, qapp, tmp_path, monkeypatch):
-    """The desk of the shown main window, on its start page."""
-    from tests.gui.events import desk_of, put_away
+def controller(qtbot, qapp, tmp_path, monkeypatch):
+    """The controller of the shown main window, on its start page."""
+    from tests.gui.events import controller_of, put_away
 
-    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = controller_of(qtbot, qapp, tmp_path, monkeypatch)
     yield made
     put_away(made.window, qapp)
 

@@ -15,7 +15,7 @@ from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 
 from tests.builders import many_operators
 from tests.builders.many_operators import RUNS
-from tests.gui.events import desk_of, put_away
+from tests.gui.events import controller_of, put_away
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.window.controller import WindowController
@@ -29,7 +29,7 @@ ROUNDS = 5 if RUNS >= 100 else 1
 def large(qtbot, qapp, tmp_path, monkeypatch):
     source = tmp_path / "models.py"
     source.write_text("".join(f"x = self.layer_{n}(x)\n" for n in range(many_operators.LINES)))
-    made = desk_of(qtbot, qapp, tmp_path, monkeypatch, (1920, 1080))
+    made = controller_of(qtbot, qapp, tmp_path, monkeypatch, (1920, 1080))
     made.session.add([many_operators.trace(), many_operators.program(str(source))])
     qtbot.waitUntil(lambda: len(made.session.traces) == 1, timeout=60_000)
     wait(made)
@@ -38,36 +38,36 @@ def large(qtbot, qapp, tmp_path, monkeypatch):
     put_away(made.window, qapp)
 
 
-def wait(desk: WindowController) -> float:
+def wait(controller: WindowController) -> float:
     """Let all that is under way come to an end; the longest turn of the event loop in s."""
     longest, quiet = 0.0, 0
     while quiet < 3:
         began = time.perf_counter()
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
         longest = max(longest, time.perf_counter() - began)
-        busy = any(latest.pending for latest in desk.window.findChildren(Latest))
+        busy = any(latest.pending for latest in controller.window.findChildren(Latest))
         busy |= any(t.isActive() and t.interval() <= 50 and t.isSingleShot()
-                    for t in desk.window.findChildren(QTimer))  # fmt: skip
+                    for t in controller.window.findChildren(QTimer))  # fmt: skip
         quiet = 0 if busy else quiet + 1
         if busy:
             time.sleep(0.0005)
     return longest
 
 
-def told(desk: WindowController, act: Callable[[int], None]) -> str:
+def told(controller: WindowController, act: Callable[[int], None]) -> str:
     """ "12.3 (5.1)": the median over some acts, and the longest turn of the event loop in any."""
     whole, longest = [], 0.0
     for number in range(ROUNDS):
         began = time.perf_counter()
         act(number)
         first = time.perf_counter() - began
-        longest = max(longest, first, wait(desk))
+        longest = max(longest, first, wait(controller))
         whole.append(time.perf_counter() - began)
     return f"{1e3 * sorted(whole)[ROUNDS // 2]:7.1f} ({1e3 * longest:5.1f})"
 
 
 def test_panels_follow(large):
-    desk, session = large, large.session
+    controller, session = large, large.session
     runs = range(len(session.traces[0].trace.runs))
 
     def operator(number: int) -> None:
@@ -82,16 +82,18 @@ def test_panels_follow(large):
 
     print(f"\nms until all is shown, median of {ROUNDS} (longest turn)")
     print(f"{'':14}{'an operator':>16}{'another run':>16}{'a range':>16}")
-    names = [name for name in desk.docks.by_name if name != DETAILS]
+    names = [name for name in controller.docks.by_name if name != DETAILS]
     for name in ("no panel", *names, "all shown"):
-        for other, dock in desk.docks.by_name.items():
+        for other, dock in controller.docks.by_name.items():
             dock.setVisible(name == "all shown" or other == name)
         if name == "all shown":
-            desk.docks.show_all(True)
+            controller.docks.show_all(True)
         elif name != "no panel":
-            desk.docks.show_panel(name)
-        wait(desk)
+            controller.docks.show_panel(name)
+        wait(controller)
         session.clear_selection()
-        wait(desk)
-        print(f"{name:14}{told(desk, operator)}{told(desk, run)}{told(desk, area)}")
+        wait(controller)
+        print(
+            f"{name:14}{told(controller, operator)}{told(controller, run)}{told(controller, area)}"
+        )
     assert session.state.area is not None

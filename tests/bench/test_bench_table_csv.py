@@ -86,27 +86,27 @@ def test_plain_file_to_what_the_first_frame_needs(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is asked of /proc")
-def test_from_opening_a_plain_file_to_the_first_frame(desk, qtbot, tmp_path, monkeypatch):
+def test_from_opening_a_plain_file_to_the_first_frame(controller, qtbot, tmp_path, monkeypatch):
     """Also the longest time for which the window answers nothing, and the memory."""
     path = tmp_path / "many.csv"
     count = many_slices.write_csv(path, many_slices.SLICES)
     turns, frames = [], []
-    frame = desk.timeline.view.frames.paint
+    frame = controller.timeline.view.frames.paint
 
     def painted(*args):
         frame(*args)
-        if desk.session.traces:
+        if controller.session.traces:
             frames.append(time.perf_counter())
 
-    monkeypatch.setattr(desk.timeline.view.frames, "paint", painted)
-    clock = QTimer(desk.window)
+    monkeypatch.setattr(controller.timeline.view.frames, "paint", painted)
+    clock = QTimer(controller.window)
     clock.timeout.connect(lambda: turns.append(time.perf_counter()))
     clock.start(5)
     began, worked = time.perf_counter(), time.process_time()
-    desk.opener.open([str(path)])
+    controller.opener.open([str(path)])
     qtbot.waitUntil(lambda: bool(frames), timeout=120_000)
     cpu = time.process_time() - worked
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     clock.stop()
     gaps = [(after - before) * 1000 for before, after in itertools.pairwise([began, *turns])]
     peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
@@ -116,4 +116,4 @@ def test_from_opening_a_plain_file_to_the_first_frame(desk, qtbot, tmp_path, mon
         f"{', '.join(f'{gap:.0f}' for gap in sorted(gaps)[:-4:-1])} ms; "
         f"peak {int(peak) / 1000:,.0f} MB"
     )
-    assert len(desk.session.traces[0].trace.slices) == count
+    assert len(controller.session.traces[0].trace.slices) == count

@@ -117,22 +117,23 @@ def cpu_ms(run, times: int = 25) -> float:
 class Shown:
     """The timeline of a window with one trace open, its canvas 1920 x 1080."""
 
-    def __init__(self, qtbot, desk, trace) -> None:
-        self.session, self.timeline = desk.session, desk.timeline
+    def __init__(self, qtbot, controller, trace) -> None:
+        self.session, self.timeline = controller.session, controller.timeline
         self.scene, self.view = self.timeline.scene, self.timeline.view
         self.session.close_all()
         self.session.add([trace])
         qtbot.waitUntil(lambda: len(self.session.traces) == 1, timeout=120_000)
         # The panels beside work out their figures in threads, and would be counted with the frames.
         qtbot.waitUntil(
-            lambda: not any(x.pending for x in desk.window.findChildren(Latest)), timeout=300_000
+            lambda: not any(x.pending for x in controller.window.findChildren(Latest)),
+            timeout=300_000,
         )
-        for dock in desk.window.findChildren(QDockWidget):
+        for dock in controller.window.findChildren(QDockWidget):
             dock.hide()
         self.view.setFixedSize(WIDTH, HEIGHT)
         self.view.show()
         # With room for all of it: what the window cuts off costs nothing to copy.
-        desk.window.resize(WIDTH + 320, HEIGHT + 320)
+        controller.window.resize(WIDTH + 320, HEIGHT + 320)
         QApplication.processEvents()
         seen = self.view.viewport().visibleRegion().boundingRect()
         assert seen.size() == self.view.viewport().size() == QSize(WIDTH, HEIGHT)
@@ -247,11 +248,11 @@ class Shown:
         self.scene.scroll_to(0)
 
 
-def test_frames_of_the_window_beside_a_blit(qtbot, desk, tmp_path):
+def test_frames_of_the_window_beside_a_blit(qtbot, controller, tmp_path):
     sizes = sorted({min(100_000, many_slices.SLICES), many_slices.SLICES})
     lines = [f"CPU ms, medians, canvas {WIDTH} x {HEIGHT}; x: times the blit", ""]
     for size in sizes:
-        shown = Shown(qtbot, desk, many_slices.trace(size))
+        shown = Shown(qtbot, controller, many_slices.trace(size))
         blit = shown.blit_ms()
         lines += [f"{size:,} slices on {many_slices.TRACKS} tracks; blit {blit:.2f}"]
         lines += [f"{'view':22}{'canvas':>8}{'x':>7}{'whole':>8}{'labels':>8}"]
@@ -278,7 +279,7 @@ def test_frames_of_the_window_beside_a_blit(qtbot, desk, tmp_path):
         shown.crowd(3)
         shown.look(1)
         lines.append(line("360 rows of 3 px"))
-        shown = Shown(qtbot, desk, many_slices.even(size))
+        shown = Shown(qtbot, controller, many_slices.even(size))
         shown.look(shown.session.span_ns() * LABELED / (many_slices.EVEN_STEP * WIDTH))
         lines += [line("most labels"), ""]
     text = "\n".join(lines)

@@ -19,7 +19,7 @@ SAMPLES = ROOT / "resources" / "samples"
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch) -> Path:
+def controller(tmp_path, monkeypatch) -> Path:
     """A working folder with a dump, its record, another record and a Torq pair."""
     for path in (
         DATA / "etdump" / "demo_str_x4.etdp",
@@ -67,7 +67,7 @@ LINK = {"trace": str, "program": str, "method": str, "linkable": int, "linked": 
 # -- info ------------------------------------------------------------------------------------------
 
 
-def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
+def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsys):
     code, out, err = run(capsys, "info", "--json", RECORD, DUMP)
     facts = json.loads(out)
     assert (code, err) == (0, "")
@@ -92,7 +92,7 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
     assert sum(link["by_reason"].values()) == 35
 
 
-def test_problems_have_kind_count_and_first(desk, capsys):
+def test_problems_have_kind_count_and_first(controller, capsys):
     shutil.copy(DATA / "etdump" / "SYN_wraparound.etdp", "a.etdp")
     (file,) = json.loads(run(capsys, "info", "--json", "a.etdp")[1])["files"]
     assert file["problems"]
@@ -100,7 +100,7 @@ def test_problems_have_kind_count_and_first(desk, capsys):
         assert set(problem) == {"kind", "count", "first"}
 
 
-def test_events_without_a_time_are_counted_by_kind_and_are_no_problem(desk, capsys):
+def test_events_without_a_time_are_counted_by_kind_and_are_no_problem(controller, capsys):
     shutil.copy(DATA / "etdump" / "SYN_untimed_kinds.etdp", "a.etdp")
     (file,) = json.loads(run(capsys, "info", "--json", "a.etdp")[1])["files"]
     assert file["untimed"] == {"allocation": 5, "debug": 15}
@@ -110,7 +110,7 @@ def test_events_without_a_time_are_counted_by_kind_and_are_no_problem(desk, caps
     assert "bundled inputs: 2" in told
 
 
-def test_a_clock_of_800_mhz_and_one_link_entry_per_method(desk, capsys):
+def test_a_clock_of_800_mhz_and_one_link_entry_per_method(controller, capsys):
     facts = json.loads(run(capsys, "info", "--json", "compile_c0_callsite.csv", "tiny_cnn.mlir")[1])
     assert facts["files"][0]["clock"]["ns_per_tick"] == 1.25
     assert [x["coverage"] for x in facts["links"]] == [1.0]
@@ -121,7 +121,7 @@ def test_a_clock_of_800_mhz_and_one_link_entry_per_method(desk, capsys):
     assert {"forward", "decode"} <= {x["method"] for x in facts["links"]}
 
 
-def test_a_record_of_another_model_is_warned_about_on_stderr(desk, capsys):
+def test_a_record_of_another_model_is_warned_about_on_stderr(controller, capsys):
     code, out, err = run(capsys, "info", "--json", DUMP, OTHER)
     assert code == 0
     assert f"{DUMP} and {OTHER} do not belong together" in err
@@ -129,7 +129,7 @@ def test_a_record_of_another_model_is_warned_about_on_stderr(desk, capsys):
     assert (link["linked"], link["agreement"], link["evidence"]) == (0, 0.0, 6)
 
 
-def test_info_for_people_says_the_same(desk, capsys):
+def test_info_for_people_says_the_same(controller, capsys):
     code, out, _ = run(capsys, "info", DUMP, RECORD)
     assert code == 0
     assert "35 slices on 1 track," in out
@@ -137,7 +137,7 @@ def test_info_for_people_says_the_same(desk, capsys):
     assert "agreement: 0.83 on 6 names compared" in out
 
 
-def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(desk, capsys):
+def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(controller, capsys):
     name = "cnn_standalone_after_tobackend.etrecord"
     shutil.copy(DATA / "etrecord" / name, name)
     (file,) = json.loads(run(capsys, "info", "--json", name)[1])["files"]
@@ -147,7 +147,7 @@ def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(desk, capsys):
     assert "other graphs: exported_program (9 nodes), aten_copy/forward (9 nodes)" in out
 
 
-def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(desk, capsys):
+def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(controller, capsys):
     for name in ("torq/demo_manual_int_r1.csv", "etrecord/demo_manual_int.etrecord"):
         shutil.copy(DATA / name, Path(name).name)
     files = ("demo_manual_int_r1.csv", "demo_manual_int.etrecord")
@@ -173,7 +173,7 @@ def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(desk, caps
     assert told == {"10": "[1, 2]", "1": "[3, 4]", "100": "[5]", "0": "[5]", "7": "[5]"}
 
 
-def test_a_column_that_no_profile_has_is_answered_with_those_that_there_are(desk, capsys):
+def test_a_column_that_no_profile_has_is_answered_with_those_that_there_are(controller, capsys):
     code, _, err = run(capsys, "info", "compile_c0_callsite.csv", "--identifier-column", "a=b")
     assert code == 2
     assert err.splitlines()[-1] == (
@@ -199,7 +199,7 @@ CYCLES, TEXT = "compile_c0_callsite.csv", "tiny_cnn.mlir"
          {"ns_per_tick": 5 / 6, "rate": "1.2 GHz", "origin": "chosen", "assumed": False}),
     ],
 )  # fmt: skip
-def test_the_clock_rate_of_cycles_is_assumed_or_chosen(desk, capsys, given, clock):
+def test_the_clock_rate_of_cycles_is_assumed_or_chosen(controller, capsys, given, clock):
     arguments = [word for rate in given for word in ("--clock", rate)]
     code, out, err = run(capsys, "info", "--json", CYCLES, *arguments)
     assert (code, err) == (0, "")
@@ -207,7 +207,7 @@ def test_the_clock_rate_of_cycles_is_assumed_or_chosen(desk, capsys, given, cloc
     assert told == {"unit": "cycle", "domain": "", **clock}
 
 
-def test_a_chosen_rate_is_told_to_people_and_exported(desk, capsys):
+def test_a_chosen_rate_is_told_to_people_and_exported(controller, capsys):
     code, out, _ = run(capsys, "info", CYCLES, "--clock", "100 MHz")
     assert code == 0
     assert "clock: 1 cycle = 10 ns, 100 MHz (chosen)" in out
@@ -228,14 +228,14 @@ def test_a_chosen_rate_is_told_to_people_and_exported(desk, capsys):
         ("plain.csv=800MHz", "states the rate of its clock"),
     ],
 )
-def test_a_clock_rate_that_cannot_be_is_wrong_usage(desk, capsys, clock, why):
+def test_a_clock_rate_that_cannot_be_is_wrong_usage(controller, capsys, clock, why):
     Path("plain.csv").write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,5\n")
     code, out, err = run(capsys, "info", CYCLES, "plain.csv", "--clock", clock)
     assert (code, out) == (2, "")
     assert why in err
 
 
-def test_the_text_beside_a_profile_is_opened_with_it_and_that_is_said(desk, capsys):
+def test_the_text_beside_a_profile_is_opened_with_it_and_that_is_said(controller, capsys):
     code, out, err = run(capsys, "info", "--json", CYCLES)
     facts = json.loads(out)
     assert (code, err) == (0, "")
@@ -248,7 +248,7 @@ def test_the_text_beside_a_profile_is_opened_with_it_and_that_is_said(desk, caps
     assert asked["files"][1]["found_for"] is None
 
 
-def test_a_text_beside_a_profile_that_cannot_be_read_stops_nothing(desk, capsys):
+def test_a_text_beside_a_profile_that_cannot_be_read_stops_nothing(controller, capsys):
     Path(TEXT).write_bytes(b"ML\xefR bytecode")
     code, out, err = run(capsys, "info", "--json", CYCLES)
     assert code == 0
@@ -258,7 +258,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_stops_nothing(desk, capsys)
     )
 
 
-def test_where_sources_lie_can_be_said(desk, capsys):
+def test_where_sources_lie_can_be_said(controller, capsys):
     Path("models").mkdir()
     shutil.move(TEXT, "models")
     recorded = Path(CYCLES).read_text().replace('"tiny_cnn.mlir"', '"/build/tiny_cnn.mlir"')
@@ -278,7 +278,7 @@ def test_where_sources_lie_can_be_said(desk, capsys):
 # -- unreadable inputs -----------------------------------------------------------------------------
 
 
-def test_unreadable_files_are_named_and_the_others_answered(desk, capsys):
+def test_unreadable_files_are_named_and_the_others_answered(controller, capsys):
     Path("folder").mkdir()
     os.mkfifo("pipe.etdp")
     Path("empty.etdp").touch()
@@ -298,7 +298,7 @@ def test_unreadable_files_are_named_and_the_others_answered(desk, capsys):
     assert len(facts["links"]) == 1
 
 
-def test_nothing_readable_is_still_valid_json(desk, capsys):
+def test_nothing_readable_is_still_valid_json(controller, capsys):
     code, out, err = run(capsys, "info", "--json", "gone.etdp")
     assert code == 1
     empty = {"files": [], "links": [], "identifier_columns": []}
@@ -306,7 +306,7 @@ def test_nothing_readable_is_still_valid_json(desk, capsys):
     assert err == "opscope: gone.etdp: there is no such file. Check the path\n"
 
 
-def test_a_file_without_permission(desk, capsys, monkeypatch):
+def test_a_file_without_permission(controller, capsys, monkeypatch):
     def refused(path, mode):
         raise PermissionError(13, "Permission denied", path)
 
@@ -316,14 +316,14 @@ def test_a_file_without_permission(desk, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["sp ace.etdp", "ü☃.etdp", "-dash.etdp", "a=b.etdp", "info"])
-def test_files_may_have_any_name(desk, capsys, name):
+def test_files_may_have_any_name(controller, capsys, name):
     shutil.copy(DUMP, name)
     code, out, err = run(capsys, "info", "--json", "--", name)
     assert (code, err) == (0, "")
     assert json.loads(out)["files"][0]["path"] == name
 
 
-def test_one_line_for_each_unreadable_file_whatever_its_name(desk, capsys):
+def test_one_line_for_each_unreadable_file_whatever_its_name(controller, capsys):
     assert len(run(capsys, "info", "gone\nfile.etdp")[2].splitlines()) == 1
 
 
@@ -334,12 +334,12 @@ def as_command(*arguments: str | bytes, **environment: str) -> subprocess.Comple
     )  # fmt: skip
 
 
-def test_a_terminal_that_is_not_utf8(desk):
+def test_a_terminal_that_is_not_utf8(controller):
     found = as_command("info", DUMP, RECORD, PYTHONIOENCODING="ascii")
     assert (found.returncode, b"Traceback" in found.stderr) == (0, False)
 
 
-def test_a_file_that_names_a_method_with_a_lone_surrogate(desk):
+def test_a_file_that_names_a_method_with_a_lone_surrogate(controller):
     with zipfile.ZipFile("odd.etrecord", "w") as archive:
         archive.writestr("ETRECORD_V0", "")
         archive.writestr("debug_handle_map", '{"\\ud800": {"0": 1}}')
@@ -350,7 +350,7 @@ def test_a_file_that_names_a_method_with_a_lone_surrogate(desk):
 # -- export ----------------------------------------------------------------------------------------
 
 
-def test_export_csv_has_the_columns_and_links(desk, capsys):
+def test_export_csv_has_the_columns_and_links(controller, capsys):
     assert run(capsys, "export", DUMP, RECORD, "-o", "s.csv") == (0, "", "")
     table = rows("s.csv")
     assert list(table[0])[: len(COLUMNS)] == COLUMNS
@@ -372,7 +372,7 @@ def test_export_csv_has_the_columns_and_links(desk, capsys):
     assert {r["operators"] for r in unknown} == {"[]"}
 
 
-def test_export_of_events_without_a_time_has_a_row_an_event(desk, capsys):
+def test_export_of_events_without_a_time_has_a_row_an_event(controller, capsys):
     shutil.copy(DATA / "etdump" / "SYN_untimed_kinds.etdp", "a.etdp")
     assert run(capsys, "export", "a.etdp", "-o", "t.csv", "--table", "untimed")[0] == 0
     table = rows("t.csv")
@@ -381,7 +381,7 @@ def test_export_of_events_without_a_time_has_a_row_an_event(desk, capsys):
     assert (table[4]["value"], table[4]["offset"]) == ("f32 1 × 3 × 8 × 8", "64")
 
 
-def test_a_table_that_cannot_be_is_told(desk, capsys):
+def test_a_table_that_cannot_be_is_told(controller, capsys):
     code, _, err = run(capsys, "export", DUMP, "-o", "t.csv", "--table", "untimed")
     assert code == 1
     assert "No open file has events without a time" in err
@@ -391,7 +391,7 @@ def test_a_table_that_cannot_be_is_told(desk, capsys):
     assert "must end in one of .csv, .tsv" in err
 
 
-def test_export_of_a_range_has_the_slices_that_touch_it_whole(desk, capsys):
+def test_export_of_a_range_has_the_slices_that_touch_it_whole(controller, capsys):
     """Of the whole table the rows that share time with 20 us to 40 us, from the first start on."""
     run(capsys, "export", DUMP, RECORD, "-o", "all.csv")
     code, _, _ = run(capsys, "export", DUMP, RECORD, "-o", "part.csv", "--range", "20us:40us")
@@ -422,14 +422,14 @@ def test_export_of_a_range_has_the_slices_that_touch_it_whole(desk, capsys):
         (["-o", "x.csv", "--table", "statistics", "--range", "1:2"], "--range is of slices"),
     ],
 )
-def test_a_range_that_is_none_is_wrong_usage(desk, capsys, options, said):
+def test_a_range_that_is_none_is_wrong_usage(controller, capsys, options, said):
     with pytest.raises(SystemExit) as ended:
         main(["export", DUMP, *options])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 
 
-def test_the_exported_csv_opens_again_with_the_same_operators(desk, capsys):
+def test_the_exported_csv_opens_again_with_the_same_operators(controller, capsys):
     run(capsys, "export", DUMP, RECORD, "-o", "s.csv")
     run(capsys, "export", "s.csv", RECORD, "-o", "again.tsv")
     with open("again.tsv", newline="", encoding="utf-8") as file:
@@ -440,7 +440,7 @@ def test_the_exported_csv_opens_again_with_the_same_operators(desk, capsys):
     assert [[r[c] for c in same] for r in again] == [[r[c] for c in same] for r in first]
 
 
-def test_a_record_alone(desk, capsys):
+def test_a_record_alone(controller, capsys):
     code, _, err = run(capsys, "export", RECORD, "-o", "x.pftrace")
     assert code == 1
     assert "A record holds the model, not a run" in err
@@ -452,14 +452,14 @@ def test_a_record_alone(desk, capsys):
 
 
 @pytest.mark.parametrize("suffix", [".pftrace", ".pb", ".pftrace.gz", ".pb.gz", ".PFTRACE"])
-def test_perfetto_suffixes(desk, capsys, suffix):
+def test_perfetto_suffixes(controller, capsys, suffix):
     assert run(capsys, "export", DUMP, RECORD, "-o", f"x{suffix}") == (0, "", "")
     head = Path(f"x{suffix}").read_bytes()[:2]
     assert head == b"\x1f\x8b" if suffix.endswith(".gz") else head[:1] == b"\x0a"
 
 
 @pytest.mark.parametrize("output", ["missing/x.csv", "missing/x.pftrace", "taken.csv"])
-def test_what_cannot_be_written_is_one_line_and_exit_1(desk, capsys, output):
+def test_what_cannot_be_written_is_one_line_and_exit_1(controller, capsys, output):
     Path("taken.csv").mkdir()
     code, _, err = run(capsys, "export", DUMP, RECORD, "-o", output)
     assert code == 1
@@ -468,7 +468,7 @@ def test_what_cannot_be_written_is_one_line_and_exit_1(desk, capsys, output):
     assert not [p for p in Path().rglob("*") if p.name.endswith(".part")]
 
 
-def test_info_says_how_much_of_the_delegate_calls_is_unattributed(desk, capsys):
+def test_info_says_how_much_of_the_delegate_calls_is_unattributed(controller, capsys):
     code, out, _ = run(capsys, "info", DUMP, "--json")
     calls = [r for r in rows_of_dump(DUMP) if r["name"] == "DELEGATE_CALL"]
     events = [r for r in rows_of_dump(DUMP) if r["identifier"] and r["instruction_id"]]
@@ -485,7 +485,7 @@ def rows_of_dump(path: str) -> list[dict[str, str]]:
     return rows("all.csv")
 
 
-def test_an_unreadable_input_beside_a_readable_one_still_exports(desk, capsys):
+def test_an_unreadable_input_beside_a_readable_one_still_exports(controller, capsys):
     code, _, err = run(capsys, "export", "gone.etdp", DUMP, "-o", "s.csv")
     assert (code, len(rows("s.csv"))) == (1, 63)
     assert err.startswith("opscope: gone.etdp: there is no such file")
@@ -493,14 +493,14 @@ def test_an_unreadable_input_beside_a_readable_one_still_exports(desk, capsys):
     assert not Path("none.csv").exists()
 
 
-def test_an_input_is_never_overwritten(desk, capsys):
+def test_an_input_is_never_overwritten(controller, capsys):
     before = Path("compile_c0_callsite.csv").read_bytes()
     code, _, _ = run(capsys, "export", "compile_c0_callsite.csv", "-o", "./compile_c0_callsite.csv")
     assert code != 0
     assert Path("compile_c0_callsite.csv").read_bytes() == before
 
 
-def test_two_dumps_of_the_same_name_stay_apart_in_a_table(desk, capsys):
+def test_two_dumps_of_the_same_name_stay_apart_in_a_table(controller, capsys):
     for folder, dump in (("a", "demo_str_x4.etdp"), ("b", "cnn_portable_x1.etdp")):
         Path(folder).mkdir()
         shutil.copy(DATA / "etdump" / dump, Path(folder) / "run.etdp")
@@ -517,7 +517,7 @@ TWINS = (
 )
 
 
-def test_a_method_that_no_record_can_tell_is_chosen(desk, capsys):
+def test_a_method_that_no_record_can_tell_is_chosen(controller, capsys):
     links = json.loads(run(capsys, "info", "--json", *TWINS)[1])["links"]
     assert sum(link["linked"] for link in links) == 0
     code, out, _ = run(capsys, "info", "--json", *TWINS, "--method", "Execute 2=decode")
@@ -533,13 +533,13 @@ def test_a_method_that_no_record_can_tell_is_chosen(desk, capsys):
         ("Execute 1=encode", "has no method 'encode'; it has decode, forward"),
     ],
 )
-def test_a_method_that_does_not_exist_is_wrong_usage(desk, capsys, text, why):
+def test_a_method_that_does_not_exist_is_wrong_usage(controller, capsys, text, why):
     code, _, err = run(capsys, "info", *TWINS, "--method", text)
     assert code == 2
     assert why in err
 
 
-def test_pair_links_what_does_not_belong_together_and_warns(desk, capsys):
+def test_pair_links_what_does_not_belong_together_and_warns(controller, capsys):
     code, out, err = run(capsys, "info", "--json", DUMP, OTHER, RECORD, "--pair", f"{DUMP}={OTHER}")
     assert code == 0
     assert "They are linked because you chose so" in err
@@ -554,24 +554,24 @@ def test_pair_links_what_does_not_belong_together_and_warns(desk, capsys):
      (f"={RECORD}", "write it as DUMP=RECORD"), (f"{DUMP}=other", "other is not an open record"),
      (f"{RECORD}={DUMP}", "is not an open profile")],
 )  # fmt: skip
-def test_a_wrong_pair_is_wrong_usage(desk, capsys, pair, why):
+def test_a_wrong_pair_is_wrong_usage(controller, capsys, pair, why):
     code, out, err = run(capsys, "info", DUMP, RECORD, "--pair", pair)
     assert (code, out) == (2, "")
     assert why in err
 
 
-def test_a_pair_with_an_unreadable_file_is_that_files_fault(desk, capsys):
+def test_a_pair_with_an_unreadable_file_is_that_files_fault(controller, capsys):
     code, out, err = run(capsys, "info", DUMP, "gone", "--pair", f"{DUMP}=gone")
     assert code == 1
     assert DUMP in out
     assert len(err.splitlines()) == 1
 
 
-def test_a_pair_may_spell_a_path_differently(desk, capsys):
+def test_a_pair_may_spell_a_path_differently(controller, capsys):
     assert run(capsys, "info", DUMP, RECORD, "--pair", f"./{DUMP}={RECORD}")[0] == 0
 
 
-def test_a_pair_of_names_that_hold_an_equals_sign(desk, capsys):
+def test_a_pair_of_names_that_hold_an_equals_sign(controller, capsys):
     shutil.copy(DUMP, "x=1.etdp")
     assert run(capsys, "info", "x=1.etdp", RECORD, "--pair", f"x=1.etdp={RECORD}")[0] == 0
 
@@ -587,7 +587,7 @@ def test_a_pair_of_names_that_hold_an_equals_sign(desk, capsys):
      ("screenshot", DUMP, "-o", "x.png", "--range", "2ms:1ms"),
      ("screenshot", DUMP, "-o", "x.png", "--theme", "blue"), ("--theme", "blue")],
 )  # fmt: skip
-def test_wrong_usage_is_exit_2_and_writes_nothing(desk, capsys, arguments):
+def test_wrong_usage_is_exit_2_and_writes_nothing(controller, capsys, arguments):
     before = sorted(Path().iterdir())
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
@@ -603,7 +603,7 @@ def test_version_and_help(capsys):
         assert "--pair DUMP=RECORD" in out
 
 
-def test_the_reader_of_the_output_may_go_away(desk):
+def test_the_reader_of_the_output_may_go_away(controller):
     command = f"{sys.executable} -m viewer info --json {DUMP} | true"
     found = subprocess.run(
         ["sh", "-c", command], capture_output=True, timeout=60, check=False,
@@ -618,13 +618,13 @@ LOWERED, BYTECODE = "tiny_cnn.lowered_generic.mlir", "main_dispatch_1.mlirb"
 
 
 @pytest.fixture
-def debug_info(desk) -> Path:
+def debug_info(controller) -> Path:
     """A folder with the text of one dispatch, and of another its bytecode alone."""
-    folder = desk / "debug info"
+    folder = controller / "debug info"
     folder.mkdir()
     shutil.copy(DATA / "torq" / LOWERED, folder)
     (folder / BYTECODE).write_bytes(b"ML\xefR\x06MLIR20.0\0")
-    shutil.copy(DATA / "torq" / "compile_c3_taskid_mtu.csv", desk)
+    shutil.copy(DATA / "torq" / "compile_c3_taskid_mtu.csv", controller)
     return folder
 
 

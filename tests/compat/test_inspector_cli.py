@@ -17,7 +17,7 @@ MULTI_RECORD = "multi_forward_decode_toedge_portable.etrecord"
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch) -> Path:
+def controller(tmp_path, monkeypatch) -> Path:
     for name in (DUMP, MULTI, "SYN_qnn_like.etdp", "SYN_allocations.etdp", "BAD_truncated.etdp"):
         shutil.copy(DATA / "etdump" / name, tmp_path)
     for name in (RECORD, OTHER, MULTI_RECORD):
@@ -36,7 +36,7 @@ def inspect(capsys, dump: str, *more: str) -> tuple[int, str, str]:
     return code, out, err
 
 
-def test_the_table_is_printed_and_written(desk, capsys):
+def test_the_table_is_printed_and_written(controller, capsys):
     """Both, as the official command line does; the TSV has the same cells."""
     code, out, err = inspect(capsys, DUMP, "--etrecord_path", RECORD, "--tsv_path", "t.tsv")
     assert code == 0
@@ -48,7 +48,7 @@ def test_the_table_is_printed_and_written(desk, capsys):
     assert err == "opscope: note: 4 events not linked: identifier not in the debug handle map\n"
 
 
-def test_compat_is_the_official_output_byte_for_byte(desk, capsys):
+def test_compat_is_the_official_output_byte_for_byte(controller, capsys):
     arguments = ("--etrecord_path", RECORD, "--compat", "--tsv_path", "t.tsv")
     assert inspect(capsys, DUMP, *arguments) == (
         0, (GOLDEN / "cli_demo_str.stdout.txt").read_text(encoding="utf-8"), "",
@@ -59,7 +59,7 @@ def test_compat_is_the_official_output_byte_for_byte(desk, capsys):
     assert Path("t.tsv").read_bytes() == golden.read_bytes()
 
 
-def test_where_the_official_tool_stops_so_does_compat_and_says_so(desk, capsys):
+def test_where_the_official_tool_stops_so_does_compat_and_says_so(controller, capsys):
     arguments = (MULTI, "--etrecord_path", MULTI_RECORD)
     assert inspect(capsys, *arguments, "--compat", "--tsv_path", "t.tsv") == (
         1, "",
@@ -72,14 +72,14 @@ def test_where_the_official_tool_stops_so_does_compat_and_says_so(desk, capsys):
     assert "Execute (decode)" in out
 
 
-def test_a_pair_that_does_not_belong_together_is_warned_about(desk, capsys):
+def test_a_pair_that_does_not_belong_together_is_warned_about(controller, capsys):
     code, out, err = inspect(capsys, DUMP, "--etrecord_path", OTHER)
     assert code == 0
     assert f"opscope: warning: {DUMP} and {OTHER} do not belong together" in err
     assert "aten." not in out
 
 
-def test_json_has_every_field_of_every_row(desk, capsys):
+def test_json_has_every_field_of_every_row(controller, capsys):
     code, out, _ = inspect(capsys, DUMP, "--etrecord_path", RECORD, "--json")
     facts = json.loads(out)
     assert code == 0
@@ -106,7 +106,7 @@ def test_json_has_every_field_of_every_row(desk, capsys):
     }  # fmt: skip
 
 
-def test_json_of_cycles(desk, capsys):
+def test_json_of_cycles(controller, capsys):
     row = json.loads(inspect(capsys, "SYN_qnn_like.etdp", "--json")[1])["event_blocks"][1]["rows"][
         1
     ]
@@ -118,7 +118,7 @@ def test_json_of_cycles(desk, capsys):
     )
 
 
-def test_json_of_compat(desk, capsys):
+def test_json_of_compat(controller, capsys):
     facts = json.loads(inspect(capsys, DUMP, "--etrecord_path", RECORD, "--json", "--compat")[1])
     assert facts["compat"] == "1.5.1"
     assert [r["event_name"] for r in facts["rows"]][:4] == [
@@ -127,7 +127,7 @@ def test_json_of_compat(desk, capsys):
     assert facts["rows"][3]["raw"][0] == 0.0100750000000005
 
 
-def test_scales_are_those_of_the_official_command(desk, capsys):
+def test_scales_are_those_of_the_official_command(controller, capsys):
     _, out, _ = inspect(capsys, DUMP, "--source_time_scale", "us", "--target_time_scale", "s")
     assert "p10 (s)" in out
     for scale in (["--source_time_scale", "cycles"], ["--target_time_scale", "hours"]):
@@ -140,13 +140,13 @@ def test_scales_are_those_of_the_official_command(desk, capsys):
 
 
 @pytest.mark.parametrize("more", [(), ("--compat",)])
-def test_comparing_results_is_not_supported(desk, capsys, more):
+def test_comparing_results_is_not_supported(controller, capsys, more):
     code, out, err = inspect(capsys, DUMP, "--compare_results", *more)
     assert (code, out) == (2, "")
     assert "--compare_results is not supported" in err
 
 
-def test_a_dump_is_needed(desk, capsys):
+def test_a_dump_is_needed(controller, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(("inspect", "--tsv_path", "t.tsv"))
     assert stopped.value.code == 2
@@ -165,7 +165,7 @@ def test_a_dump_is_needed(desk, capsys):
         ((DUMP, "--debug_buffer_path", "gone.bin"), "gone.bin"),
     ],
 )
-def test_an_input_that_cannot_be_read_is_one_line(desk, capsys, arguments, named, compat):
+def test_an_input_that_cannot_be_read_is_one_line(controller, capsys, arguments, named, compat):
     code, out, err = inspect(capsys, *arguments, *compat, "--tsv_path", "t.tsv")
     assert (code, out) == (1, "")
     assert len(err.splitlines()) == 1
@@ -174,12 +174,12 @@ def test_an_input_that_cannot_be_read_is_one_line(desk, capsys, arguments, named
 
 
 @pytest.mark.parametrize("compat", [(), ("--compat",)])
-def test_a_dump_is_no_record(desk, capsys, compat):
+def test_a_dump_is_no_record(controller, capsys, compat):
     code, out, err = inspect(capsys, DUMP, "--etrecord_path", MULTI, *compat)
     assert (code, out, len(err.splitlines())) == (1, "", 1)
 
 
-def test_an_input_is_never_overwritten(desk, capsys):
+def test_an_input_is_never_overwritten(controller, capsys):
     before = Path(DUMP).read_bytes()
     code, _, err = inspect(capsys, DUMP, "--tsv_path", f"./{DUMP}")
     assert code == 2
@@ -187,13 +187,13 @@ def test_an_input_is_never_overwritten(desk, capsys):
     assert Path(DUMP).read_bytes() == before
 
 
-def test_a_table_that_cannot_be_written(desk, capsys):
+def test_a_table_that_cannot_be_written(controller, capsys):
     code, _, err = inspect(capsys, DUMP, "--tsv_path", "no/such/folder.tsv")
     assert code == 1
     assert err.startswith("opscope: no/such/folder.tsv: it cannot be written (")
 
 
-def test_problems_of_a_dump_are_told(desk, capsys):
+def test_problems_of_a_dump_are_told(controller, capsys):
     code, out, err = inspect(capsys, "SYN_allocations.etdp")
     assert (code, out.count("Method::init")) == (0, 1)
     assert "note: no row for what has no time: 2 allocation events" in err
@@ -208,7 +208,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("compat", [(), ("--compat",)])
-def test_damaged_files_are_answered_or_refused(desk, capsys, compat):
+def test_damaged_files_are_answered_or_refused(controller, capsys, compat):
     """60 dumps and 60 records: no other outcome, whatever is in them."""
     rng = random.Random(3)
     dump, record = Path(DUMP).read_bytes(), Path(RECORD).read_bytes()

@@ -34,7 +34,7 @@ MIXED, R0, R1 = "compile_c0_mixed_locs.csv", "runtime_r0_nss.csv", "runtime_r1_n
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path, monkeypatch) -> Path:
+def controller(tmp_path, monkeypatch) -> Path:
     for path in (*DATA.glob("*.csv"), DATA / "tiny_cnn.mlir"):
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)

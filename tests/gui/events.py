@@ -21,22 +21,22 @@ PLAIN = Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
 
-def desk_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
-    """The desk of a shown and active window with settings of its own; the start page draws no
+def controller_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
+    """The controller of a shown and active window with settings of its own; the start page draws no
     thumbnails. Without a size the window is as large as it was."""
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     settings = Settings(store)
     settings.set(SMOOTH_MOTION, False)  # what is drawn is where the view is, without a wait
     window = MainWindow(Theme(qapp, "dark"), settings)
-    desk = window.controller
+    controller = window.controller
     if size is not None:
         window.resize(*size)
     window.show()
     window.activateWindow()
     qtbot.waitExposed(window)
     qtbot.waitUntil(window.isActiveWindow)
-    return desk
+    return controller
 
 
 def put_away(window, qapp):
@@ -49,49 +49,49 @@ def put_away(window, qapp):
     qapp.setStyleSheet("")
 
 
-def open_files(qtbot, desk, *paths):
+def open_files(qtbot, controller, *paths):
     """Open files as a command would and wait until all of it is shown."""
-    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
-        desk.opener.open([str(path) for path in paths])
-    settle(qtbot, desk)
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
+        controller.opener.open([str(path) for path in paths])
+    settle(qtbot, controller)
 
 
-def open_sample(qtbot, desk, key):
+def open_sample(qtbot, controller, key):
     """Open a bundled sample."""
-    open_files(qtbot, desk, *SAMPLE[key].paths())
+    open_files(qtbot, controller, *SAMPLE[key].paths())
 
 
-def settle(qtbot, desk):
+def settle(qtbot, controller):
     """Wait for answers of the background and for layouts."""
-    qtbot.waitUntil(lambda: not any(x.pending for x in desk.window.findChildren(Latest)))
+    qtbot.waitUntil(lambda: not any(x.pending for x in controller.window.findChildren(Latest)))
     for _ in range(3):
         QCoreApplication.processEvents()
 
 
-def canvas(desk):
+def canvas(controller):
     """The widget that gets the mouse events of the timeline."""
-    return desk.timeline.view.viewport()
+    return controller.timeline.view.viewport()
 
 
-def column(desk, ns):
+def column(controller, ns):
     """The pixel column of a time, by definition: floor of its share of the visible range."""
-    state = desk.session.state
-    return (ns - state.t0) * canvas(desk).width() // (state.t1 - state.t0)
+    state = controller.session.state
+    return (ns - state.t0) * canvas(controller).width() // (state.t1 - state.t0)
 
 
-def middle_of(desk, band):
+def middle_of(controller, band):
     """The line of the canvas in the middle of a band."""
-    scene = desk.timeline.scene
+    scene = controller.timeline.scene
     return int(scene.layout.y[band] + scene.layout.height[band] // 2) - scene.scroll
 
 
-def place_of(desk, index, trace=0):
+def place_of(controller, index, trace=0):
     """A point of the canvas inside the part of a slice that is in view."""
-    start, end = desk.session.traces[trace].span_ns(index)
-    first = max(column(desk, start), 0)
-    last = min(max(column(desk, end) - 1, first), canvas(desk).width() - 1)
-    band = desk.timeline.scene.band_of(SliceRef(trace, index))
-    return QPoint((first + last) // 2, middle_of(desk, band))
+    start, end = controller.session.traces[trace].span_ns(index)
+    first = max(column(controller, start), 0)
+    last = min(max(column(controller, end) - 1, first), canvas(controller).width() - 1)
+    band = controller.timeline.scene.band_of(SliceRef(trace, index))
+    return QPoint((first + last) // 2, middle_of(controller, band))
 
 
 def press(widget, at, button=LEFT, held=PLAIN):
@@ -131,20 +131,20 @@ def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
     QApplication.sendEvent(widget, event)
 
 
-def drop(desk, urls: Iterable[str] = (), text="", onto=None):
+def drop(controller, urls: Iterable[str] = (), text="", onto=None):
     """Bring something over a widget of the window and let go of it; whether it was taken."""
     mime = QMimeData()
     if urls:
         mime.setUrls([QUrl(url) if "://" in url else QUrl.fromLocalFile(url) for url in urls])
     if text:
         mime.setText(text)
-    over = onto or desk.window
+    over = onto or controller.window
     everything = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
     enter = QDragEnterEvent(over.rect().center(), everything, mime, LEFT, PLAIN)
     QApplication.sendEvent(over, enter)
     if not enter.isAccepted():
         return False
     QApplication.sendEvent(
-        desk.window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
+        controller.window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
     )
     return True

@@ -18,21 +18,21 @@ def test_columns_and_lines():
     assert (Canvas(0, 0, 2).columns, Canvas(0, 0, 2).lines) == (1, 1)
 
 
-def painted(desk, canvas):
+def painted(controller, canvas):
     """A frame of the timeline's rows as the screen would get it, in device pixels."""
     image = QImage(canvas.columns, canvas.lines, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(canvas.ratio)
     painter = QPainter(image)
-    desk.timeline.view.frames.paint(painter, canvas, Overlay())
+    controller.timeline.view.frames.paint(painter, canvas, Overlay())
     painter.end()
     rows = np.frombuffer(image.constBits(), np.uint32).reshape(canvas.lines, -1)
     return rows[:, : canvas.columns].copy()  # the image ends here
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 @pytest.mark.parametrize("ratio", [1.25, 1.5, 2.0])

@@ -27,7 +27,7 @@ RUNS = {
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch) -> Path:
+def controller(tmp_path, monkeypatch) -> Path:
     for path in (*DATA.glob("*.csv"), DATA / "tiny_cnn.mlir"):
         shutil.copy(path, tmp_path)
     for folder in ("36d5652", "183cae4"):
@@ -63,7 +63,7 @@ def converted(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize("form", RUNS)
-def test_events_packets_and_summary_are_those_of_the_original(desk, capsys, form):
+def test_events_packets_and_summary_are_those_of_the_original(controller, capsys, form):
     name, arguments = RUNS[form]
     assert main(("--compat", *arguments, "--pb", f"{name}.pb")) == 0
     golden = DATA / f"reference_{form}" / Path(name).name
@@ -98,13 +98,13 @@ def test_each_revision_reads_the_files_of_its_time(compiled, measured, form):
         ("--compile_profile", "compile_c0_callsite.csv", "compile_c2_actionindex_callsite.csv"),
     ],
 )
-def test_what_no_original_reads_is_wrong_usage(desk, capsys, arguments):
+def test_what_no_original_reads_is_wrong_usage(controller, capsys, arguments):
     assert converted(*arguments) == 2
     assert "--compat: no original reads these files together" in capsys.readouterr().err
     assert not Path("out.pb").exists()
 
 
-def test_f63e303_loses_the_rows_with_a_comma_in_their_location(desk, capsys):
+def test_f63e303_loses_the_rows_with_a_comma_in_their_location(controller, capsys):
     """Half of this file: the busy compute units become idle time."""
     assert converted("--compile_profile", "compile_c0_mixed_locs.csv") == 0
     out = capsys.readouterr().out
@@ -113,8 +113,8 @@ def test_f63e303_loses_the_rows_with_a_comma_in_their_location(desk, capsys):
     assert len([e for e in events("out.pb") if "Overview" not in e[0]]) == 20
 
 
-def test_f63e303_takes_the_last_of_two_files_with_one_name(desk):
-    (desk / "b").mkdir()
+def test_f63e303_takes_the_last_of_two_files_with_one_name(controller):
+    (controller / "b").mkdir()
     Path("b/compile_c0_callsite.csv").write_text("DI0,5,6,loc(unknown),DMA_IN\n")
     assert (
         converted("--compile_profile", "compile_c0_callsite.csv", "b/compile_c0_callsite.csv") == 0
@@ -126,8 +126,10 @@ def test_f63e303_takes_the_last_of_two_files_with_one_name(desk):
     ]  # fmt: skip
 
 
-def test_f63e303_shares_one_overview_between_a_compile_and_a_runtime_file_of_one_name(desk, capsys):
-    (desk / "run").mkdir()
+def test_f63e303_shares_one_overview_between_a_compile_and_a_runtime_file_of_one_name(
+    controller, capsys
+):
+    (controller / "run").mkdir()
     Path("run/a.csv").write_text("id;time_since_open;time_since_start;location\n0;10;4;\n")
     Path("a.csv").write_text("DI0,5,6,loc(unknown),DMA_IN\n")
     assert converted("--compile_profile", "a.csv", "--runtime_profile", "run/a.csv") == 0
@@ -136,20 +138,20 @@ def test_f63e303_shares_one_overview_between_a_compile_and_a_runtime_file_of_one
     assert overall == [("10", "14", "OVERALL: 4")] * 2
 
 
-def test_f63e303_draws_only_the_overview_of_an_empty_file(desk, capsys):
+def test_f63e303_draws_only_the_overview_of_an_empty_file(controller, capsys):
     Path("empty.csv").write_text("")
     assert converted("--compile_profile", "empty.csv") == 0
     assert {(e[0], *e[2:4]) for e in events("out.pb")} == {("01 empty.csv Overview", "0", "0")}
 
 
-def test_183cae4_merges_rows_of_one_action_with_the_same_times(desk):
+def test_183cae4_merges_rows_of_one_action_with_the_same_times(controller):
     text = Path("compile_c2_actionindex_callsite.csv").read_text().splitlines()
     Path("twice.csv").write_text("\n".join([*text, text[1]]) + "\n")
     assert converted("--compile_profile", "twice.csv") == 0
     assert len([e for e in events("out.pb") if "Overview" not in e[0]]) == 44
 
 
-def test_a_time_that_stops_the_original_is_one_line(desk, capsys):
+def test_a_time_that_stops_the_original_is_one_line(controller, capsys):
     Path("far.csv").write_text("DI0,-5,6,loc(unknown),DMA_IN\n")
     assert converted("--compile_profile", "far.csv") == 1
     assert capsys.readouterr().err.count("\n") == 1

@@ -64,26 +64,26 @@ class Used(windows.Windows):
         return window
 
 def use(window):
-    desk = window.controller
-    if desk.opener.is_busy:
+    controller = window.controller
+    if controller.opener.is_busy:
         loop = QEventLoop()
-        desk.loader.all_done.connect(loop.quit)
+        controller.loader.all_done.connect(loop.quit)
         loop.exec()
     window.settle()
-    for name in desk.docks.by_name:
-        desk.docks.show_panel(name)
+    for name in controller.docks.by_name:
+        controller.docks.show_panel(name)
         window.settle()
-    desk.session.select_operators(0, (1,))
-    desk.commands.run("help.about")
-    desk.commands.run("help.keys")
+    controller.session.select_operators(0, (1,))
+    controller.commands.run("help.about")
+    controller.commands.run("help.keys")
     window.settle()
     loop = QEventLoop()
-    desk.saver.saved.connect(loop.quit)
-    desk.saver.failed.connect(loop.quit)
-    desk.exports.export(sys.argv[1])
+    controller.saver.saved.connect(loop.quit)
+    controller.saver.failed.connect(loop.quit)
+    controller.exports.export(sys.argv[1])
     loop.exec()
     print("open", [kind for _, kind in window.open_files], "sockets", kinds())
-    desk.commands.actions["file.quit"].trigger()
+    controller.commands.actions["file.quit"].trigger()
 
 windows.Windows = Used
 code = app.run(sys.argv[2:], None)

@@ -28,27 +28,27 @@ HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
 
 
 @pytest.fixture
-def rows(desk, qtbot, tmp_path):
+def rows(controller, qtbot, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, desk, path)
-    return desk
+    open_files(qtbot, controller, path)
+    return controller
 
 
-def key(qtbot, desk, which, held=Qt.KeyboardModifier.NoModifier):
-    desk.timeline.view.setFocus()
-    qtbot.keyClick(desk.timeline.view, which, held)
+def key(qtbot, controller, which, held=Qt.KeyboardModifier.NoModifier):
+    controller.timeline.view.setFocus()
+    qtbot.keyClick(controller.timeline.view, which, held)
 
 
-def point(desk, x):
+def point(controller, x):
     """Rest the mouse on the canvas, below all rows; the time there."""
-    move(canvas(desk), QPoint(x, canvas(desk).height() - 2))
-    return desk.timeline.view.time_at(x)
+    move(canvas(controller), QPoint(x, canvas(controller).height() - 2))
+    return controller.timeline.view.time_at(x)
 
 
-def click(qtbot, desk, index):
-    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, index))
+def click(qtbot, controller, index):
+    qtbot.mouseClick(canvas(controller), Qt.MouseButton.LeftButton, pos=place_of(controller, index))
 
 
 def test_m_measures_the_selection_and_takes_it_back(rows, qtbot):
@@ -163,9 +163,9 @@ def test_delete_in_the_editor_of_a_name_is_no_command(rows, qtbot):
     assert editor.text() == ""
 
 
-def test_marks_stay_at_the_same_ticks_when_the_rate_changes(desk, qtbot, data):
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
-    session = desk.session
+def test_marks_stay_at_the_same_ticks_when_the_rate_changes(controller, qtbot, data):
+    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    session = controller.session
     number = clock_trace(session)
     assert number is not None
     axis = session.traces[number].axis
@@ -182,20 +182,20 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(desk, qtbot, data):
     assert session.state.marks == marks
 
 
-def test_marks_are_of_the_runs_as_they_ran(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    session = desk.session
-    click(qtbot, desk, session.traces[0].trace.slices.row_ptr[0].item())
+def test_marks_are_of_the_runs_as_they_ran(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    session = controller.session
+    click(qtbot, controller, session.traces[0].trace.slices.row_ptr[0].item())
     session.select_area(Area(session.state.t0, session.state.t1, frozenset({(0, 0)})))
-    key(qtbot, desk, Key.Key_M, SHIFT)
+    key(qtbot, controller, Key.Key_M, SHIFT)
     assert len(session.state.marks) == 1
     session.show_inferences(Inferences.MEAN)
-    settle(qtbot, desk)
-    assert desk.timeline.marks.isHidden()
-    assert not desk.commands.actions["mark.keep"].isEnabled()
+    settle(qtbot, controller)
+    assert controller.timeline.marks.isHidden()
+    assert not controller.commands.actions["mark.keep"].isEnabled()
     bookmarks.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
-    assert desk.timeline.marks.isVisible()
+    assert controller.timeline.marks.isVisible()
     session.undo()
     assert session.state.inferences is Inferences.MEAN, "all of it was one step"
 
@@ -245,10 +245,10 @@ def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
     assert seen == [0, 1, 2, 0]
 
 
-def test_a_mark_in_another_inference_picks_that(desk, qtbot):
+def test_a_mark_in_another_inference_picks_that(controller, qtbot):
     """Else costs would be of a run that is not seen."""
-    open_sample(qtbot, desk, "attention_xnnpack")
-    session = desk.session
+    open_sample(qtbot, controller, "attention_xnnpack")
+    session = controller.session
     runs = session.traces[0].trace.runs
     second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
     pick_run(session, (0, second))

@@ -23,11 +23,11 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
-def attention(desk, qtbot):
+def attention(controller, qtbot):
     """The window with the attention sample open."""
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.timeline.view.setFocus()
-    return desk
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.timeline.view.setFocus()
+    return controller
 
 
 @pytest.fixture
@@ -37,16 +37,16 @@ def slow(monkeypatch):
     monkeypatch.setattr(viewer.gui.timeline.scene.search_hits, "AT_ONCE", -1)
 
 
-def type_query(qtbot, desk, text):
+def type_query(qtbot, controller, text):
     """Ctrl+F and a query."""
-    qtbot.keyClick(desk.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
-    qtbot.keyClicks(desk.toolbar.search, text)
-    settle(qtbot, desk)
+    qtbot.keyClick(controller.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClicks(controller.toolbar.search, text)
+    settle(qtbot, controller)
 
 
-def linear(desk):
+def linear(controller):
     """The slices of linear operators, slice by slice, in order of time."""
-    shown = desk.session.traces[0]
+    shown = controller.session.traces[0]
     found = [
         i for i in range(len(shown.trace.slices))
         if any("linear" in op.name for op in shown.table.operators(int(shown.trace.slices.key[i])))
@@ -269,10 +269,10 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, q
 # -- the timeline ----------------------------------------------------------------------------
 
 
-def hit_pixels(desk):
+def hit_pixels(controller):
     """The places of the canvas that have the color of hits: (columns, lines)."""
-    image = desk.timeline.view.grab().toImage()
-    color = desk.theme.color("hit").rgb() & 0xFFFFFF
+    image = controller.timeline.view.grab().toImage()
+    color = controller.theme.color("hit").rgb() & 0xFFFFFF
     width, height = image.width(), image.height()
     rgb = np.frombuffer(image.constBits(), np.uint32).reshape(height, -1)[:, :width] & 0xFFFFFF
     return np.nonzero(color == rgb.T)
@@ -397,19 +397,19 @@ def test_the_help_stays_inside_the_window(attention, qtbot):
     assert sheet.geometry().right() < attention.window.width()
 
 
-def test_a_field_that_there_is_not_is_told_where_nothing_is_found(desk, qtbot):
-    open_sample(qtbot, desk, "plain_csv")
-    field = desk.toolbar.search
+def test_a_field_that_there_is_not_is_told_where_nothing_is_found(controller, qtbot):
+    open_sample(qtbot, controller, "plain_csv")
+    field = controller.toolbar.search
     for query, advice in (
         ("foo:bar", "Nothing found. There is no field foo; there are name, op, type, module, file"),
         ("std::foo", "none"),
         ("sin:0", ""),  # an identifier of this file: found as the text that it is
         ("op:nothing", "none"),
     ):
-        Search.of(desk.session).set_query(query)
+        Search.of(controller.session).set_query(query)
         said = field.accessibleDescription()
         if advice:
             assert said.startswith(advice)
         else:
-            assert len(Search.of(desk.session).hits)
+            assert len(Search.of(controller.session).hits)
             assert "field" not in said

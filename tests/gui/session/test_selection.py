@@ -37,32 +37,34 @@ Key = Qt.Key
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 @pytest.fixture
-def rows(desk, qtbot, tmp_path):
+def rows(controller, qtbot, tmp_path):
     """Two threads of eight slices of 10 ns, every 20 ns, named a and b by turns."""
     path = tmp_path / "rows.csv"
     lines = [f"p,t{t},{'ab'[i % 2]},{20 * i},10" for t in range(2) for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, desk, path)
-    return desk
+    open_files(qtbot, controller, path)
+    return controller
 
 
-def click(qtbot, desk, index, held=Qt.KeyboardModifier.NoModifier):
-    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, held, place_of(desk, index))
+def click(qtbot, controller, index, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.mouseClick(
+        canvas(controller), Qt.MouseButton.LeftButton, held, place_of(controller, index)
+    )
 
 
-def chosen(desk):
-    return [ref.index for ref in desk.session.state.slices]
+def chosen(controller):
+    return [ref.index for ref in controller.session.state.slices]
 
 
-def press(qtbot, desk, key, held=Qt.KeyboardModifier.NoModifier):
-    desk.timeline.view.setFocus()
-    qtbot.keyClick(desk.timeline.view, key, held)
+def press(qtbot, controller, key, held=Qt.KeyboardModifier.NoModifier):
+    controller.timeline.view.setFocus()
+    qtbot.keyClick(controller.timeline.view, key, held)
 
 
 def test_ctrl_click_adds_and_takes_out(rows, qtbot):
@@ -279,7 +281,7 @@ def test_closing_forgets_what_is_selected(rows, qtbot):
     assert rows.selection.is_empty
 
 
-def test_many_slices_are_drawn_and_counted_off_the_gui_thread(desk, qtbot):
+def test_many_slices_are_drawn_and_counted_off_the_gui_thread(controller, qtbot):
     count = 60_000
     builder = TraceBuilder("/large.csv", "test", "", Clock())
     start = np.arange(count, dtype=np.int64) * 100
@@ -290,22 +292,22 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(desk, qtbot):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70 + odd,
         name=names[odd], key=keys[odd],
     )  # fmt: skip
-    desk.session.add([builder.build()])
-    settle(qtbot, desk)
-    desk.session.select_slice(SliceRef(0, 1))
-    press(qtbot, desk, Key.Key_A, CTRL)
-    assert len(desk.session.state.slices) == count // 2
-    assert desk.timeline.scene.selected_rasters.rasters == {}
-    settle(qtbot, desk)
-    drawn = desk.timeline.scene.selected_rasters.rasters[0].drawn
+    controller.session.add([builder.build()])
+    settle(qtbot, controller)
+    controller.session.select_slice(SliceRef(0, 1))
+    press(qtbot, controller, Key.Key_A, CTRL)
+    assert len(controller.session.state.slices) == count // 2
+    assert controller.timeline.scene.selected_rasters.rasters == {}
+    settle(qtbot, controller)
+    drawn = controller.timeline.scene.selected_rasters.rasters[0].drawn
     assert len(drawn.start) == count // 2
-    assert desk.window.status.said.text().endswith(f"{format_time(71 * count // 2)} added up")
-    assert not canvas(desk).grab().isNull()
-    press(qtbot, desk, Key.Key_A, CTRL)
-    settle(qtbot, desk)
-    model = desk.selection.model
+    assert controller.window.status.said.text().endswith(f"{format_time(71 * count // 2)} added up")
+    assert not canvas(controller).grab().isNull()
+    press(qtbot, controller, Key.Key_A, CTRL)
+    settle(qtbot, controller)
+    model = controller.selection.model
     assert [model.index(r, 0).data() for r in range(2)] == ["b", "a"]
-    assert desk.details.widget().rows("Busy")
+    assert controller.details.widget().rows("Busy")
 
 
 @given(st.lists(st.sets(st.integers(0, 30)), min_size=1, max_size=3), st.data())

@@ -13,7 +13,7 @@ from viewer.model.trace import Clock, KeyKind
 
 
 @pytest.fixture
-def tracks(desk, qtbot):
+def tracks(controller, qtbot):
     """A window on a process with five tracks."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for name in ("cpu 0", "cpu 1", "DMA in", "dma out", "gpu"):
@@ -21,22 +21,22 @@ def tracks(desk, qtbot):
             track=builder.track("a.csv", name), start=np.array([0, 20]), end=np.array([9, 90]),
             name=builder.intern(name), key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    desk.session.add([builder.build()])
-    settle(qtbot, desk)
-    return desk
+    controller.session.add([builder.build()])
+    settle(qtbot, controller)
+    return controller
 
 
-def shown(desk):
-    scene = desk.timeline.scene
+def shown(controller):
+    scene = controller.timeline.scene
     return [
         scene.track_list.names[scene.track_list.track_of(part)]
         for part in sorted(scene.shown_tracks())
     ]
 
 
-def show_all(desk):
+def show_all(controller):
     """Click on the words in the corner."""
-    corner = desk.timeline.corner
+    corner = controller.timeline.corner
     link = corner._missing_rooms()[1].center()
     press(corner, link)
     release(corner, link)

@@ -25,31 +25,33 @@ from viewer.view.state import SliceRef
 
 
 @pytest.fixture
-def compiled(desk, qtbot, data):
+def compiled(controller, qtbot, data):
     """A compile profile, which has units, with all of its rows in view."""
-    desk.window.resize(1200, 1600)
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return desk
+    controller.window.resize(1200, 1600)
+    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return controller
 
 
-def bands(desk):
+def bands(controller):
     """The band of each counter, by the name in its header."""
-    scene = desk.timeline.scene
+    scene = controller.timeline.scene
     found = np.flatnonzero(scene.layout.kind == BandKind.COUNTER).tolist()
     return {counter_title(scene, band)[0]: band for band in found}
 
 
-def pixels(desk, band):
+def pixels(controller, band):
     """The lines of a counter's area as tokens of the theme, "" for what is none of them."""
-    desk.timeline.view.viewport().repaint()
-    image = canvas(desk).grab().toImage()
-    scene, theme = desk.timeline.scene, desk.theme
+    controller.timeline.view.viewport().repaint()
+    image = canvas(controller).grab().toImage()
+    scene, theme = controller.timeline.scene, controller.theme
     names = {
         theme.color(name).rgb(): name for name in ("counter_area", "counter_peak", "counter_line")
     }
     top = int(scene.layout.y[band]) - scene.scroll + COUNTER_AIR
     lines = range(top, top + int(scene.layout.height[band]) - 2 * COUNTER_AIR)
-    return [[names.get(image.pixel(x, y), "") for x in range(canvas(desk).width())] for y in lines]
+    return [
+        [names.get(image.pixel(x, y), "") for x in range(canvas(controller).width())] for y in lines
+    ]
 
 
 def high(lines):
@@ -92,20 +94,20 @@ def test_the_area_is_as_high_as_the_value(compiled, theme):
     assert ground == ["counter_line", *["counter_area"] * (whole - 1)]
 
 
-def test_a_file_without_units_has_no_counters(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    assert bands(desk) == {}
-    assert desk.session.traces[0].counters == ()
+def test_a_file_without_units_has_no_counters(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    assert bands(controller) == {}
+    assert controller.session.traces[0].counters == ()
 
 
 # -- under the mouse -----------------------------------------------------------------------------
 
 
-def hover(desk, name, cycles):
+def hover(controller, name, cycles):
     """Point at a counter at a time: the lines that are said at the mouse."""
-    at = QPoint(column(desk, ns(cycles)), middle_of(desk, bands(desk)[name]))
-    move(canvas(desk), at)
-    return desk.timeline.view.tip.lines
+    at = QPoint(column(controller, ns(cycles)), middle_of(controller, bands(controller)[name]))
+    move(canvas(controller), at)
+    return controller.timeline.view.tip.lines
 
 
 def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):

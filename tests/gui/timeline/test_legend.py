@@ -33,23 +33,23 @@ _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
-def legend_of(desk):
-    return desk.timeline.legend
+def legend_of(controller):
+    return controller.timeline.legend
 
 
-def titles(desk):
-    return [button.share.title for button in legend_of(desk).classes if not button.isHidden()]
+def titles(controller):
+    return [button.share.title for button in legend_of(controller).classes if not button.isHidden()]
 
 
-def click(qtbot, desk, title):
-    button = next(b for b in legend_of(desk).classes if b.share.title == title)
+def click(qtbot, controller, title):
+    button = next(b for b in legend_of(controller).classes if b.share.title == title)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    settle(qtbot, desk)
+    settle(qtbot, controller)
 
 
 def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
@@ -177,14 +177,14 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
     assert [p.raster for p in attention.timeline.scene.rasters] == rasters
 
 
-def test_hostile_names_are_texts(desk, qtbot, tmp_path):
+def test_hostile_names_are_texts(controller, qtbot, tmp_path):
     path = tmp_path / "odd.csv"
     rows = [
         f"p,t,{name},{i * 10},10" for i, name in enumerate(["<b>bold</b>", "a" * 5000, "", "&x"])
     ]
     path.write_text("process,thread,name,start_ns,dur_ns\n" + "\n".join(rows) + "\n")
-    open_files(qtbot, desk, path)
-    legend = legend_of(desk)
+    open_files(qtbot, controller, path)
+    legend = legend_of(controller)
     assert {b.title for b in legend.classes} >= {"<b>bold</b>", "&x", "(no name)"}
     bold = next(b for b in legend.classes if b.title == "<b>bold</b>")
     assert "&lt;b&gt;bold&lt;/b&gt;" in bold.toolTip()
@@ -203,10 +203,12 @@ def large(slices=AT_ONCE + 1):
     return builder.build()
 
 
-def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(desk, qtbot, monkeypatch):
-    session, scene = desk.session, desk.timeline.scene
+def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(
+    controller, qtbot, monkeypatch
+):
+    session, scene = controller.session, controller.timeline.scene
     session.add([large()])
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     before, go, threads = scene.rasters, threading.Event(), []
     work = recoloring.colored
 
@@ -219,7 +221,7 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(desk, 
     set_scheme(session, "duration")
     assert scene.rasters is before
     go.set()
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     assert scene.rasters[0].scheme.startswith("duration")
     assert threads[0] is not threading.main_thread()
     slices, palette = session.traces[0].trace.slices, scene.rasters[0].palette
@@ -227,25 +229,25 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(desk, 
     assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
     assert palette[lengths == 1].max() == RAMP
     assert palette[lengths == 7].min() == RAMP + RAMP_STEPS - 1
-    assert sum(share.count for share in legend_of(desk).shares.listed) == len(lengths)
+    assert sum(share.count for share in legend_of(controller).shares.listed) == len(lengths)
 
 
-def test_closing_while_colors_are_worked_out_leaves_nothing(desk, qtbot, monkeypatch):
-    session, go, work = desk.session, threading.Event(), recoloring.colored
+def test_closing_while_colors_are_worked_out_leaves_nothing(controller, qtbot, monkeypatch):
+    session, go, work = controller.session, threading.Event(), recoloring.colored
     session.add([large()])
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     monkeypatch.setattr(recoloring, "colored", lambda *a: (go.wait(10), work(*a))[1])
     set_scheme(session, "duration")
     session.close_all()
     go.set()
-    settle(qtbot, desk)
-    assert desk.timeline.scene.rasters == []
+    settle(qtbot, controller)
+    assert controller.timeline.scene.rasters == []
 
 
-def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypatch):
-    session, legend = desk.session, legend_of(desk)
+def test_a_lit_class_of_a_large_trace_is_not_counted_anew(controller, qtbot, monkeypatch):
+    session, legend = controller.session, legend_of(controller)
     session.add([large()])
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     before = legend.shares.listed
     assert len(before) == 4
 
@@ -254,29 +256,29 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypat
 
     monkeypatch.setattr(legend_module, "shares", fail)
     highlight_class(session, (before[0].title, before[0].color))
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     assert legend.shares.listed is before
-    scene = desk.timeline.scene
+    scene = controller.timeline.scene
     lit = scene.stand_out(0, np.arange(8))
     names = [session.traces[0].trace.name(i) for i in range(8)]
     assert lit.tolist() == [name == before[0].title for name in names]
 
 
-def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(desk, qtbot):
-    open_files(qtbot, desk, *_PATHS["torq_npu"])
-    session, scene = desk.session, desk.timeline.scene
+def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(controller, qtbot):
+    open_files(qtbot, controller, *_PATHS["torq_npu"])
+    session, scene = controller.session, controller.timeline.scene
     set_scheme(session, "type")
     number = clock_trace(session)
     raster = scene.rasters[number].raster
     set_clock(session, number, Fraction(10))
     assert scene.rasters[number].raster is raster
     set_scheme(session, "duration")
-    before = [b.title for b in legend_of(desk).classes if b.is_step]
+    before = [b.title for b in legend_of(controller).classes if b.is_step]
     set_clock(session, number, Fraction(20))
-    assert [b.title for b in legend_of(desk).classes if b.is_step] != before
+    assert [b.title for b in legend_of(controller).classes if b.is_step] != before
 
 
-def test_very_many_names_are_counted_and_the_first_are_listed(desk, qtbot):
+def test_very_many_names_are_counted_and_the_first_are_listed(controller, qtbot):
     slices = 30_000
     builder = TraceBuilder("names.csv", "Profile CSV", "", Clock())
     at = np.arange(slices)
@@ -285,17 +287,17 @@ def test_very_many_names_are_counted_and_the_first_are_listed(desk, qtbot):
         name=builder.intern_all([f"name {i}" for i in range(slices)]),
         key=builder.key(KeyKind.PLAIN, "name 7"),
     )  # fmt: skip
-    desk.session.add([builder.build()])
-    settle(qtbot, desk)
-    legend = legend_of(desk)
+    controller.session.add([builder.build()])
+    settle(qtbot, controller)
+    legend = legend_of(controller)
     seen = sum(not button.isHidden() for button in legend.classes)
     assert legend.more.text() == f"and {group_digits(slices - seen)} more"
     menu = legend.rest_menu()
     assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
     menu.close()
-    highlight_class(desk.session, ("name 7", int(by_name(["name 7"])[0])))
-    settle(qtbot, desk)
-    assert np.flatnonzero(desk.timeline.scene.stand_out(0, at)).tolist() == [7]
+    highlight_class(controller.session, ("name 7", int(by_name(["name 7"])[0])))
+    settle(qtbot, controller)
+    assert np.flatnonzero(controller.timeline.scene.stand_out(0, at)).tolist() == [7]
 
 
 def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attention):
@@ -314,12 +316,12 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
         assert f" of {scope}" in legend.classes[0].toolTip()
 
 
-def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(desk, qtbot):
+def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(controller, qtbot):
     """A compile profile is linked to its text, the host's profile to nothing."""
     data = Path(__file__).parents[2] / "data/torq"
     plan, host = data / "compile_c3_taskid.csv", data / "host_h4_latest.csv"
-    open_files(qtbot, desk, plan, host)
-    legend = legend_of(desk)
+    open_files(qtbot, controller, plan, host)
+    legend = legend_of(controller)
     listed = legend.shares.listed
     by_name = [share for share in listed if share.by_name]
     assert listed[-len(by_name) :] == tuple(by_name)
@@ -342,10 +344,10 @@ def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(d
     assert sections == ["host_h4_latest.csv, by name:"]
 
 
-def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(desk, qtbot):
+def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(controller, qtbot):
     data = Path(__file__).parents[2] / "data/torq"
-    open_files(qtbot, desk, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
-    scene = desk.timeline.scene
+    open_files(qtbot, controller, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
+    scene = controller.timeline.scene
     assert "right click its name to zoom to this file" in process_note(scene, 0)
-    navigation.fit_file(desk.session, 0)
+    navigation.fit_file(controller.session, 0)
     assert "sliver" not in process_note(scene, 0)

@@ -19,19 +19,19 @@ LANES = BAND_HEIGHT + 20
 
 
 @pytest.fixture
-def desk(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def controller(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 @pytest.fixture
-def overview(desk):
-    return desk.timeline.overview
+def overview(controller):
+    return controller.timeline.overview
 
 
 @pytest.fixture
-def session(desk):
-    return desk.session
+def session(controller):
+    return controller.session
 
 
 def column(overview, session, ns):
@@ -134,9 +134,9 @@ def test_the_cursor_says_where_an_edge_can_be_grabbed(overview, session):
     assert shapes == ["SizeHorCursor", "ArrowCursor"]
 
 
-def test_it_draws_the_window_where_it_is(overview, session, desk):
+def test_it_draws_the_window_where_it_is(overview, session, controller):
     session.set_range(300_000, 600_000)
-    accent = desk.theme.color("accent")
+    accent = controller.theme.color("accent")
     image = overview.grab().toImage()
     y = BAND_HEIGHT + 18
     x = column(overview, session, 300_000)
@@ -147,7 +147,7 @@ def test_it_draws_the_window_where_it_is(overview, session, desk):
 
 
 def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
-    desk, overview, session, benchmark
+    controller, overview, session, benchmark
 ):
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind, Run
@@ -168,13 +168,13 @@ def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
     session.add([replace(builder.build(), runs=runs)])
     pick_run(session, (0, 4))
     image = benchmark(overview.grab).toImage()
-    accent = desk.theme.color("accent_fill")
+    accent = controller.theme.color("accent_fill")
     drawn = [x for x in range(image.width()) if image.pixelColor(x, BAND_HEIGHT // 2) == accent]
     assert drawn
     assert abs(drawn[0] - column(overview, session, 400)) <= 1
 
 
-def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, desk):
+def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, controller):
     session.close_all()
     assert not overview.grab().isNull()
     for y in (5, LANES):
@@ -198,23 +198,26 @@ def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, 
 
 
 CHANGES = {
-    "colours": lambda desk: set_scheme(desk.session, "duration"),
-    "highlight": lambda desk: desk.session.select_operators(0, (0,)),
-    "only hits": lambda desk: (
-        Search.of(desk.session).set_query("linear"), Search.of(desk.session).show_only_hits(True)
+    "colours": lambda controller: set_scheme(controller.session, "duration"),
+    "highlight": lambda controller: controller.session.select_operators(0, (0,)),
+    "only hits": lambda controller: (
+        Search.of(controller.session).set_query("linear"),
+        Search.of(controller.session).show_only_hits(True),
     ),
-    "theme": lambda desk: desk.theme.set_choice("light"),
-    "size": lambda desk: desk.window.resize(1200, 800),
-    "another file": lambda desk: desk.session.close_all(),
-    "inferences": lambda desk: desk.session.show_inferences(Inferences.ALIGNED),
-}  # fmt: skip
+    "theme": lambda controller: controller.theme.set_choice("light"),
+    "size": lambda controller: controller.window.resize(1200, 800),
+    "another file": lambda controller: controller.session.close_all(),
+    "inferences": lambda controller: controller.session.show_inferences(Inferences.ALIGNED),
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(overview, desk, qtbot, change):
+def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(
+    overview, controller, qtbot, change
+):
     overview.grab()
-    CHANGES[change](desk)
-    settle(qtbot, desk)
+    CHANGES[change](controller)
+    settle(qtbot, controller)
     kept = overview.grab().toImage()
     overview._made = None
     assert overview.grab().toImage() == kept

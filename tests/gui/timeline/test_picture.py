@@ -12,11 +12,11 @@ from viewer.gui.timeline.picture import DPI, SHARP, ViewPicture
 
 
 @pytest.fixture
-def picture(desk, qtbot):
-    desk.window.resize(1200, 800)
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.window.settle()
-    return ViewPicture(desk.timeline)
+def picture(controller, qtbot):
+    controller.window.resize(1200, 800)
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.window.settle()
+    return ViewPicture(controller.timeline)
 
 
 def pixels(image):

@@ -21,7 +21,7 @@ TRACKS = 60
 
 
 @pytest.fixture
-def many(desk, qtbot):
+def many(controller, qtbot):
     """A window on more tracks than it can show, each with one slice of its own place and name."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for number in range(TRACKS):
@@ -31,19 +31,21 @@ def many(desk, qtbot):
             end=np.array([number * 10 + 9 * TRACKS]), name=builder.intern(name),
             key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    desk.session.add([builder.build()])
-    settle(qtbot, desk)
-    return desk
+    controller.session.add([builder.build()])
+    settle(qtbot, controller)
+    return controller
 
 
-def pin(desk, *tracks):
+def pin(controller, *tracks):
     for track in tracks:
-        arrange_tracks(desk.session, desk.session.state.tracks.pinned_or_not((0, track)))
+        arrange_tracks(
+            controller.session, controller.session.state.tracks.pinned_or_not((0, track))
+        )
 
 
-def click(desk, at):
-    press(canvas(desk), at)
-    release(canvas(desk), at)
+def click(controller, at):
+    press(canvas(controller), at)
+    release(canvas(controller), at)
 
 
 def test_pinned_tracks_stay_in_view_and_are_hit_there(many):

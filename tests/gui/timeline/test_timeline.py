@@ -18,22 +18,22 @@ BARE = 0xFFFF00FF
 
 
 @pytest.fixture
-def many(desk, qtbot):
-    """A desk with 192 tracks, with a mark."""
-    session = desk.session
+def many(controller, qtbot):
+    """A controller with 192 tracks, with a mark."""
+    session = controller.session
     session.add([many_slices.trace(20_000)])
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     set_bookmarks(
         session, (Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None
     )
-    settle(qtbot, desk)
-    return desk
+    settle(qtbot, controller)
+    return controller
 
 
-def parts_of(desk):
-    timeline = desk.timeline
+def parts_of(controller):
+    timeline = controller.timeline
     return {
-        "canvas": canvas(desk), "headers": timeline.headers, "ruler": timeline.ruler,
+        "canvas": canvas(controller), "headers": timeline.headers, "ruler": timeline.ruler,
         "marks": timeline.marks, "overview": timeline.overview, "corner": timeline.corner,
         "legend": timeline.legend,
     }  # fmt: skip
@@ -55,10 +55,10 @@ class Painted(QObject):
         return False
 
 
-def painted_by(desk, act):
+def painted_by(controller, act):
     """The parts that are painted because of something."""
     QCoreApplication.processEvents()
-    seen = Painted(parts_of(desk))
+    seen = Painted(parts_of(controller))
     act()
     QCoreApplication.processEvents()
     return seen.names

@@ -43,38 +43,38 @@ Key = Qt.Key
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 @pytest.fixture
-def tall(desk, qtbot, tmp_path):
+def tall(controller, qtbot, tmp_path):
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"
     rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, desk, path)
-    return desk
+    open_files(qtbot, controller, path)
+    return controller
 
 
-def view_range(desk):
-    return desk.session.state.t0, desk.session.state.t1
+def view_range(controller):
+    return controller.session.state.t0, controller.session.state.t1
 
 
-def in_view(desk, at_least=3):
+def in_view(controller, at_least=3):
     """The slices of every row that are wide enough to be hit, by the numbers of the session."""
-    session = desk.session
+    session = controller.session
     shown = session.traces[0]
     for i in range(len(shown.trace.slices)):
         start, end = shown.span_ns(i)
-        x0, x1 = column(desk, start), column(desk, end)
-        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(desk).width():
+        x0, x1 = column(controller, start), column(controller, end)
+        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(controller).width():
             yield i
 
 
-def click(qtbot, desk, at, button=Qt.MouseButton.LeftButton):
-    qtbot.mouseClick(canvas(desk), button, pos=at)
+def click(qtbot, controller, at, button=Qt.MouseButton.LeftButton):
+    qtbot.mouseClick(canvas(controller), button, pos=at)
 
 
 # -- clicking --------------------------------------------------------------------------------------
@@ -260,18 +260,18 @@ def test_a_click_after_scrolling_hits_what_is_drawn_there(tall, qtbot):
     assert track == (600 + 100 - 26) // 30
 
 
-def zoomed(desk, x, notches):
+def zoomed(controller, x, notches):
     """Turn the wheel at a column; the span and how far what was under the mouse went, in columns.
 
     Told after every notch, by the numbers of the session.
     """
-    t0, t1 = view_range(desk)
-    width = canvas(desk).width()
+    t0, t1 = view_range(controller)
+    width = canvas(controller).width()
     under = Fraction(t0 * width + x * (t1 - t0), width)
     told = []
     for one in notches:
-        wheel(canvas(desk), QPoint(x, 60), one, held=CTRL)
-        t0, t1 = view_range(desk)
+        wheel(canvas(controller), QPoint(x, 60), one, held=CTRL)
+        t0, t1 = view_range(controller)
         told.append((t1 - t0, abs(float((under - t0) * width / (t1 - t0) - x))))
     return told
 
@@ -318,11 +318,11 @@ def test_a_wheel_that_did_not_turn_does_nothing(attention):
 # -- keys ------------------------------------------------------------------------------------------
 
 
-def moved(desk, before):
+def moved(controller, before):
     """How the range changed: share by which it is wider, pixels by which its middle moved."""
-    t0, t1 = view_range(desk)
+    t0, t1 = view_range(controller)
     middle = ((t0 + t1) - sum(before)) / 2
-    return (t1 - t0) / (before[1] - before[0]), middle * canvas(desk).width() / (
+    return (t1 - t0) / (before[1] - before[0]), middle * canvas(controller).width() / (
         before[1] - before[0]
     )
 
@@ -432,10 +432,10 @@ def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
     assert attention.timeline.view._overlay.mouse is None
 
 
-def tip_of(desk, at):
+def tip_of(controller, at):
     """The lines at the mouse once it is there: they come with the same frame."""
-    move(canvas(desk), at)
-    return desk.timeline.view.tip.lines
+    move(canvas(controller), at)
+    return controller.timeline.view.tip.lines
 
 
 def test_the_hover_text_names_the_slice_its_length_and_its_begin(attention):
@@ -487,19 +487,19 @@ def named(tmp_path, name):
     return path
 
 
-def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(desk, qtbot, data):
-    open_files(qtbot, desk, data / "etdump" / "SYN_qnn_like.etdp")
-    lines = tip_of(desk, place_of(desk, 4))
+def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(controller, qtbot, data):
+    open_files(qtbot, controller, data / "etdump" / "SYN_qnn_like.etdp")
+    lines = tip_of(controller, place_of(controller, 4))
     assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in lines
     assert not any("µs" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["<b>conv</b>", "x" * 100_000, "\u202eabc", "a\tb"])
-def test_any_name_has_room_in_one_line_and_is_no_markup(desk, qtbot, tmp_path, name):
-    open_files(qtbot, desk, named(tmp_path, name))
-    lines = tip_of(desk, place_of(desk, 0))
+def test_any_name_has_room_in_one_line_and_is_no_markup(controller, qtbot, tmp_path, name):
+    open_files(qtbot, controller, named(tmp_path, name))
+    lines = tip_of(controller, place_of(controller, 0))
     assert lines[0] == name
-    assert not canvas(desk).grab().isNull()
+    assert not canvas(controller).grab().isNull()
 
 
 def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
@@ -520,7 +520,7 @@ def test_a_window_of_any_size_paints_all_of_its_parts(attention, qtbot, size):
         assert not part.grab().isNull()
 
 
-def test_a_million_slices_paint(desk, qtbot, capsys):
+def test_a_million_slices_paint(controller, qtbot, capsys):
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind
 
@@ -531,13 +531,13 @@ def test_a_million_slices_paint(desk, qtbot, capsys):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70,
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
-    desk.session.add([builder.build()])
-    settle(qtbot, desk)
+    controller.session.add([builder.build()])
+    settle(qtbot, controller)
     for span in (100 * count, 100_000, 50):
-        desk.session.set_range(0, span)
-        assert not canvas(desk).grab().isNull()
-        click(qtbot, desk, QPoint(3, middle_of(desk, 1)))
-        assert desk.session.state.slice is not None
+        controller.session.set_range(0, span)
+        assert not canvas(controller).grab().isNull()
+        click(qtbot, controller, QPoint(3, middle_of(controller, 1)))
+        assert controller.session.state.slice is not None
     assert capsys.readouterr().err == ""
 
 

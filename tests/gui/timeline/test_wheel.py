@@ -15,23 +15,23 @@ AT = QPoint(300, 50)
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 @pytest.fixture
-def tall(desk, qtbot, tmp_path):
+def tall(controller, qtbot, tmp_path):
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"
     rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, desk, path)
-    return desk
+    open_files(qtbot, controller, path)
+    return controller
 
 
-def view_range(desk):
-    return desk.session.state.t0, desk.session.state.t1
+def view_range(controller):
+    return controller.session.state.t0, controller.session.state.t1
 
 
 def test_parts_of_a_notch_scroll_as_far_as_the_whole(tall):
@@ -122,13 +122,13 @@ def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
     assert view_range(attention)[1] - view_range(attention)[0] == t1 - t0
 
 
-def pinch(desk, by):
+def pinch(controller, by):
     here = QPointF(AT)
     QApplication.sendEvent(
-        canvas(desk),
+        canvas(controller),
         QNativeGestureEvent(
             Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice(), 2,
-            here, here, canvas(desk).mapToGlobal(here), by, QPointF(),
+            here, here, canvas(controller).mapToGlobal(here), by, QPointF(),
         ),
     )  # fmt: skip
 

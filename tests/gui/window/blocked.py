@@ -22,7 +22,7 @@ class Blocked:
         return self.result
 
 
-def blocked_export(desk, monkeypatch):
+def blocked_export(controller, monkeypatch):
     job = Blocked()
     monkeypatch.setattr(
         "viewer.gui.window.files.export_actions.prepare", lambda workspace, path: job

@@ -6,7 +6,7 @@ from tests.gui.events import open_sample
 
 
 @pytest.fixture
-def attention(desk, qtbot):
+def attention(controller, qtbot):
     """The window with the attention sample open."""
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller

@@ -16,24 +16,24 @@ DOCKS = {
 }  # fmt: skip
 
 
-def names(desk):
-    return [Path(path).name for path in desk.session.workspace.paths]
+def names(controller):
+    return [Path(path).name for path in controller.session.workspace.paths]
 
 
-def shown_docks(desk):
-    return {name for name, dock in desk.docks.by_name.items() if not dock.isHidden()}
+def shown_docks(controller):
+    return {name for name, dock in controller.docks.by_name.items() if not dock.isHidden()}
 
 
-def message(desk):
-    return desk.window.message.text
+def message(controller):
+    return controller.window.message.text
 
 
-def problems(desk):
-    return [(entry.severity.word, entry.what) for entry in desk.problems.model.entries]
+def problems(controller):
+    return [(entry.severity.word, entry.what) for entry in controller.problems.model.entries]
 
 
-def runs_offered(desk):
-    return [desk.toolbar.run.itemText(i) for i in range(desk.toolbar.run.count())]
+def runs_offered(controller):
+    return [controller.toolbar.run.itemText(i) for i in range(controller.toolbar.run.count())]
 
 
 def pick(combo, index):
@@ -41,8 +41,8 @@ def pick(combo, index):
     combo.activated.emit(index)
 
 
-def dropped(qtbot, desk, *urls, onto=None):
+def dropped(qtbot, controller, *urls, onto=None):
     """Drop files on a window, or a part of it, and wait until all of it is shown."""
-    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
-        assert drop(desk, urls, onto=onto)
-    settle(qtbot, desk)
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
+        assert drop(controller, urls, onto=onto)
+    settle(qtbot, controller)

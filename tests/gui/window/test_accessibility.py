@@ -81,19 +81,19 @@ def without_role(root):
     }  # fmt: skip
 
 
-def dialog_of(desk):
+def dialog_of(controller):
     """The dialog that was opened last."""
-    return [d for d in desk.window.findChildren(QDialog) if d.isVisible()][-1]
+    return [d for d in controller.window.findChildren(QDialog) if d.isVisible()][-1]
 
 
 @pytest.fixture(params=["attention_xnnpack", "torq_npu"])
-def used(request, desk, qtbot):
+def used(request, controller, qtbot):
     """The window with a sample open, each of its panels seen once."""
-    open_sample(qtbot, desk, request.param)
-    for name in desk.docks.by_name:
-        desk.docks.show_panel(name)
-        settle(qtbot, desk)
-    return desk
+    open_sample(qtbot, controller, request.param)
+    for name in controller.docks.by_name:
+        controller.docks.show_panel(name)
+        settle(qtbot, controller)
+    return controller
 
 
 def test_every_control_of_the_window_has_a_name_and_a_role(used):
@@ -109,17 +109,17 @@ def test_no_control_describes_itself_by_markup(used):
     assert [text for text in described if "</" in text] == []
 
 
-def test_every_control_of_the_start_page_has_a_name_and_a_role(desk):
-    assert unnamed(desk.window) == []
-    assert without_role(desk.window) == set()
+def test_every_control_of_the_start_page_has_a_name_and_a_role(controller):
+    assert unnamed(controller.window) == []
+    assert without_role(controller.window) == set()
 
 
 @pytest.mark.parametrize("command", ["help.about", "help.keys", "help.palette", "file.export"])
-def test_every_control_of_a_dialog_has_a_name_and_a_role(desk, qtbot, command):
-    open_sample(qtbot, desk, "delegate_handle_map")
-    desk.commands.actions[command].trigger()
-    settle(qtbot, desk)
-    shown = desk.palette if command == "help.palette" else dialog_of(desk)
+def test_every_control_of_a_dialog_has_a_name_and_a_role(controller, qtbot, command):
+    open_sample(qtbot, controller, "delegate_handle_map")
+    controller.commands.actions[command].trigger()
+    settle(qtbot, controller)
+    shown = controller.palette if command == "help.palette" else dialog_of(controller)
     assert shown.isVisible()
     assert unnamed(shown) == []
     assert without_role(shown) == set()
@@ -127,31 +127,33 @@ def test_every_control_of_a_dialog_has_a_name_and_a_role(desk, qtbot, command):
     assert not shown.isVisible()
 
 
-def test_what_the_timeline_shows_a_table_has_too(desk, qtbot):
+def test_what_the_timeline_shows_a_table_has_too(controller, qtbot):
     """All slices, with their names and lengths, in cells that are read one by one."""
-    open_sample(qtbot, desk, "delegate_handle_map")
-    events = desk.events.table.model()
+    open_sample(qtbot, controller, "delegate_handle_map")
+    events = controller.events.table.model()
     names = {events.index(row, 0).data() for row in range(events.rowCount())}
     assert len(names) > 5
-    assert face(desk.events.table).role() == ROLE.Table
+    assert face(controller.events.table).role() == ROLE.Table
 
 
-def test_the_timeline_is_a_chart_that_tells_the_visible_range_and_what_is_selected(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.session.set_range(200_000, 900_000)
-    desk.session.select_slice(SliceRef(0, 7))
-    settle(qtbot, desk)
-    view = desk.timeline.view
+def test_the_timeline_is_a_chart_that_tells_the_visible_range_and_what_is_selected(
+    controller, qtbot
+):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.session.set_range(200_000, 900_000)
+    controller.session.select_slice(SliceRef(0, 7))
+    settle(qtbot, controller)
+    view = controller.timeline.view
     assert told(view) == ("Timeline", ROLE.Chart)
     for kind in (QAccessible.Text.Value, QAccessible.Text.Description):
         said = face(view).text(kind)
         assert said.startswith("200.000 – 900.000\N{NARROW NO-BREAK SPACE}µs visible. ")
-        assert spoken_text(desk.session).rstrip(".") in said
+        assert spoken_text(controller.session).rstrip(".") in said
 
 
-def test_headers_are_items_of_a_tree(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    headers = desk.timeline.headers
+def test_headers_are_items_of_a_tree(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    headers = controller.timeline.headers
     tree = face(headers)
     assert told(headers) == ("Processes and tracks", ROLE.Tree)
     assert tree.childCount() == 2
@@ -160,16 +162,16 @@ def test_headers_are_items_of_a_tree(desk, qtbot):
     assert names == ["attn_xnnpack_x5.etdp", "forward · attn_xnnpack_x5.etdp"]
     assert {item.role() for item in items} == {ROLE.TreeItem}
     assert [tree.indexOfChild(item) for item in items] == [0, 1]
-    assert [tree.indexOfChild(face(desk.timeline.view)), tree.child(2)] == [-1, None]
+    assert [tree.indexOfChild(face(controller.timeline.view)), tree.child(2)] == [-1, None]
     assert items[0].parent().object() is headers
     middle = items[1].rect().center()
     assert tree.childAt(middle.x(), middle.y()).object() is items[1].object()
     assert [item.state().expanded for item in items] == [True, True]
 
 
-def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    headers = desk.timeline.headers
+def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    headers = controller.timeline.headers
     headers.setFocus()
     qtbot.keyClick(headers, Qt.Key.Key_Down)
     here = face(headers).focusChild()
@@ -178,17 +180,17 @@ def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded
     assert not face(headers).child(0).state().focused
     qtbot.keyClick(headers, Qt.Key.Key_Left)
     assert here.state().collapsed
-    arrange_tracks(desk.session, desk.session.state.tracks.without(headers.current))
-    settle(qtbot, desk)
+    arrange_tracks(controller.session, controller.session.state.tracks.without(headers.current))
+    settle(qtbot, controller)
     assert face(headers).childCount() == 1
 
 
-def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(desk, qtbot):
-    open_sample(qtbot, desk, "delegate_handle_map")
-    desk.session.select_operators(0, (0,))
-    desk.docks.show_panel("graph")
-    settle(qtbot, desk)
-    view = desk.graph.view
+def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(controller, qtbot):
+    open_sample(qtbot, controller, "delegate_handle_map")
+    controller.session.select_operators(0, (0,))
+    controller.docks.show_panel("graph")
+    settle(qtbot, controller)
+    view = controller.graph.view
     qtbot.waitUntil(lambda: view.current is not None)
     assert told(view) == ("Graph of operators", ROLE.Graphic)
     for kind in (QAccessible.Text.Value, QAccessible.Text.Description):
@@ -210,14 +212,18 @@ def announced(monkeypatch):
     return heard
 
 
-def test_what_the_keys_select_is_announced(desk, qtbot, announced):
-    open_sample(qtbot, desk, "attention_xnnpack")
+def test_what_the_keys_select_is_announced(controller, qtbot, announced):
+    open_sample(qtbot, controller, "attention_xnnpack")
     announced.clear()
-    desk.session.select_slice(SliceRef(0, 7))
-    assert (desk.timeline.view, EVENT.Announcement, spoken_text(desk.session)) in announced
-    desk.docks.show_panel("graph")
-    settle(qtbot, desk)
-    view = desk.graph.view
+    controller.session.select_slice(SliceRef(0, 7))
+    assert (
+        controller.timeline.view,
+        EVENT.Announcement,
+        spoken_text(controller.session),
+    ) in announced
+    controller.docks.show_panel("graph")
+    settle(qtbot, controller)
+    view = controller.graph.view
     qtbot.waitUntil(lambda: view.current is not None)
     view.setFocus()
     first = view.current
@@ -227,7 +233,7 @@ def test_what_the_keys_select_is_announced(desk, qtbot, announced):
         qtbot.keyClick(view, Qt.Key.Key_Right)
     assert view.current is not first
     assert (view, EVENT.Announcement, view.accessible_value()) in announced
-    headers = desk.timeline.headers
+    headers = controller.timeline.headers
     headers.setFocus()
     announced.clear()
     qtbot.keyClick(headers, Qt.Key.Key_Down)
@@ -266,21 +272,21 @@ def looks(widget):
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(desk, qtbot, theme):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.commands.actions[f"view.theme_{theme}"].trigger()
-    settle(qtbot, desk)
-    window, view = desk.window, desk.timeline.view
+def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(controller, qtbot, theme):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.commands.actions[f"view.theme_{theme}"].trigger()
+    settle(qtbot, controller)
+    window, view = controller.window, controller.timeline.view
     view.setFocus()
     passed, unseen = [], []
     while len(passed) < 100:
         qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
-        settle(qtbot, desk)
+        settle(qtbot, controller)
         here = window.focusWidget()
         passed.append(here)
         with_focus = looks(here)
         here.clearFocus()
-        settle(qtbot, desk)
+        settle(qtbot, controller)
         if looks(here) == with_focus:
             unseen.append(f"{type(here).__name__} {told(here)[0]}")
         here.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -289,7 +295,7 @@ def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(desk, qtbot,
     assert passed[-1] is view
     assert len({type(stop) for stop in passed}) > 5
     assert unseen == []
-    docks = desk.docks.by_name
+    docks = controller.docks.by_name
     behind = {name for name, dock in docks.items() if dock.visibleRegion().isEmpty()}
     assert "model" in behind
     assert [n for n in behind for stop in passed if docks[n].isAncestorOf(stop)] == []
@@ -317,44 +323,46 @@ def unseen_stops(root, qtbot):
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_where_the_keys_are_is_seen_on_the_start_page(desk, qtbot, theme):
-    desk.commands.actions[f"view.theme_{theme}"].trigger()
-    count, unseen = unseen_stops(desk.window, qtbot)
+def test_where_the_keys_are_is_seen_on_the_start_page(controller, qtbot, theme):
+    controller.commands.actions[f"view.theme_{theme}"].trigger()
+    count, unseen = unseen_stops(controller.window, qtbot)
     assert count > 20
     assert unseen == []
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("command", ["help.about", "help.keys", "help.here", "file.export"])
-def test_where_the_keys_are_is_seen_in_a_dialog(desk, qtbot, command, theme):
-    open_sample(qtbot, desk, "delegate_handle_map")
-    desk.commands.actions[f"view.theme_{theme}"].trigger()
-    desk.commands.actions[command].trigger()
-    settle(qtbot, desk)
-    shown = desk.help.window if command == "help.here" else dialog_of(desk)
+def test_where_the_keys_are_is_seen_in_a_dialog(controller, qtbot, command, theme):
+    open_sample(qtbot, controller, "delegate_handle_map")
+    controller.commands.actions[f"view.theme_{theme}"].trigger()
+    controller.commands.actions[command].trigger()
+    settle(qtbot, controller)
+    shown = controller.help.window if command == "help.here" else dialog_of(controller)
     count, unseen = unseen_stops(shown, qtbot)
     assert count > 1
     assert unseen == []
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_where_the_keys_are_is_seen_while_a_folder_is_chosen_from(desk, qtbot, theme):
-    desk.commands.actions[f"view.theme_{theme}"].trigger()
-    desk.drops.take([str(RESOURCES / "samples/delegate_handle_map")])
-    qtbot.waitUntil(lambda: desk.drops.dialog is not None)
-    assert unnamed(desk.drops.dialog) == []
-    count, unseen = unseen_stops(desk.drops.dialog, qtbot)
+def test_where_the_keys_are_is_seen_while_a_folder_is_chosen_from(controller, qtbot, theme):
+    controller.commands.actions[f"view.theme_{theme}"].trigger()
+    controller.drops.take([str(RESOURCES / "samples/delegate_handle_map")])
+    qtbot.waitUntil(lambda: controller.drops.dialog is not None)
+    assert unnamed(controller.drops.dialog) == []
+    count, unseen = unseen_stops(controller.drops.dialog, qtbot)
     assert count == 5
     assert unseen == []
 
 
-def test_a_click_brings_no_frame(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    frame = desk.window._focus_frame
-    desk.timeline.view.setFocus()
-    qtbot.keyClick(desk.timeline.view, Qt.Key.Key_Tab)
-    qtbot.keyClick(desk.window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
+def test_a_click_brings_no_frame(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    frame = controller.window._focus_frame
+    controller.timeline.view.setFocus()
+    qtbot.keyClick(controller.timeline.view, Qt.Key.Key_Tab)
+    qtbot.keyClick(
+        controller.window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier
+    )
     assert frame.isVisible()
-    assert frame.parent() is desk.timeline.view
-    qtbot.mouseClick(desk.operators.table.viewport(), Qt.MouseButton.LeftButton)
+    assert frame.parent() is controller.timeline.view
+    qtbot.mouseClick(controller.operators.table.viewport(), Qt.MouseButton.LeftButton)
     assert not frame.isVisible()

@@ -18,14 +18,14 @@ from viewer.view.state import Area, SliceRef
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-def held_by(desk):
+def held_by(controller):
     """Weak references to what is large: columns, links, programs and the workspace itself."""
-    space = desk.session.workspace
+    space = controller.session.workspace
     held = {"workspace": weakref.ref(space)}
     for number, trace in enumerate(space.traces):
         for name in ("start", "end", "name", "key"):
             held[f"{number} {name}"] = weakref.ref(getattr(trace.slices, name))
-        held[f"{number} links"] = weakref.ref(desk.session.traces[number].table)
+        held[f"{number} links"] = weakref.ref(controller.session.traces[number].table)
     for number, program in enumerate(space.programs):
         held[f"program {number}"] = weakref.ref(program)
     return held
@@ -37,41 +37,41 @@ def alive(held):
     return [name for name, one in held.items() if one() is not None]
 
 
-def use_all(qtbot, desk):
+def use_all(qtbot, controller):
     """Bring every panel to the front with something to show, as hours of work would."""
-    session = desk.session
-    for name in desk.docks.by_name:
-        desk.docks.show_panel(name)
-        settle(qtbot, desk)
+    session = controller.session
+    for name in controller.docks.by_name:
+        controller.docks.show_panel(name)
+        settle(qtbot, controller)
     Search.of(session).set_query("o")
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     for inferences in (Inferences.MEAN, Inferences.AS_RUN):
         session.show_inferences(inferences)
     session.select_slice(SliceRef(0, 5), reveal=True)
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     if session.traces[0].table.program is not None:
         session.select_operators(0, (1,))
     set_scheme(session, "name")
     navigation.fit_all(session)
-    settle(qtbot, desk)
-    move(canvas(desk), place_of(desk, 5))
-    assert desk.timeline.view.tip.isVisible()
+    settle(qtbot, controller)
+    move(canvas(controller), place_of(controller, 5))
+    assert controller.timeline.view.tip.isVisible()
 
 
 @pytest.mark.parametrize("sample", ["attention_xnnpack", "delegate_handle_map", "torq_npu"])
-def test_close_all_frees_what_was_open(desk, qtbot, sample):
-    open_sample(qtbot, desk, sample)
-    use_all(qtbot, desk)
-    held = held_by(desk)
+def test_close_all_frees_what_was_open(controller, qtbot, sample):
+    open_sample(qtbot, controller, sample)
+    use_all(qtbot, controller)
+    held = held_by(controller)
     assert len(alive(held)) == len(held)
-    qtbot.keyClick(desk.window, Qt.Key.Key_W, CTRL)
-    settle(qtbot, desk)
+    qtbot.keyClick(controller.window, Qt.Key.Key_W, CTRL)
+    settle(qtbot, controller)
     assert alive(held) == []
 
 
-def test_an_area_that_many_panels_counted_is_freed_too(desk, qtbot, monkeypatch):
+def test_an_area_that_many_panels_counted_is_freed_too(controller, qtbot, monkeypatch):
     """Of a large trace it is counted off the GUI thread, and kept."""
     for module in (
         "panels.details.panel",
@@ -80,24 +80,24 @@ def test_an_area_that_many_panels_counted_is_freed_too(desk, qtbot, monkeypatch)
         "session.selection_statistics",
     ):
         monkeypatch.setattr(f"viewer.gui.{module}.AT_ONCE", -1)
-    open_sample(qtbot, desk, "attention_xnnpack")
-    use_all(qtbot, desk)
-    desk.docks.show_panel("details")
-    desk.session.select_area(Area(0, desk.session.span_ns(), frozenset({(0, 0)})))
-    settle(qtbot, desk)
-    held = held_by(desk)
-    qtbot.keyClick(desk.window, Qt.Key.Key_W, CTRL)
-    settle(qtbot, desk)
+    open_sample(qtbot, controller, "attention_xnnpack")
+    use_all(qtbot, controller)
+    controller.docks.show_panel("details")
+    controller.session.select_area(Area(0, controller.session.span_ns(), frozenset({(0, 0)})))
+    settle(qtbot, controller)
+    held = held_by(controller)
+    qtbot.keyClick(controller.window, Qt.Key.Key_W, CTRL)
+    settle(qtbot, controller)
     assert alive(held) == []
 
 
-def test_reading_again_frees_what_was_read_before(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    use_all(qtbot, desk)
-    held = held_by(desk)
-    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
-        qtbot.keyClick(desk.window, Qt.Key.Key_F5)
-    settle(qtbot, desk)
+def test_reading_again_frees_what_was_read_before(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    use_all(qtbot, controller)
+    held = held_by(controller)
+    with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
+        qtbot.keyClick(controller.window, Qt.Key.Key_F5)
+    settle(qtbot, controller)
     assert alive(held) == []
 
 

@@ -18,12 +18,12 @@ OPENED: list[tuple[QMenu, QPoint]] = []
 
 
 @pytest.fixture
-def attention(desk, qtbot, monkeypatch):
+def attention(controller, qtbot, monkeypatch):
     """The window with the attention sample open; menus are not shown, but kept in OPENED."""
     OPENED.clear()
     monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 def ask(widget, at):
@@ -53,14 +53,14 @@ def choose(text):
     action.trigger()
 
 
-def titles(desk, ids):
-    return [desk.commands.commands[id].plain_title for id in ids if id != "-"]
+def titles(controller, ids):
+    return [controller.commands.commands[id].plain_title for id in ids if id != "-"]
 
 
-def test_every_command_in_a_menu_exists(desk):
+def test_every_command_in_a_menu_exists(controller):
     for ids in (CANVAS, SLICE, *ROWS.values()):
-        assert {id for id in ids if id != "-"} <= desk.commands.commands.keys()
-    assert ROWS.keys() <= desk.docks.by_name.keys()
+        assert {id for id in ids if id != "-"} <= controller.commands.commands.keys()
+    assert ROWS.keys() <= controller.docks.by_name.keys()
 
 
 def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
@@ -154,16 +154,16 @@ def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
 
 
 def test_the_menu_of_a_problem_leads_to_the_links(attention, qtbot):
-    desk = attention
-    desk.problems.add_failure("/nowhere/x.etdp", "/nowhere/x.etdp: there is no such file")
-    desk.commands.run("panel.problems")
-    settle(qtbot, desk)
-    table = desk.problems.table
+    controller = attention
+    controller.problems.add_failure("/nowhere/x.etdp", "/nowhere/x.etdp: there is no such file")
+    controller.commands.run("panel.problems")
+    settle(qtbot, controller)
+    table = controller.problems.table
     found = ask(table.viewport(), row_of(table))
-    assert found == ["Copy rows as TSV", *titles(desk, ROWS["problems"]), "Help"]
+    assert found == ["Copy rows as TSV", *titles(controller, ROWS["problems"]), "Help"]
     choose("Show Links")
-    settle(qtbot, desk)
-    assert desk.links.isVisible()
+    settle(qtbot, controller)
+    assert controller.links.isVisible()
 
 
 def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
@@ -173,11 +173,11 @@ def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
     assert attention.help.window.page == "operators"
 
 
-def finding_row(desk, qtbot, is_report):
+def finding_row(controller, qtbot, is_report):
     """The row of the first finding that another panel tells, or that is of the profile itself."""
-    desk.commands.run("panel.findings")
-    settle(qtbot, desk)
-    rows = desk.findings.model.rows
+    controller.commands.run("panel.findings")
+    settle(qtbot, controller)
+    rows = controller.findings.model.rows
     return next(
         i for i, row in enumerate(rows)
         if row.finding is not None and isinstance(row.finding.place, PanelRef) is is_report
@@ -195,19 +195,19 @@ def test_the_menu_of_a_finding_selects_what_it_is_of(attention, qtbot):
     assert attention.session.state != before
 
 
-def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(desk, qtbot, monkeypatch):
+def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(controller, qtbot, monkeypatch):
     OPENED.clear()
     monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
-    open_sample(qtbot, desk, "delegate_handle_map")
-    row = finding_row(desk, qtbot, is_report=True)
-    before, view = desk.session.state, desk.findings.list
+    open_sample(qtbot, controller, "delegate_handle_map")
+    row = finding_row(controller, qtbot, is_report=True)
+    before, view = controller.session.state, controller.findings.list
     view.setFocus()
     view.setCurrentIndex(view.model().index(row, 0))
     qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
     assert texts()[:2] == ["Copy findings as text", "Show all of it"]
-    assert desk.session.state == before
-    assert desk.findings.isVisible()
+    assert controller.session.state == before
+    assert controller.findings.isVisible()
     choose("Show all of it")
-    settle(qtbot, desk)
-    name = desk.findings.model.rows[row].finding.place.name
-    assert not desk.docks.by_name[name].visibleRegion().isEmpty()
+    settle(qtbot, controller)
+    name = controller.findings.model.rows[row].finding.place.name
+    assert not controller.docks.by_name[name].visibleRegion().isEmpty()

@@ -8,9 +8,9 @@ from viewer.gui.session.selection import slices_of
 from viewer.view.state import SliceRef
 
 
-def marked(desk):
+def marked(controller):
     """Per trace the slices that are drawn above the rest."""
-    session = desk.session
+    session = controller.session
     wanted = session.state.operators
     return set(slices_of(session, *wanted).tolist()) if wanted else set()
 

@@ -23,7 +23,7 @@ from tests.gui.events import (
     SHIFT,
     canvas,
     column,
-    desk_of,
+    controller_of,
     drag,
     middle_of,
     move,
@@ -51,58 +51,58 @@ AT = QPoint(700, 60)
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.timeline.view.setFocus()
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.timeline.view.setFocus()
+    return controller
 
 
 @pytest.fixture
-def tall(desk, qtbot, tmp_path):
+def tall(controller, qtbot, tmp_path):
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"
     rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, desk, path)
-    desk.timeline.view.setFocus()
-    return desk
+    open_files(qtbot, controller, path)
+    controller.timeline.view.setFocus()
+    return controller
 
 
-def view_range(desk):
-    return desk.session.state.t0, desk.session.state.t1
+def view_range(controller):
+    return controller.session.state.t0, controller.session.state.t1
 
 
-def span(desk):
-    return view_range(desk)[1] - view_range(desk)[0]
+def span(controller):
+    return view_range(controller)[1] - view_range(controller)[0]
 
 
-def type_key(qtbot, desk, key, held=Qt.KeyboardModifier.NoModifier):
-    qtbot.keyClick(QApplication.focusWidget() or desk, key, held)
+def type_key(qtbot, controller, key, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(QApplication.focusWidget() or controller, key, held)
 
 
-def hold(qtbot, desk, key, seconds):
+def hold(qtbot, controller, key, seconds):
     """Hold a key for a time on the clock of held keys."""
-    held = desk.timeline.view._held
+    held = controller.timeline.view._held
     now = [1_000.0]
     held.clock = lambda: now[0]
     held._timer.start = lambda: None  # the frames are those of this test
-    qtbot.keyPress(desk.timeline.view, key)
+    qtbot.keyPress(controller.timeline.view, key)
     for _ in range(round(seconds * 100)):
         now[0] += 0.01
         held.step()
-    qtbot.keyRelease(desk.timeline.view, key)
+    qtbot.keyRelease(controller.timeline.view, key)
     assert not held.is_moving
-    before = view_range(desk), desk.timeline.scene.scroll
+    before = view_range(controller), controller.timeline.scene.scroll
     held.step()
-    assert (view_range(desk), desk.timeline.scene.scroll) == before
+    assert (view_range(controller), controller.timeline.scene.scroll) == before
 
 
-def wide_slice(desk, least=30):
+def wide_slice(controller, least=30):
     """A slice that is wide enough in the view to be hit."""
-    shown = desk.session.traces[0]
+    shown = controller.session.traces[0]
     for i in range(len(shown.trace.slices)):
-        x0, x1 = (column(desk, t) for t in shown.span_ns(i))
-        if x0 >= 0 and least <= x1 - x0 <= 300 and x1 < canvas(desk).width():
+        x0, x1 = (column(controller, t) for t in shown.span_ns(i))
+        if x0 >= 0 and least <= x1 - x0 <= 300 and x1 < canvas(controller).width():
             return i
     raise AssertionError("no slice is wide enough")
 
@@ -142,24 +142,24 @@ def test_ctrl_wheel_and_pinch_zoom_around_the_mouse(attention):
     assert abs(column(attention, under) - AT.x()) <= 1
 
 
-def test_from_an_hour_to_one_ns_and_back_without_drift(desk, qtbot, tmp_path):
+def test_from_an_hour_to_one_ns_and_back_without_drift(controller, qtbot, tmp_path):
     path = tmp_path / "hour.csv"
     path.write_text(
         "process,thread,name,start_ns,dur_ns\np,t,a,0,3600000000000\np,t,b,1234567890123,1\n"
     )
-    open_files(qtbot, desk, path)
-    view, x = desk.timeline.view, 500
-    desk.session.set_range(0, 3_600_000_000_000)
+    open_files(qtbot, controller, path)
+    view, x = controller.timeline.view, 500
+    controller.session.set_range(0, 3_600_000_000_000)
     under = view.time_at(x)
     notches = 0
-    while span(desk) > 1:
-        wheel(canvas(desk), QPoint(x, 50), 1, held=CTRL)
+    while span(controller) > 1:
+        wheel(canvas(controller), QPoint(x, 50), 1, held=CTRL)
         notches += 1
-    assert abs(view_range(desk)[0] - under) <= 1
+    assert abs(view_range(controller)[0] - under) <= 1
     assert notches < 150
     for _ in range(notches):
-        wheel(canvas(desk), QPoint(x, 50), -1, held=CTRL)
-    assert abs(column(desk, under) - x) <= 2
+        wheel(canvas(controller), QPoint(x, 50), -1, held=CTRL)
+    assert abs(column(controller, under) - x) <= 2
 
 
 # -- pan and scroll --------------------------------------------------------------------------------
@@ -211,9 +211,9 @@ def test_a_click_selects_and_a_double_click_zooms_too(attention, qtbot):
     assert view_range(attention) == (start - air, end + air)
 
 
-def row_line(desk):
-    layout = desk.timeline.scene.layout
-    return middle_of(desk, int(np.flatnonzero(layout.kind == BandKind.ROW)[0]))
+def row_line(controller):
+    layout = controller.timeline.scene.layout
+    return middle_of(controller, int(np.flatnonzero(layout.kind == BandKind.ROW)[0]))
 
 
 @pytest.mark.parametrize("pans", [False, True])
@@ -459,15 +459,15 @@ def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
 # -- the table of commands -------------------------------------------------------------------------
 
 
-def test_no_two_commands_share_a_key_and_each_is_found_everywhere(desk):
-    table = desk.commands
+def test_no_two_commands_share_a_key_and_each_is_found_everywhere(controller):
+    table = controller.commands
     taken = {}
     for id in table.commands:
         for sequence in table.actions[id].shortcuts():
             assert taken.setdefault(sequence.toString(), id) == id
     listed = {row.id: row for row in found_rows(table, "", [])}
-    desk.commands.run("help.keys")
-    sheet = desk.window.findChild(ShortcutsDialog)
+    controller.commands.run("help.keys")
+    sheet = controller.window.findChild(ShortcutsDialog)
     texts = {
         sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()
         for row in range(sheet.model.rowCount())
@@ -494,7 +494,7 @@ def test_hostile_settings_never_break_the_start(qtbot, qapp, tmp_path, monkeypat
     store.setValue("recent_commands", stored)
     store.setValue("drag_pans", stored)
     store.sync()
-    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = controller_of(qtbot, qapp, tmp_path, monkeypatch)
     every = [k for id in made.commands.commands for k in made.commands.keys(id)]
     assert len(every) == len(set(every)) > 20
     made.commands.run("help.palette")
@@ -505,7 +505,7 @@ def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
     store = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     store.set_keys({"view.panels": ["W"], "file.open": ["Ctrl+Shift+O"]})
     store.sync()
-    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = controller_of(qtbot, qapp, tmp_path, monkeypatch)
     actions = made.commands.actions
     assert actions["view.panels"].shortcuts() == [QKeySequence("W")]
     assert made.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
@@ -517,20 +517,20 @@ def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
 # -- keys that are named in sentences --------------------------------------------------------------
 
 
-def named(desk):
+def named(controller):
     """What is said on screen of keys, by where it stands."""
-    desk.commands.commands["search.find"].run()
-    help_of_search = desk.toolbar.search.help
+    controller.commands.commands["search.find"].run()
+    help_of_search = controller.toolbar.search.help
     said = {
-        "marks": desk.marks.sentence,
-        "hits": desk.hits.sentence,
-        "search": desk.toolbar.search.toolTip(),
+        "marks": controller.marks.sentence,
+        "hits": controller.hits.sentence,
+        "search": controller.toolbar.search.toolTip(),
         "help of search": help_of_search._text.text().rpartition("timeline, ")[2],
         "start page": " ".join(
-            label.text() for label in desk.window.start_page.findChildren(QLabel)
+            label.text() for label in controller.window.start_page.findChildren(QLabel)
         ),
     }
-    desk.timeline.view.setFocus()
+    controller.timeline.view.setFocus()
     return said
 
 

@@ -41,9 +41,9 @@ def furnished(qtbot, window):
     return window.controller
 
 
-def opened(qtbot, desk):
-    qtbot.waitUntil(lambda: bool(desk.session.traces), timeout=20_000)
-    return desk.session.workspace.paths
+def opened(qtbot, controller):
+    qtbot.waitUntil(lambda: bool(controller.session.traces), timeout=20_000)
+    return controller.session.workspace.paths
 
 
 def test_the_first_window_waits_for_qt_alone():
@@ -68,18 +68,18 @@ def test_the_first_window_waits_for_qt_alone():
 def test_the_desk_comes_by_itself_and_moves_nothing(bare, qtbot):
     qtbot.waitExposed(bare)
     first = bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)
-    desk = furnished(qtbot, bare)
-    qtbot.waitUntil(desk.toolbar.isVisible)
+    controller = furnished(qtbot, bare)
+    qtbot.waitUntil(controller.toolbar.isVisible)
     assert (bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)) == first
     assert bare.pages.currentWidget() is bare.start_page
     assert all(menu.actions() for menu in bare.menus.values())
-    assert all(dock.isHidden() for dock in desk.docks.by_name.values())
+    assert all(dock.isHidden() for dock in controller.docks.by_name.values())
 
 
-def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, desk, qtbot):
+def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, controller, qtbot):
     late = furnished(qtbot, bare)
     places = []
-    for one in (late, desk):
+    for one in (late, controller):
         open_files(qtbot, one, DEMO, DEMO_RECORD)
         docks = one.docks.by_name
         places.append({name: dock.geometry() for name, dock in docks.items() if dock.isVisible()})
@@ -92,9 +92,9 @@ def test_files_that_are_asked_for_first_are_opened_then(bare, qtbot):
     assert bare.pages.currentWidget() is bare.reading
     bare.open_one(DEMO_RECORD)
     bare.open([])
-    desk = furnished(qtbot, bare)
-    assert opened(qtbot, desk) == [DEMO, DEMO_RECORD]
-    assert bare.pages.currentWidget() is desk.timeline
+    controller = furnished(qtbot, bare)
+    assert opened(qtbot, controller) == [DEMO, DEMO_RECORD]
+    assert bare.pages.currentWidget() is controller.timeline
 
 
 def test_files_that_are_dropped_first_are_opened(bare, qtbot):
@@ -157,14 +157,14 @@ def test_it_is_no_larger_than_the_screen(bare):
     assert MainWindow(bare.theme, bare.settings).size() == QSize(1600, 900).boundedTo(room)
 
 
-def test_settling_leaves_the_processor_to_what_it_waits_for(desk, monkeypatch):
+def test_settling_leaves_the_processor_to_what_it_waits_for(controller, monkeypatch):
     gate = threading.Event()
-    latest = desk.window.findChildren(Latest)[0]
+    latest = controller.window.findChildren(Latest)[0]
     latest.submit(gate.wait)
     asked = []
     pending = Latest.pending.fget
     monkeypatch.setattr(Latest, "pending", property(lambda x: asked.append(1) or pending(x)))
-    desk.window.settle(0.2)
+    controller.window.settle(0.2)
     monkeypatch.undo()
     gate.set()
     latest.cancel()

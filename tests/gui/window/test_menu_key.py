@@ -30,9 +30,9 @@ SCRIPT = textwrap.dedent("""
     app = _application()
     settings = Settings(QSettings(sys.argv[1], QSettings.Format.IniFormat))
     window = MainWindow(Theme(app, "dark"), settings)
-    desk = window.controller
+    controller = window.controller
     window.show()
-    desk.opener.open(SAMPLE["attention_xnnpack"].paths())
+    controller.opener.open(SAMPLE["attention_xnnpack"].paths())
 
     def until(asked, seconds=30):
         end = time.monotonic() + seconds
@@ -40,23 +40,23 @@ SCRIPT = textwrap.dedent("""
             app.processEvents()
             time.sleep(0.005)
 
-    until(lambda: desk.session.traces)
+    until(lambda: controller.session.traces)
     window.settle()
     window.activateWindow()
     until(window.isActiveWindow)
     opened, told = [], {}
     QMenu.popup = lambda menu, at: opened.append([a.text() for a in menu.actions() if a.text()])
-    desk.docks.show_panel("findings")
+    controller.docks.show_panel("findings")
     window.settle()
-    desk.findings.list.setCurrentIndex(desk.findings.model.index(0, 0))
-    desk.operators.table.setCurrentIndex(desk.operators.model.index(1, 0))
-    desk.session.select_slice(SliceRef(0, 20), reveal=True)
+    controller.findings.list.setCurrentIndex(controller.findings.model.index(0, 0))
+    controller.operators.table.setCurrentIndex(controller.operators.model.index(1, 0))
+    controller.session.select_slice(SliceRef(0, 20), reveal=True)
     for name, widget in (
-        ("timeline", desk.timeline.view), ("headers", desk.timeline.headers),
-        ("findings", desk.findings.list), ("operators", desk.operators.table),
+        ("timeline", controller.timeline.view), ("headers", controller.timeline.headers),
+        ("findings", controller.findings.list), ("operators", controller.operators.table),
     ):
-        if name in desk.docks.by_name:
-            desk.docks.show_panel(name)
+        if name in controller.docks.by_name:
+            controller.docks.show_panel(name)
         window.settle()
         widget.setFocus()
         until(widget.hasFocus)

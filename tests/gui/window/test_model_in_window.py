@@ -8,60 +8,64 @@ from viewer.model.scope import TimeScope
 from viewer.view.state import SliceRef
 
 
-def test_columns_are_as_wide_after_a_second_opening(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.docks.show_panel("model")
-    settle(qtbot, desk)
-    header = desk.model.view.header()
+def test_columns_are_as_wide_after_a_second_opening(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.docks.show_panel("model")
+    settle(qtbot, controller)
+    header = controller.model.view.header()
 
     def widths():
         return [header.sectionSize(i) for i in range(header.count())]
 
     first = widths()
-    assert header.length() == desk.model.view.viewport().width()
-    desk.commands.actions["file.close_all"].trigger()
-    settle(qtbot, desk)
-    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
-        desk.commands.actions["go.undo"].trigger()
-    settle(qtbot, desk)
-    desk.docks.show_panel("model")
-    settle(qtbot, desk)
+    assert header.length() == controller.model.view.viewport().width()
+    controller.commands.actions["file.close_all"].trigger()
+    settle(qtbot, controller)
+    with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
+        controller.commands.actions["go.undo"].trigger()
+    settle(qtbot, controller)
+    controller.docks.show_panel("model")
+    settle(qtbot, controller)
     assert widths() == first
-    assert header.length() == desk.model.view.viewport().width()
+    assert header.length() == controller.model.view.viewport().width()
 
 
-def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(desk, qtbot, data):
-    open_files(qtbot, desk, data / "torq/compile_c0_callsite.csv", data / "torq/tiny_cnn.mlir")
-    desk.docks.show_panel("model")
-    settle(qtbot, desk)
-    assert desk.model.is_empty
-    sentence = desk.model.sentence
+def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controller, qtbot, data):
+    open_files(
+        qtbot, controller, data / "torq/compile_c0_callsite.csv", data / "torq/tiny_cnn.mlir"
+    )
+    controller.docks.show_panel("model")
+    settle(qtbot, controller)
+    assert controller.model.is_empty
+    sentence = controller.model.sentence
     assert sentence == "tiny_cnn.mlir is a text of operations: they lie in no modules."
-    desk.model.empty.pressed.emit()
-    settle(qtbot, desk)
-    assert not desk.operators.visibleRegion().isEmpty()
+    controller.model.empty.pressed.emit()
+    settle(qtbot, controller)
+    assert not controller.operators.visibleRegion().isEmpty()
 
 
-def test_the_dock_lies_beside_operators_and_follows_the_timeline(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    docks = desk.docks
-    assert docks.by_name["model"] in desk.window.tabifiedDockWidgets(docks.by_name["operators"])
+def test_the_dock_lies_beside_operators_and_follows_the_timeline(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    docks = controller.docks
+    assert docks.by_name["model"] in controller.window.tabifiedDockWidgets(
+        docks.by_name["operators"]
+    )
     assert docks.by_name["model"].objectName() == "model"
     docks.show_panel("model")
-    settle(qtbot, desk)
-    shown = desk.session.traces[0]
-    run = shown.trace.runs[desk.session.state.run[1]]
+    settle(qtbot, controller)
+    shown = controller.session.traces[0]
+    run = shown.trace.runs[controller.session.state.run[1]]
     one = int(shown.costs.slices_of({(ATTENTION_0,)}, TimeScope(run))[0])
-    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, one))
-    assert desk.session.state.slice == SliceRef(0, one)
-    assert marked(desk.model) == ["blocks.0 · scaled_dot_product_attention"]
+    qtbot.mouseClick(canvas(controller), Qt.MouseButton.LeftButton, pos=place_of(controller, one))
+    assert controller.session.state.slice == SliceRef(0, one)
+    assert marked(controller.model) == ["blocks.0 · scaled_dot_product_attention"]
 
 
-def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.docks.show_panel("model")
-    settle(qtbot, desk)
-    panel, session = desk.model, desk.session
+def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.docks.show_panel("model")
+    settle(qtbot, controller)
+    panel, session = controller.model, controller.session
     panel.view.setFocus()
     panel.view.mark(panel.model.rows.top[0])
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down):
@@ -76,9 +80,9 @@ def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(desk, qtb
     open_to(panel, one)
     panel.view.mark(one.id)
     qtbot.keyClick(panel.view, Qt.Key.Key_Return)
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     assert session.state.slice == SliceRef(0, one.number)
     span = session.state.t1 - session.state.t0
     qtbot.keyClick(panel.view, Qt.Key.Key_W)
-    settle(qtbot, desk)
+    settle(qtbot, controller)
     assert session.state.t1 - session.state.t0 < span

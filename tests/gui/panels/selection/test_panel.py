@@ -42,12 +42,12 @@ def panel(opened, path, theme, qtbot):
 
 
 @pytest.fixture
-def rows(desk, qtbot, path):
+def rows(controller, qtbot, path):
     """The panel in the whole window."""
-    open_files(qtbot, desk, path)
-    desk.docks.show_panel("selection")
-    settle(qtbot, desk)
-    return desk
+    open_files(qtbot, controller, path)
+    controller.docks.show_panel("selection")
+    settle(qtbot, controller)
+    return controller
 
 
 def texts(panel, cell):

@@ -89,16 +89,16 @@ def test_menus_hold_their_commands_in_order(owner):
     assert line.isSeparator()
 
 
-def test_every_command_is_in_the_menu_that_it_names(desk):
+def test_every_command_is_in_the_menu_that_it_names(controller):
     listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
-    assert list(listed) == list(desk.window.menus)
+    assert list(listed) == list(controller.window.menus)
     listed["View"] |= {*CLOCK_MENU, *COLOR_MENU, *RULER_MENU, *MOVE_MENU} - {
         SEPARATOR
     }  # menus in it
     listed["Go"] |= {*PANELS_MENU}
     placed = [id for ids in listed.values() for id in ids]
-    assert sorted(placed) == sorted(desk.commands.commands)
-    for id, one in desk.commands.commands.items():
+    assert sorted(placed) == sorted(controller.commands.commands)
+    for id, one in controller.commands.commands.items():
         assert id in listed[one.menu], id
 
 
@@ -109,15 +109,15 @@ def test_every_command_is_in_the_menu_that_it_names(desk):
         ("Move", MOVE_MENU), ("Panels", PANELS_MENU),
     ],
 )  # fmt: skip
-def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(desk, title, ids):
-    places = {desk.commands.commands[id].place for id in ids if id != SEPARATOR}
+def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(controller, title, ids):
+    places = {controller.commands.commands[id].place for id in ids if id != SEPARATOR}
     assert places == {title}
 
 
-def test_every_key_is_one_that_qt_knows_and_means_one_thing(desk):
+def test_every_key_is_one_that_qt_knows_and_means_one_thing(controller):
     taken = {}
-    for id, one in desk.commands.commands.items():
-        actual = desk.commands.actions[id].shortcuts()
+    for id, one in controller.commands.commands.items():
+        actual = controller.commands.actions[id].shortcuts()
         assert len(actual) == len(one.keys)
         for text, sequence in zip(one.keys, actual, strict=True):
             portable = sequence.toString(QKeySequence.SequenceFormat.PortableText)
@@ -128,7 +128,7 @@ def test_every_key_is_one_that_qt_knows_and_means_one_thing(desk):
             taken[sequence] = id
 
 
-def test_no_two_entries_of_a_menu_have_the_same_mnemonic(desk):
+def test_no_two_entries_of_a_menu_have_the_same_mnemonic(controller):
     for title, ids in (
         *MENUS,
         ("Clock rate", CLOCK_MENU),
@@ -138,15 +138,15 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(desk):
     ):
         letters = [
             command.title[command.title.index("&") + 1].lower()
-            for command in (desk.commands.commands[id] for id in ids if id != SEPARATOR)
+            for command in (controller.commands.commands[id] for id in ids if id != SEPARATOR)
             if "&" in command.title
         ]
         assert len(letters) == len(set(letters)), title
 
 
-def enabled(desk):
+def enabled(controller):
     """What can be done now; what is about tracks has tests of its own."""
-    able = {id for id, action in desk.commands.actions.items() if action.isEnabled()}
+    able = {id for id, action in controller.commands.actions.items() if action.isEnabled()}
     return {id for id in able if not id.startswith("tracks.")}
 
 
@@ -175,24 +175,24 @@ NEEDS_A_SELECTION |= {"mark.remove"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 
-def test_what_makes_no_sense_is_disabled(desk, qtbot):
-    everything = {id for id in desk.commands.actions if not id.startswith("tracks.")}
+def test_what_makes_no_sense_is_disabled(controller, qtbot):
+    everything = {id for id in controller.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
     everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
-    assert enabled(desk) == everything - needy
-    open_sample(qtbot, desk, "attention_xnnpack")
-    assert enabled(desk) == everything - NEEDS_A_PAST
-    desk.commands.actions["view.fit_all"].trigger()
-    assert enabled(desk) == everything - {"go.redo", "go.forward"}
-    desk.commands.actions["go.undo"].trigger()
-    assert enabled(desk) == everything - {"go.undo", "go.back", "go.forward"}
-    desk.commands.actions["go.redo"].trigger()
-    desk.commands.actions["go.back"].trigger()
-    assert enabled(desk) == everything - {"go.redo", "go.back"}
-    desk.commands.actions["file.close_all"].trigger()
+    assert enabled(controller) == everything - needy
+    open_sample(qtbot, controller, "attention_xnnpack")
+    assert enabled(controller) == everything - NEEDS_A_PAST
+    controller.commands.actions["view.fit_all"].trigger()
+    assert enabled(controller) == everything - {"go.redo", "go.forward"}
+    controller.commands.actions["go.undo"].trigger()
+    assert enabled(controller) == everything - {"go.undo", "go.back", "go.forward"}
+    controller.commands.actions["go.redo"].trigger()
+    controller.commands.actions["go.back"].trigger()
+    assert enabled(controller) == everything - {"go.redo", "go.back"}
+    controller.commands.actions["file.close_all"].trigger()
     # That can be taken back, and what was open is kept.
-    assert enabled(desk) == everything - needy | {"go.undo", "file.last_session"}
+    assert enabled(controller) == everything - needy | {"go.undo", "file.last_session"}
 
 
 PROMISED = [
@@ -207,6 +207,6 @@ PROMISED = [
 ]  # fmt: skip
 
 
-def test_the_promised_keys_are_there(desk):
+def test_the_promised_keys_are_there(controller):
     for keys, id in PROMISED:
-        assert QKeySequence(keys) in desk.commands.actions[id].shortcuts(), keys
+        assert QKeySequence(keys) in controller.commands.actions[id].shortcuts(), keys

@@ -56,46 +56,46 @@ def menus(monkeypatch):
 
 
 @pytest.fixture
-def tracks(desk, qtbot):
+def tracks(controller, qtbot):
     """A window on two processes: a with three tracks of two rows, b with one."""
     a = profile("a.csv", ("cpu 10", 0, 100), ("cpu 2", 50, 400), ("<b>gpu</b>", 20, 200))
-    desk.session.add([a, profile("b.csv", (LONG, 0, 90))])
-    settle(qtbot, desk)
-    return desk
+    controller.session.add([a, profile("b.csv", (LONG, 0, 90))])
+    settle(qtbot, controller)
+    return controller
 
 
-def headers(desk):
-    return desk.timeline.headers
+def headers(controller):
+    return controller.timeline.headers
 
 
-def view(desk):
-    return desk.session.state.tracks
+def view(controller):
+    return controller.session.state.tracks
 
 
-def names(desk):
+def names(controller):
     """The titles from top to bottom."""
-    scene = desk.timeline.scene
+    scene = controller.timeline.scene
     parts = [scene.header_bands.part_of(band) for band in scene.header_bands.titles()]
     return [p[1] if isinstance(p[1], str) else scene.track_list.names[scene.track_list.track_of(p)]
             for p in parts]  # fmt: skip
 
 
-def at(desk, part, x=60):
+def at(controller, part, x=60):
     """A point on the title of a part."""
-    return QPoint(x, middle_of(desk, desk.timeline.scene.header_bands.first_band(part)))
+    return QPoint(x, middle_of(controller, controller.timeline.scene.header_bands.first_band(part)))
 
 
-def click(desk, point, button=LEFT):
-    press(headers(desk), point, button)
-    release(headers(desk), point, button)
+def click(controller, point, button=LEFT):
+    press(headers(controller), point, button)
+    release(headers(controller), point, button)
 
 
-def pick(desk, point, *titles):
+def pick(controller, point, *titles):
     """Open the menu at a point and choose an entry, or one of a menu in it; the entries' titles."""
     event = QContextMenuEvent(
-        QContextMenuEvent.Reason.Mouse, point, headers(desk).mapToGlobal(point)
+        QContextMenuEvent.Reason.Mouse, point, headers(controller).mapToGlobal(point)
     )
-    QApplication.sendEvent(headers(desk), event)
+    QApplication.sendEvent(headers(controller), event)
     menu = OPENED.pop()
     offered = [action.text() for action in menu.actions()]
     for title in titles:

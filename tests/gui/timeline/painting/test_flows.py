@@ -15,52 +15,52 @@ MLP = (15, 16, 17, 18)
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    shown = desk.session.traces[0]
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    shown = controller.session.traces[0]
     run, trace = shown.trace.runs[2], shown.trace
-    desk.chosen = next(
+    controller.chosen = next(
         SliceRef(0, i) for i in range(len(trace.slices))
         if shown.link(i).operators == MLP and run.start <= trace.slices.start[i] < run.end
     )  # fmt: skip
-    return desk
+    return controller
 
 
-def flows(desk):
-    return desk.timeline.view.frames.flows
+def flows(controller):
+    return controller.timeline.view.frames.flows
 
 
-def ends(desk, *, forward):
-    answer = FlowFeed.of(desk.session).answer
+def ends(controller, *, forward):
+    answer = FlowFeed.of(controller.session).answer
     return [SliceRef(0, end.slice) for end in answer.flows.ends(forward=forward)]
 
 
-def show(desk, qtbot, t0, t1):
-    desk.session.set_range(t0, t1)
-    paint(desk, qtbot)
+def show(controller, qtbot, t0, t1):
+    controller.session.set_range(t0, t1)
+    paint(controller, qtbot)
 
 
-def paint(desk, qtbot):
-    desk.timeline.view.viewport().repaint()
-    settle(qtbot, desk)
+def paint(controller, qtbot):
+    controller.timeline.view.viewport().repaint()
+    settle(qtbot, controller)
 
 
-def pixels(desk):
-    image = desk.timeline.view.viewport().grab().toImage()
+def pixels(controller):
+    image = controller.timeline.view.viewport().grab().toImage()
     image = image.convertToFormat(QImage.Format.Format_RGB32)
     flat = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
     return flat[:, : image.width()].copy()
 
 
-def drawn_by_flows(desk, qtbot):
+def drawn_by_flows(controller, qtbot):
     """The pixels that change when arrows are switched on."""
-    feed = FlowFeed.of(desk.session)
+    feed = FlowFeed.of(controller.session)
     feed.show(False)
-    paint(desk, qtbot)
-    without = pixels(desk)
+    paint(controller, qtbot)
+    without = pixels(controller)
     feed.show(True)
-    paint(desk, qtbot)
-    changed = pixels(desk) != without
+    paint(controller, qtbot)
+    changed = pixels(controller) != without
     return changed
 
 
@@ -88,12 +88,12 @@ def test_arrows_lead_from_where_a_producer_ends_to_where_its_consumer_begins(att
     assert far.any()
 
 
-def inked(desk, qtbot, first, last):
+def inked(controller, qtbot, first, last):
     """Per column between two slices whether an arrow has its own color there, not its halo's."""
-    shown, state = desk.session.traces[0], desk.session.state
-    changed, picture = drawn_by_flows(desk, qtbot), pixels(desk)
+    shown, state = controller.session.traces[0], controller.session.state
+    changed, picture = drawn_by_flows(controller, qtbot), pixels(controller)
     bright = changed & ((picture & 0xFF) > 0xA0)  # blue is high in both, and low in the canvas
-    width = canvas(desk).width()
+    width = canvas(controller).width()
     x0, x1 = (
         (ns - state.t0) * width // (state.t1 - state.t0)
         for ns in (shown.span_ns(first.index)[1], shown.span_ns(last.index)[0])
@@ -214,9 +214,9 @@ def test_chips_that_have_no_room_are_counted_as_hidden(attention, qtbot, monkeyp
     assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
 
 
-def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(desk, qtbot, monkeypatch):
-    open_sample(qtbot, desk, "torq_npu")
-    session = desk.session
+def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(controller, qtbot, monkeypatch):
+    open_sample(qtbot, controller, "torq_npu")
+    session = controller.session
     number = next(
         n
         for n, t in enumerate(session.traces)
@@ -232,8 +232,8 @@ def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(desk, qtbot, mo
     )  # fmt: skip
     session.select_slice(SliceRef(number, job))
     start, end = shown.span_ns(job)
-    show(desk, qtbot, start - (end - start), end + (end - start))
-    width, (t0, t1) = canvas(desk).width(), (session.state.t0, session.state.t1)
+    show(controller, qtbot, start - (end - start), end + (end - start))
+    width, (t0, t1) = canvas(controller).width(), (session.state.t0, session.state.t1)
     x0, x1 = ((ns - t0) * width / (t1 - t0) for ns in (start, end))
     assert any(a == pytest.approx(x0, abs=1) and b == pytest.approx(x0, abs=1) for a, b in lines)
     assert any(a == pytest.approx(x1, abs=1) and b == pytest.approx(x1, abs=1) for a, b in lines)

@@ -78,10 +78,10 @@ def test_it_does_nothing_unless_enabled(moving):
 
 
 @pytest.fixture
-def smooth(desk, qtbot, clock):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.timeline.scene.animation.enabled = True
-    return desk
+def smooth(controller, qtbot, clock):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.timeline.scene.animation.enabled = True
+    return controller
 
 
 def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
@@ -123,11 +123,11 @@ def test_pictures_wait_for_the_end(smooth, monkeypatch):
     assert not smooth.timeline.scene.animation.is_moving
 
 
-def test_the_switch_is_kept(desk):
-    assert not desk.view_settings.moves_smoothly  # as tests want it
-    desk.commands.run("view.motion")
-    assert desk.view_settings.moves_smoothly
-    assert desk.timeline.scene.animation.enabled
-    assert desk.commands.actions["view.motion"].isChecked()
-    desk.commands.run("view.motion")
-    assert not desk.timeline.scene.animation.enabled
+def test_the_switch_is_kept(controller):
+    assert not controller.view_settings.moves_smoothly  # as tests want it
+    controller.commands.run("view.motion")
+    assert controller.view_settings.moves_smoothly
+    assert controller.timeline.scene.animation.enabled
+    assert controller.commands.actions["view.motion"].isChecked()
+    controller.commands.run("view.motion")
+    assert not controller.timeline.scene.animation.enabled

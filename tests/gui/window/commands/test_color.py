@@ -10,17 +10,17 @@ IDS = [scheme.id for scheme in SCHEMES]
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
-def action(desk, scheme):
-    return desk.commands.actions[f"view.colour_{scheme}"]
+def action(controller, scheme):
+    return controller.commands.actions[f"view.colour_{scheme}"]
 
 
-def item(desk, scheme):
-    return desk.toolbar.scheme.model().item(IDS.index(scheme))
+def item(controller, scheme):
+    return controller.toolbar.scheme.model().item(IDS.index(scheme))
 
 
 @pytest.mark.parametrize("scheme", IDS)
@@ -42,32 +42,33 @@ def test_c_goes_through_all_schemes_and_shift_c_back(attention, qtbot):
     assert attention.session.state.scheme == IDS[-1]
 
 
-def test_without_a_record_what_needs_one_is_off_and_says_why(desk, qtbot):
-    open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[0])
+def test_without_a_record_what_needs_one_is_off_and_says_why(controller, qtbot):
+    open_files(qtbot, controller, SAMPLE["attention_xnnpack"].paths()[0])
     reason = "No record is linked, so no slice has an operator"
     for scheme in ("operator", "type", "module"):
-        assert not action(desk, scheme).isEnabled()
-        assert action(desk, scheme).statusTip() == reason
-        assert reason in action(desk, scheme).toolTip()
-        assert not item(desk, scheme).isEnabled()
-        assert reason in item(desk, scheme).toolTip()
-    assert desk.toolbar.scheme.currentText() == "Name"  # what is seen
-    assert action(desk, "name").isChecked()
+        assert not action(controller, scheme).isEnabled()
+        assert action(controller, scheme).statusTip() == reason
+        assert reason in action(controller, scheme).toolTip()
+        assert not item(controller, scheme).isEnabled()
+        assert reason in item(controller, scheme).toolTip()
+    assert controller.toolbar.scheme.currentText() == "Name"  # what is seen
+    assert action(controller, "name").isChecked()
     seen = set()
     for _ in IDS:
-        qtbot.keyClick(desk.window, Qt.Key.Key_C)
-        seen.add(desk.session.state.scheme)
+        qtbot.keyClick(controller.window, Qt.Key.Key_C)
+        seen.add(controller.session.state.scheme)
     assert seen == {"name", "delegate", "duration", "links"}
 
 
-def test_the_record_brings_the_chosen_scheme_back(desk, qtbot):
+def test_the_record_brings_the_chosen_scheme_back(controller, qtbot):
     dump, record = SAMPLE["attention_xnnpack"].paths()[:2]
-    open_files(qtbot, desk, dump)
-    open_files(qtbot, desk, record)
-    assert desk.toolbar.scheme.currentText() == "Operator"
-    assert action(desk, "module").isEnabled()
+    open_files(qtbot, controller, dump)
+    open_files(qtbot, controller, record)
+    assert controller.toolbar.scheme.currentText() == "Operator"
+    assert action(controller, "module").isEnabled()
     assert (
-        action(desk, "module").statusTip() == "Operators of one module of the model have one colour"
+        action(controller, "module").statusTip()
+        == "Operators of one module of the model have one colour"
     )
 
 

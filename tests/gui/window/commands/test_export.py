@@ -29,31 +29,31 @@ def asked(monkeypatch):
         ("a.b", "", "a.b.png", b"\x89PNG"),
     ],
 )
-def test_the_view_is_saved(desk, qtbot, asked, tmp_path, name, filter, written, magic):
-    open_sample(qtbot, desk, "attention_xnnpack")
+def test_the_view_is_saved(controller, qtbot, asked, tmp_path, name, filter, written, magic):
+    open_sample(qtbot, controller, "attention_xnnpack")
     asked[:] = str(tmp_path / name), filter
-    size = ViewPicture(desk.timeline).size
-    desk.commands.actions["file.save_picture"].trigger()
-    qtbot.waitUntil(lambda: not desk.saver.is_busy)
+    size = ViewPicture(controller.timeline).size
+    controller.commands.actions["file.save_picture"].trigger()
+    qtbot.waitUntil(lambda: not controller.saver.is_busy)
     path = tmp_path / written
     assert path.read_bytes().startswith(magic)
     assert [p.name for p in tmp_path.iterdir() if p.suffix != ".ini"] == [written]
     if magic == b"\x89PNG":
         assert QImage(str(path)).size() == size * SHARP
-    assert desk.window.status.said.text().startswith("Wrote ")
+    assert controller.window.status.said.text().startswith("Wrote ")
 
 
-def test_cancelling_the_dialog_writes_nothing(desk, qtbot, asked, tmp_path):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.commands.actions["file.save_picture"].trigger()
-    assert not desk.saver.is_busy
+def test_cancelling_the_dialog_writes_nothing(controller, qtbot, asked, tmp_path):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.commands.actions["file.save_picture"].trigger()
+    assert not controller.saver.is_busy
 
 
-def test_a_folder_that_is_not_there_is_one_sentence(desk, qtbot, asked, tmp_path):
-    open_sample(qtbot, desk, "attention_xnnpack")
+def test_a_folder_that_is_not_there_is_one_sentence(controller, qtbot, asked, tmp_path):
+    open_sample(qtbot, controller, "attention_xnnpack")
     asked[0] = str(tmp_path / "no" / "a.pdf")
-    desk.commands.actions["file.save_picture"].trigger()
-    qtbot.waitUntil(lambda: "was not written" in desk.window.message.text)
+    controller.commands.actions["file.save_picture"].trigger()
+    qtbot.waitUntil(lambda: "was not written" in controller.window.message.text)
 
 
 # -- tables ------------------------------------------------------------------------------------
@@ -64,34 +64,36 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def written_by(qtbot, desk, asked, command, path):
+def written_by(qtbot, controller, asked, command, path):
     asked[0] = str(path)
-    desk.commands.actions[command].trigger()
-    qtbot.waitUntil(lambda: not desk.saver.is_busy)
+    controller.commands.actions[command].trigger()
+    qtbot.waitUntil(lambda: not controller.saver.is_busy)
     return rows_of(path)
 
 
-def test_slices_and_operators_are_tables_of_their_own(desk, qtbot, asked, tmp_path):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    (shown,) = desk.session.traces
-    slices = written_by(qtbot, desk, asked, "file.export_table", tmp_path / "s.csv")
+def test_slices_and_operators_are_tables_of_their_own(controller, qtbot, asked, tmp_path):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    (shown,) = controller.session.traces
+    slices = written_by(qtbot, controller, asked, "file.export_table", tmp_path / "s.csv")
     assert len(slices) == len(shown.file.slices)
-    operators = written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")
+    operators = written_by(qtbot, controller, asked, "file.export_operators", tmp_path / "o.csv")
     assert len(operators) == len(shown.table.program.operators) == 38
     assert set(operators[0]) != set(slices[0])
 
 
-def test_a_profile_alone_has_no_table_of_operators(desk, qtbot, data):
-    open_files(qtbot, desk, data / "etdump/attn_xnnpack_x5.etdp")
-    assert desk.commands.actions["file.export_table"].isEnabled()
-    assert not desk.commands.actions["file.export_operators"].isEnabled()
-    assert "record" in desk.commands.commands["file.export_operators"].need
+def test_a_profile_alone_has_no_table_of_operators(controller, qtbot, data):
+    open_files(qtbot, controller, data / "etdump/attn_xnnpack_x5.etdp")
+    assert controller.commands.actions["file.export_table"].isEnabled()
+    assert not controller.commands.actions["file.export_operators"].isEnabled()
+    assert "record" in controller.commands.commands["file.export_operators"].need
 
 
-def test_a_record_alone_has_a_table_of_operators_only(desk, qtbot, asked, tmp_path):
-    open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[1])
-    assert not desk.commands.actions["file.export_table"].isEnabled()
-    assert len(written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")) == 38
+def test_a_record_alone_has_a_table_of_operators_only(controller, qtbot, asked, tmp_path):
+    open_files(qtbot, controller, SAMPLE["attention_xnnpack"].paths()[1])
+    assert not controller.commands.actions["file.export_table"].isEnabled()
+    assert (
+        len(written_by(qtbot, controller, asked, "file.export_operators", tmp_path / "o.csv")) == 38
+    )
 
 
 # -- where files are proposed --------------------------------------------------------------------
@@ -101,7 +103,7 @@ def test_a_record_alone_has_a_table_of_operators_only(desk, qtbot, asked, tmp_pa
     "command", ["file.export_table", "file.export_operators", "file.save_picture"]
 )
 def test_of_a_sample_files_are_proposed_at_home_and_else_beside_the_profile(
-    desk, qtbot, tmp_path, monkeypatch, command
+    controller, qtbot, tmp_path, monkeypatch, command
 ):
     proposed = []
 
@@ -111,11 +113,11 @@ def test_of_a_sample_files_are_proposed_at_home_and_else_beside_the_profile(
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.commands.actions[command].trigger()
-    desk.session.close_all()
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.commands.actions[command].trigger()
+    controller.session.close_all()
     own = [shutil.copy(path, tmp_path) for path in SAMPLE["attention_xnnpack"].paths()]
-    open_files(qtbot, desk, *own)
-    desk.commands.actions[command].trigger()
+    open_files(qtbot, controller, *own)
+    controller.commands.actions[command].trigger()
     assert [path.parent for path in proposed] == [tmp_path / "home", tmp_path]
     assert all(path.name.startswith("attn_xnnpack_x5.") for path in proposed)

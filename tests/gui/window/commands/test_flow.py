@@ -15,15 +15,15 @@ CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    desk.timeline.view.setFocus()
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    controller.timeline.view.setFocus()
+    return controller
 
 
-def call(desk, operators, run=2):
+def call(controller, operators, run=2):
     """The call of these operators in a run."""
-    shown = desk.session.traces[0]
+    shown = controller.session.traces[0]
     trace, inference = shown.trace, shown.trace.runs[run]
     return next(
         SliceRef(0, i) for i in range(len(trace.slices))
@@ -33,18 +33,18 @@ def call(desk, operators, run=2):
     )  # fmt: skip
 
 
-def selected(desk):
-    ref = desk.session.state.slice
-    return desk.session.traces[0].link(ref.index).operators
+def selected(controller):
+    ref = controller.session.state.slice
+    return controller.session.traces[0].link(ref.index).operators
 
 
-def ends(desk, *, forward):
-    answer = FlowFeed.of(desk.session).answer
+def ends(controller, *, forward):
+    answer = FlowFeed.of(controller.session).answer
     return [SliceRef(0, e.slice) for e in answer.flows.ends(forward=forward)]
 
 
-def begin(desk, ref):
-    return desk.session.traces[0].span_ns(ref.index)[0]
+def begin(controller, ref):
+    return controller.session.traces[0].span_ns(ref.index)[0]
 
 
 MLP = (15, 16, 17, 18)  # one delegate's call: linear, gelu, linear, add
@@ -119,15 +119,15 @@ def test_at_the_end_of_a_flow_nothing_moves(attention, qtbot):
     assert session.state == before
 
 
-def test_without_a_slice_or_a_record_there_are_no_steps(desk, qtbot):
-    actions = desk.commands.actions
-    open_files(qtbot, desk, next(p for p in _sample() if p.endswith(".etdp")))
+def test_without_a_slice_or_a_record_there_are_no_steps(controller, qtbot):
+    actions = controller.commands.actions
+    open_files(qtbot, controller, next(p for p in _sample() if p.endswith(".etdp")))
     assert not actions["go.next_flow"].isEnabled()
-    desk.session.select_slice(SliceRef(0, 66))
+    controller.session.select_slice(SliceRef(0, 66))
     assert actions["go.next_flow"].isEnabled()
-    before = desk.session.state
-    qtbot.keyClick(desk.window, Key.Key_BracketRight)
-    assert desk.session.state == before
+    before = controller.session.state
+    qtbot.keyClick(controller.window, Key.Key_BracketRight)
+    assert controller.session.state == before
 
 
 def _sample():
@@ -208,11 +208,11 @@ def test_flows_of_aligned_and_mean_inferences_stay_in_their_own(attention):
             assert (np.diff(starts[2:]) > 0).all()
 
 
-def test_a_step_over_threads_of_an_npu(desk, qtbot):
+def test_a_step_over_threads_of_an_npu(controller, qtbot):
     """Along a job: from the host's start of it to the NPU and back to its wait."""
-    open_sample(qtbot, desk, "torq_npu")
-    desk.timeline.view.setFocus()
-    session = desk.session
+    open_sample(qtbot, controller, "torq_npu")
+    controller.timeline.view.setFocus()
+    session = controller.session
     number = next(
         n
         for n, t in enumerate(session.traces)
@@ -223,9 +223,9 @@ def test_a_step_over_threads_of_an_npu(desk, qtbot):
     session.select_slice(SliceRef(number, first))
     names = []
     for _ in range(2):
-        qtbot.keyClick(desk.window, Key.Key_BracketRight)
+        qtbot.keyClick(controller.window, Key.Key_BracketRight)
         names.append(trace.name(session.state.slice.index))
     assert names == ["job 0", "NSS_WAIT"]
     for _ in range(2):
-        qtbot.keyClick(desk.window, Key.Key_BracketLeft)
+        qtbot.keyClick(controller.window, Key.Key_BracketLeft)
     assert session.state.slice == SliceRef(number, first)

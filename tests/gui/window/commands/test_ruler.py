@@ -13,14 +13,14 @@ from viewer.view.state import RulerUnit, SliceRef
 
 
 @pytest.fixture
-def compiled(desk, qtbot, data):
+def compiled(controller, qtbot, data):
     """A compile profile, which is counted in cycles of 1.25 ns."""
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return desk
+    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return controller
 
 
-def choose(desk, unit):
-    desk.commands.actions[f"ruler.{unit.name.lower()}"].trigger()
+def choose(controller, unit):
+    controller.commands.actions[f"ruler.{unit.name.lower()}"].trigger()
 
 
 def test_it_counts_from_the_start_of_the_trace_until_told_otherwise(compiled):
@@ -55,21 +55,21 @@ def test_from_the_selection_and_without_one_from_the_start(compiled):
     assert compiled.timeline.ruler.caption.endswith(" from trace start")
 
 
-def test_the_clock_of_the_file(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    choose(desk, RulerUnit.ABSOLUTE)
-    shown = desk.session.traces[0]
+def test_the_clock_of_the_file(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    choose(controller, RulerUnit.ABSOLUTE)
+    shown = controller.session.traces[0]
     zero = shown.axis.to_ns(0)
     assert zero < 0
-    assert desk.timeline.scene.scale.text(zero) == "0"
-    assert desk.timeline.ruler.caption == "µs from clock zero"
+    assert controller.timeline.scene.scale.text(zero) == "0"
+    assert controller.timeline.ruler.caption == "µs from clock zero"
 
 
-def test_cycles_are_offered_where_a_file_counts_them(desk, qtbot, compiled):
+def test_cycles_are_offered_where_a_file_counts_them(controller, qtbot, compiled):
     assert compiled.commands.actions["ruler.cycles"].isEnabled()
     compiled.session.close_all()
-    open_sample(qtbot, desk, "attention_xnnpack")
-    assert not desk.commands.actions["ruler.cycles"].isEnabled()
+    open_sample(qtbot, controller, "attention_xnnpack")
+    assert not controller.commands.actions["ruler.cycles"].isEnabled()
 
 
 def test_the_choice_is_checked_and_can_be_undone(compiled):
@@ -101,8 +101,8 @@ def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch
     assert corner.mapFromGlobal(place).y() > at.y()
 
 
-def test_a_long_caption_is_cut_inside_the_column(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    bare = desk.timeline.corner.grab().toImage()
-    choose(desk, RulerUnit.ABSOLUTE)
-    assert desk.timeline.corner.grab().toImage() != bare
+def test_a_long_caption_is_cut_inside_the_column(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    bare = controller.timeline.corner.grab().toImage()
+    choose(controller, RulerUnit.ABSOLUTE)
+    assert controller.timeline.corner.grab().toImage() != bare

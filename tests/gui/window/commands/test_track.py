@@ -11,23 +11,23 @@ TRACK, OTHER, PROCESS = (0, 1), (0, 0), (0, "compile.csv")
 
 
 @pytest.fixture
-def npu(desk, qtbot):
+def npu(controller, qtbot):
     """The window with a compile profile, a slice of its second track selected."""
     folder = Path(SAMPLE["torq_npu"].paths()[0]).parent
-    open_files(qtbot, desk, folder / "compile.csv")
-    slices = desk.session.traces[0].trace.slices
+    open_files(qtbot, controller, folder / "compile.csv")
+    slices = controller.session.traces[0].trace.slices
     rows = list(slices.row_track)
-    desk.session.select_slice(SliceRef(0, int(slices.row_ptr[rows.index(1)])))
-    desk.timeline.view.setFocus()
-    return desk
+    controller.session.select_slice(SliceRef(0, int(slices.row_ptr[rows.index(1)])))
+    controller.timeline.view.setFocus()
+    return controller
 
 
-def view(desk):
-    return desk.session.state.tracks
+def view(controller):
+    return controller.session.state.tracks
 
 
-def enabled(desk):
-    actions = desk.commands.actions
+def enabled(controller):
+    actions = controller.commands.actions
     return {i for i in actions if i.startswith("tracks.") and actions[i].isEnabled()}
 
 
@@ -89,18 +89,18 @@ def test_sorting_and_heights_are_checked_and_reset(npu):
     assert npu.timeline.scene.shown_tracks() == {TRACK}
 
 
-def test_what_makes_no_sense_is_disabled(desk, qtbot):
-    assert enabled(desk) == set()
-    open_sample(qtbot, desk, "attention_xnnpack")
+def test_what_makes_no_sense_is_disabled(controller, qtbot):
+    assert enabled(controller) == set()
+    open_sample(qtbot, controller, "attention_xnnpack")
     always = {"tracks.filter", "tracks.collapse_all", "tracks.expand_all", "tracks.sort_file",
               "tracks.sort_name", "tracks.sort_time", "tracks.sort_busy"}  # fmt: skip
-    assert enabled(desk) == always
-    desk.session.select_slice(SliceRef(0, 0))
+    assert enabled(controller) == always
+    controller.session.select_slice(SliceRef(0, 0))
     about = {"tracks.pin", "tracks.hide", "tracks.only", "tracks.up", "tracks.down", "tracks.fold",
              "tracks.taller", "tracks.lower"}  # fmt: skip
-    assert enabled(desk) == always | about
-    desk.commands.actions["tracks.hide"].trigger()
-    assert enabled(desk) == always | about | {"tracks.show_all"}
-    desk.timeline.headers.setFocus()
-    assert "tracks.pin" not in enabled(desk), "the keyboard is on the header of a process"
-    assert "tracks.hide" in enabled(desk)
+    assert enabled(controller) == always | about
+    controller.commands.actions["tracks.hide"].trigger()
+    assert enabled(controller) == always | about | {"tracks.show_all"}
+    controller.timeline.headers.setFocus()
+    assert "tracks.pin" not in enabled(controller), "the keyboard is on the header of a process"
+    assert "tracks.hide" in enabled(controller)

@@ -12,16 +12,16 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
-def opened(desk, qtbot):
+def opened(controller, qtbot):
     """The palette, opened by its key."""
-    qtbot.keyClick(desk.window.focusWidget() or desk, Key.Key_P, CTRL_SHIFT)
-    assert desk.palette.isVisible()
-    return desk.palette
+    qtbot.keyClick(controller.window.focusWidget() or controller, Key.Key_P, CTRL_SHIFT)
+    assert controller.palette.isVisible()
+    return controller.palette
 
 
 def titles(palette):
@@ -114,8 +114,8 @@ def test_what_was_run_last_stands_first_and_is_remembered(attention, qtbot):
     assert [row.id for row in palette.model.rows[:2]] == ["view.fit_all", "view.zoom_in"]
 
 
-def test_what_cannot_be_done_is_last_and_says_what_it_needs(desk, qtbot):
-    palette = opened(desk, qtbot)
+def test_what_cannot_be_done_is_last_and_says_what_it_needs(controller, qtbot):
+    palette = opened(controller, qtbot)
     possible = [row.possible for row in palette.model.rows]
     assert possible == sorted(possible, reverse=True)
     qtbot.keyClicks(palette.field, "fit all")
@@ -125,11 +125,11 @@ def test_what_cannot_be_done_is_last_and_says_what_it_needs(desk, qtbot):
     assert spoken == "Fit all, View, Home, needs an open profile"
     qtbot.keyClick(palette.field, Key.Key_Return)
     assert palette.isVisible()
-    assert desk.settings.get(RECENT_COMMANDS) == []
+    assert controller.settings.get(RECENT_COMMANDS) == []
 
 
-def test_what_every_command_needs_is_said(desk):
-    impossible = [c for c in desk.commands.commands.values() if not c.is_possible]
+def test_what_every_command_needs_is_said(controller):
+    impossible = [c for c in controller.commands.commands.values() if not c.is_possible]
     assert {"file.export", "go.undo", "tracks.pin", "mark.keep", "search.next"} <= {
         command.id for command in impossible
     }

@@ -196,18 +196,18 @@ def test_nothing_is_cut_off(session, settings, theme, qtbot):
     assert "2 tracks hidden in the window: they are written too." in said(dialog)
 
 
-def test_the_command_asks_for_a_name_and_writes(desk, qtbot, tmp_path, monkeypatch):
+def test_the_command_asks_for_a_name_and_writes(controller, qtbot, tmp_path, monkeypatch):
     """From Ctrl+E to a file, in the order of the window."""
-    with qtbot.waitSignal(desk.loader.all_done):
-        desk.opener.open(next(s for s in SAMPLES if s.key == "torq_npu").paths())
-    qtbot.waitUntil(lambda: len(desk.session.traces) == 2)
-    assert desk.commands.actions["file.export_table"].isEnabled()
+    with qtbot.waitSignal(controller.loader.all_done):
+        controller.opener.open(next(s for s in SAMPLES if s.key == "torq_npu").paths())
+    qtbot.waitUntil(lambda: len(controller.session.traces) == 2)
+    assert controller.commands.actions["file.export_table"].isEnabled()
     path = tmp_path / "npu"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    dialog = desk.exports.export_perfetto()
+    dialog = controller.exports.export_perfetto()
     settle(dialog, qtbot)
     dialog.types[".pftrace.gz"].click()
-    with qtbot.waitSignal(desk.saver.saved, timeout=20_000):
+    with qtbot.waitSignal(controller.saver.saved, timeout=20_000):
         dialog.save.click()
     data = gzip.decompress((tmp_path / "npu.pftrace.gz").read_bytes())
     trace = pb.Trace.FromString(data)
@@ -216,7 +216,7 @@ def test_the_command_asks_for_a_name_and_writes(desk, qtbot, tmp_path, monkeypat
         d for d in named if d.HasField("thread") or (d.parent_uuid and not d.counter.unit_name)
     ]
     shown_order = [d.thread.thread_name or d.name for d in tracks]
-    scene = desk.timeline.scene
+    scene = controller.timeline.scene
     of_view = [scene.track_list.names[t] for t in scene.arrangement.tracks.tolist()]
     assert [n for n in dict.fromkeys(shown_order) if n in of_view] == list(dict.fromkeys(of_view))
     hashes = [a.string_value for p in trace.packet for a in p.trace_attributes.attribute

@@ -16,10 +16,10 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def sheet(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    qtbot.keyClick(desk.timeline.view, Key.Key_Question)
-    made = desk.window.findChild(ShortcutsDialog)
+def sheet(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    qtbot.keyClick(controller.timeline.view, Key.Key_Question)
+    made = controller.window.findChild(ShortcutsDialog)
     qtbot.waitUntil(made.isVisible)
     yield made
     if shiboken6.isValid(made):
@@ -44,20 +44,22 @@ def chips(sheet):
     return [b for b in sheet.editor.findChildren(QToolButton) if not b.isHidden()]
 
 
-def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, desk):
+def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, controller):
     listed = {(what, keys) for what, keys, _ in rows(sheet)}
-    for id, command in desk.commands.commands.items():
-        assert (command.plain_title, ", ".join(desk.commands.keys(id)).replace("Escape", "Esc")
-                ) in listed  # fmt: skip
+    for id, command in controller.commands.commands.items():
+        assert (
+            command.plain_title,
+            ", ".join(controller.commands.keys(id)).replace("Escape", "Esc"),
+        ) in listed
     assert ("Select an area", "Drag") in listed
     assert ("Move the timeline", "Shift+drag") in listed
 
 
-def test_it_says_what_drag_does_as_it_is_set(sheet, desk, qtbot):
+def test_it_says_what_drag_does_as_it_is_set(sheet, controller, qtbot):
     sheet.close()
-    desk.commands.actions["view.drag_pans"].trigger()
-    desk.commands.run("help.keys")
-    other = [s for s in desk.window.findChildren(ShortcutsDialog) if s.isVisible()][-1]
+    controller.commands.actions["view.drag_pans"].trigger()
+    controller.commands.run("help.keys")
+    other = [s for s in controller.window.findChildren(ShortcutsDialog) if s.isVisible()][-1]
     listed = rows(other)
     assert ("Select an area", "Shift+drag", "") in listed
     assert ("Move the timeline", "Drag", "") in listed
@@ -78,58 +80,60 @@ def test_a_command_is_found_by_its_name_and_by_its_key(sheet, qtbot, typed):
     assert len(rows(sheet)) > 30
 
 
-def test_a_pressed_key_is_added_works_at_once_and_is_stored(sheet, desk, qtbot):
+def test_a_pressed_key_is_added_works_at_once_and_is_stored(sheet, controller, qtbot):
     record(sheet, qtbot, "view.zoom_in", Key.Key_E)
-    assert desk.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++", "E")
+    assert controller.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++", "E")
     assert ("Zoom in", "W, Ctrl+=, Ctrl++, E", "changed") in rows(sheet)
-    assert json.loads(desk.settings.get(KEYS)) == {"view.zoom_in": ["W", "Ctrl+=", "Ctrl++", "E"]}
+    assert json.loads(controller.settings.get(KEYS)) == {
+        "view.zoom_in": ["W", "Ctrl+=", "Ctrl++", "E"]
+    }
     sheet.close()
-    desk.window.activateWindow()
-    qtbot.waitUntil(desk.window.isActiveWindow)
-    before = desk.session.state
-    qtbot.keyPress(desk.timeline.view, Key.Key_E)
-    state = desk.session.state
+    controller.window.activateWindow()
+    qtbot.waitUntil(controller.window.isActiveWindow)
+    before = controller.session.state
+    qtbot.keyPress(controller.timeline.view, Key.Key_E)
+    state = controller.session.state
     assert state.t1 - state.t0 < before.t1 - before.t0
-    assert desk.timeline.view._held.is_moving
-    qtbot.keyRelease(desk.timeline.view, Key.Key_E)
-    assert not desk.timeline.view._held.is_moving
+    assert controller.timeline.view._held.is_moving
+    qtbot.keyRelease(controller.timeline.view, Key.Key_E)
+    assert not controller.timeline.view._held.is_moving
 
 
-def test_a_key_of_another_is_taken_only_if_so_said(sheet, desk, qtbot):
+def test_a_key_of_another_is_taken_only_if_so_said(sheet, controller, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_N)
     assert sheet.editor.said == "N is the key of “Next inference”."
     assert sheet.editor.use.text() == "Use it for “Bottom panels”"
-    assert desk.commands.keys("go.next_run") == ("N",)
+    assert controller.commands.keys("go.next_run") == ("N",)
     qtbot.mouseClick(sheet.editor.leave, Qt.MouseButton.LeftButton)
-    assert desk.commands.keys("view.panels") == ("Q",)
+    assert controller.commands.keys("view.panels") == ("Q",)
     record(sheet, qtbot, "view.panels", Key.Key_N)
     qtbot.mouseClick(sheet.editor.use, Qt.MouseButton.LeftButton)
-    assert desk.commands.keys("view.panels") == ("Q", "N")
-    assert desk.commands.keys("go.next_run") == ()
+    assert controller.commands.keys("view.panels") == ("Q", "N")
+    assert controller.commands.keys("go.next_run") == ()
     assert sheet.editor.said == "“Next inference” has no key now."
 
 
-def test_its_own_key_is_said_to_be_so(sheet, desk, qtbot):
+def test_its_own_key_is_said_to_be_so(sheet, controller, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_Q)
     assert sheet.editor.said == "Q is a key of “Bottom panels” already."
-    assert desk.commands.own_keys == {}
+    assert controller.commands.own_keys == {}
 
 
-def test_a_key_is_taken_away_and_one_or_all_are_reset(sheet, desk, qtbot):
+def test_a_key_is_taken_away_and_one_or_all_are_reset(sheet, controller, qtbot):
     sheet.choose("view.zoom_in")
     assert not sheet.editor.reset.isEnabled()
     qtbot.mouseClick(chips(sheet)[0], Qt.MouseButton.LeftButton)
-    assert desk.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
+    assert controller.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
     record(sheet, qtbot, "view.panels", Key.Key_W)
     qtbot.mouseClick(sheet.editor.reset, Qt.MouseButton.LeftButton)
-    assert desk.commands.keys("view.panels") == ("Q",)
+    assert controller.commands.keys("view.panels") == ("Q",)
     sheet.choose("view.zoom_in")
     qtbot.mouseClick(sheet.editor.reset, Qt.MouseButton.LeftButton)
-    assert desk.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++")
+    assert controller.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++")
     record(sheet, qtbot, "view.panels", Key.Key_J)
     qtbot.mouseClick(sheet.reset_all, Qt.MouseButton.LeftButton)
-    assert desk.commands.own_keys == {}
-    assert json.loads(desk.settings.get(KEYS)) == {}
+    assert controller.commands.own_keys == {}
+    assert json.loads(controller.settings.get(KEYS)) == {}
     assert not sheet.reset_all.isEnabled()
 
 
@@ -142,28 +146,30 @@ def test_a_key_is_taken_away_and_one_or_all_are_reset(sheet, desk, qtbot):
         (Key.Key_Exclam, SHIFT, "!"),
     ],
 )  # fmt: skip
-def test_keys_with_modifiers_are_recorded_as_they_are_matched(sheet, desk, qtbot, key, held, text):
+def test_keys_with_modifiers_are_recorded_as_they_are_matched(
+    sheet, controller, qtbot, key, held, text
+):
     record(sheet, qtbot, "view.panels", key, held)
-    assert desk.commands.keys("view.panels") == ("Q", text)
+    assert controller.commands.keys("view.panels") == ("Q", text)
 
 
-def test_a_modifier_alone_is_waited_over_and_escape_gives_up(sheet, desk, qtbot):
+def test_a_modifier_alone_is_waited_over_and_escape_gives_up(sheet, controller, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_Shift)
     assert sheet.editor.recorder.is_recording
     qtbot.keyClick(sheet.editor.recorder, Key.Key_Escape)
     assert not sheet.editor.recorder.is_recording
     assert sheet.isVisible()
-    assert desk.commands.own_keys == {}
+    assert controller.commands.own_keys == {}
 
 
 @pytest.mark.parametrize(("key", "held", "does"), [
     (Key.Key_Tab, Qt.KeyboardModifier.NoModifier, "Tab always moves the keyboard on"),
     (Key.Key_C, CTRL, "Ctrl+C always copies"),
 ])  # fmt: skip
-def test_what_widgets_need_no_command_can_have(sheet, desk, qtbot, key, held, does):
+def test_what_widgets_need_no_command_can_have(sheet, controller, qtbot, key, held, does):
     record(sheet, qtbot, "view.panels", key, held)
     assert sheet.editor.said == f"{does}: no command can have it."
-    assert desk.commands.own_keys == {}
+    assert controller.commands.own_keys == {}
 
 
 def test_enter_on_a_row_asks_for_a_key(sheet, qtbot):
@@ -173,10 +179,10 @@ def test_enter_on_a_row_asks_for_a_key(sheet, qtbot):
     assert sheet.editor.recorder.is_recording
 
 
-def test_motion_stops_when_the_sheet_opens(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    qtbot.keyPress(desk.timeline.view, Key.Key_D)
-    assert desk.timeline.view._held.is_moving
-    desk.commands.run("help.keys")
-    assert not desk.timeline.view._held.is_moving
-    desk.window.findChild(ShortcutsDialog).close()
+def test_motion_stops_when_the_sheet_opens(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    qtbot.keyPress(controller.timeline.view, Key.Key_D)
+    assert controller.timeline.view._held.is_moving
+    controller.commands.run("help.keys")
+    assert not controller.timeline.view._held.is_moving
+    controller.window.findChild(ShortcutsDialog).close()

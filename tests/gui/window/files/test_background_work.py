@@ -38,18 +38,18 @@ def test_a_cancelled_load_is_told(attention, qtbot):
     assert attention.window.status.said.text() == "demo_str_x4.etdp was not opened"
 
 
-def test_progress_is_shown_late_and_can_be_cancelled(desk, qtbot):
-    desk.loader._reader = Blocked()
-    desk.window.status._late.setInterval(0)
-    desk.opener.open([DEMO])
-    qtbot.waitUntil(desk.window.status.cancel.isVisible)
-    with qtbot.waitSignal(desk.loader.all_done):
-        qtbot.mouseClick(desk.window.status.cancel, Qt.MouseButton.LeftButton)
-    assert not desk.window.status.cancel.isVisible()
-    assert names(desk) == []
+def test_progress_is_shown_late_and_can_be_cancelled(controller, qtbot):
+    controller.loader._reader = Blocked()
+    controller.window.status._late.setInterval(0)
+    controller.opener.open([DEMO])
+    qtbot.waitUntil(controller.window.status.cancel.isVisible)
+    with qtbot.waitSignal(controller.loader.all_done):
+        qtbot.mouseClick(controller.window.status.cancel, Qt.MouseButton.LeftButton)
+    assert not controller.window.status.cancel.isVisible()
+    assert names(controller) == []
 
 
-def test_several_loads_tell_how_far_each_is(desk, qtbot):
+def test_several_loads_tell_how_far_each_is(controller, qtbot):
     """Two files are read at once; the others wait for them."""
     totals, begun, end = {DEMO: 4_000_000, CSV: 200_000_000}, threading.Semaphore(0), Blocked()
 
@@ -58,10 +58,10 @@ def test_several_loads_tell_how_far_each_is(desk, qtbot):
         begun.release()
         return end(path, progress, cancelled)
 
-    desk.loader._reader = slow
-    desk.window.status._late.setInterval(0)
-    desk.opener.open([DEMO, CSV, ATTENTION])
-    status = desk.window.status
+    controller.loader._reader = slow
+    controller.window.status._late.setInterval(0)
+    controller.opener.open([DEMO, CSV, ATTENTION])
+    status = controller.window.status
     parts = (
         "demo_str_x4.etdp 1.0 MB of 4.0 MB", "demo_str_x4.csv 50 MB of 200 MB", "1 more"
     )  # fmt: skip
@@ -69,8 +69,8 @@ def test_several_loads_tell_how_far_each_is(desk, qtbot):
     qtbot.waitUntil(lambda: status._task.toolTip().replace(THIN, " ") == told)
     qtbot.waitUntil(status.progress.isVisible)
     assert status.progress.value() == 250  # of 1000
-    with qtbot.waitSignal(desk.loader.all_done):
-        qtbot.keyClick(desk.window, Qt.Key.Key_Escape)
+    with qtbot.waitSignal(controller.loader.all_done):
+        qtbot.keyClick(controller.window, Qt.Key.Key_Escape)
     assert not status.progress.isVisible()
 
 
@@ -118,17 +118,17 @@ def living(*prefixes):
     return [t.name for t in threading.enumerate() if t.name.startswith(prefixes)]
 
 
-def test_quitting_while_a_file_is_read_is_quick_and_leaves_no_thread(desk, qtbot):
+def test_quitting_while_a_file_is_read_is_quick_and_leaves_no_thread(controller, qtbot):
     reader = Blocked()
-    desk.loader._reader = reader
-    desk.opener.open([DEMO, CSV, ATTENTION])
+    controller.loader._reader = reader
+    controller.opener.open([DEMO, CSV, ATTENTION])
     assert reader.begun.wait(5)
     began = time.monotonic()
-    assert desk.window.close()
+    assert controller.window.close()
     assert time.monotonic() - began < 1
     assert living("read ") == []
     QCoreApplication.processEvents()
-    assert names(desk) == []
+    assert names(controller) == []
 
 
 def test_quitting_while_an_export_is_written_is_quick(attention, qtbot, tmp_path, monkeypatch):
@@ -142,11 +142,11 @@ def test_quitting_while_an_export_is_written_is_quick(attention, qtbot, tmp_path
     QCoreApplication.processEvents()
 
 
-def test_quitting_takes_questions_of_the_background_back(desk, qtbot, monkeypatch):
+def test_quitting_takes_questions_of_the_background_back(controller, qtbot, monkeypatch):
     monkeypatch.setattr("viewer.gui.qt.background._QUIT_SECONDS", 0.01)
     gate = threading.Event()
-    latest = desk.window.findChildren(Latest)[0]
+    latest = controller.window.findChildren(Latest)[0]
     latest.submit(gate.wait)
-    desk.window.close()
+    controller.window.close()
     assert not latest.pending
     gate.set()

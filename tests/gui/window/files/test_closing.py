@@ -29,11 +29,11 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def marked(desk, qtbot, files):
+def marked(controller, qtbot, files):
     """The window with a dump, its record, and a mark that no file has."""
-    open_files(qtbot, desk, *files)
-    set_bookmarks(desk.session, (SLOW,), None, None)
-    return desk
+    open_files(qtbot, controller, *files)
+    set_bookmarks(controller.session, (SLOW,), None, None)
+    return controller
 
 
 @pytest.fixture
@@ -44,37 +44,37 @@ def named(marked, qtbot, files, monkeypatch):
     return marked
 
 
-def save_as(qtbot, desk, monkeypatch, path):
+def save_as(qtbot, controller, monkeypatch, path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(path), ""))
-    with qtbot.waitSignal(desk.saver.saved):
-        desk.commands.actions["file.save_session_as"].trigger()
+    with qtbot.waitSignal(controller.saver.saved):
+        controller.commands.actions["file.save_session_as"].trigger()
 
 
-def press(qtbot, desk, key, held=CTRL):
-    qtbot.keyClick(desk.window, key, held)
+def press(qtbot, controller, key, held=CTRL):
+    qtbot.keyClick(controller.window, key, held)
 
 
-def answer(qtbot, desk, text):
-    box = desk.close_guard.question
+def answer(qtbot, controller, text):
+    box = controller.close_guard.question
     (button,) = [b for b in box.findChildren(QPushButton) if b.text().replace("&", "") == text]
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def marks(desk):
-    return [mark.name for mark in desk.session.state.marks]
+def marks(controller):
+    return [mark.name for mark in controller.session.state.marks]
 
 
 def marks_in(path):
     return [mark.name for mark in read(str(path)).view.marks]
 
 
-def kept(desk):
-    return desk.session_files.recent.paths()
+def kept(controller):
+    return controller.session_files.recent.paths()
 
 
-def came_back(qtbot, desk):
-    qtbot.waitUntil(lambda: bool(desk.session.traces), timeout=20_000)
-    settle(qtbot, desk)
+def came_back(qtbot, controller):
+    qtbot.waitUntil(lambda: bool(controller.session.traces), timeout=20_000)
+    settle(qtbot, controller)
 
 
 def test_what_close_all_took_away_is_the_last_session(marked, qtbot):

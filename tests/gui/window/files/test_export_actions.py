@@ -35,15 +35,15 @@ def test_a_name_that_no_exporter_knows_says_which_ones_there_are(attention, tmp_
     assert list(tmp_path.glob("out*")) == []
 
 
-def test_a_record_alone_has_no_time_to_export_but_its_operators(desk, qtbot, tmp_path):
-    open_files(qtbot, desk, ATTENTION_RECORD)
-    desk.exports.export(str(tmp_path / "out.pftrace"))
-    assert message(desk).startswith("A record holds the model, not a run")
+def test_a_record_alone_has_no_time_to_export_but_its_operators(controller, qtbot, tmp_path):
+    open_files(qtbot, controller, ATTENTION_RECORD)
+    controller.exports.export(str(tmp_path / "out.pftrace"))
+    assert message(controller).startswith("A record holds the model, not a run")
     path = tmp_path / "out.csv"
-    with qtbot.waitSignal(desk.saver.saved):
-        desk.exports.export(str(path))
+    with qtbot.waitSignal(controller.saver.saved):
+        controller.exports.export(str(path))
     assert path.exists()
-    assert desk.window.status.said.text() == f"Wrote {path}"
+    assert controller.window.status.said.text() == f"Wrote {path}"
 
 
 def test_a_second_export_waits_or_says_why(attention, qtbot, tmp_path, monkeypatch):

@@ -30,10 +30,10 @@ from viewer.view.state import SliceRef
 
 
 @pytest.fixture
-def cycles(desk, qtbot, data):
+def cycles(controller, qtbot, data):
     """The window with a compile profile, whose text is found beside it."""
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return desk
+    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return controller
 
 
 def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
@@ -56,19 +56,21 @@ def test_opening_the_profile_again_does_not_link_what_was_unlinked(cycles, qtbot
     assert cycles.session.traces[0].table.program is None
 
 
-def test_a_text_that_is_asked_for_is_the_one_that_is_meant(desk, qtbot, data, tmp_path):
+def test_a_text_that_is_asked_for_is_the_one_that_is_meant(controller, qtbot, data, tmp_path):
     shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "mine.mlir")
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "mine.mlir")
-    assert names(desk) == ["compile_c3_taskid_mtu.csv", "mine.mlir"]
+    open_files(
+        qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "mine.mlir"
+    )
+    assert names(controller) == ["compile_c3_taskid_mtu.csv", "mine.mlir"]
 
 
-def test_a_text_beside_a_profile_that_cannot_be_read_is_told(desk, qtbot, data, tmp_path):
+def test_a_text_beside_a_profile_that_cannot_be_read_is_told(controller, qtbot, data, tmp_path):
     shutil.copy(data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "p.csv")
     (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
-    open_files(qtbot, desk, tmp_path / "p.csv")
-    assert names(desk) == ["p.csv"]
+    open_files(qtbot, controller, tmp_path / "p.csv")
+    assert names(controller) == ["p.csv"]
     said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
-    assert desk.window.message.text.startswith(said)
+    assert controller.window.message.text.startswith(said)
 
 
 # -- files that are added --------------------------------------------------------------------------
@@ -76,50 +78,52 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(desk, qtbot, data, 
 SIX = "process,thread,name,start_ns,dur_ns\n" + "".join(f"p,t,s{i},{i * 10},5\n" for i in range(6))
 
 
-def said(desk):
-    return desk.window.status.said.text()
+def said(controller):
+    return controller.window.status.said.text()
 
 
-def test_a_file_that_is_added_is_told_with_the_key_that_leads_to_it(desk, qtbot, data, tmp_path):
+def test_a_file_that_is_added_is_told_with_the_key_that_leads_to_it(
+    controller, qtbot, data, tmp_path
+):
     first, second = tmp_path / "first.csv", tmp_path / "mine.csv"
     for path in (first, second):
         path.write_text(SIX)
-    open_files(qtbot, desk, first)
-    assert said(desk) == "", "the first one is what is seen"
-    open_files(qtbot, desk, second)
-    assert said(desk) == (
+    open_files(qtbot, controller, first)
+    assert said(controller) == "", "the first one is what is seen"
+    open_files(qtbot, controller, second)
+    assert said(controller) == (
         "Added mine.csv · 6 slices, below the others · Shift+F zooms to one file after the other"
     )
-    desk.session.select_slice(SliceRef(0, 1))
-    assert "Added" not in said(desk)
-    desk.commands.take_key("view.fit_file", "Shift+F")
-    desk.commands.give_key("view.fit_file", "Ctrl+9")
+    controller.session.select_slice(SliceRef(0, 1))
+    assert "Added" not in said(controller)
+    controller.commands.take_key("view.fit_file", "Shift+F")
+    controller.commands.give_key("view.fit_file", "Ctrl+9")
     (tmp_path / "third.csv").write_text(SIX)
-    open_files(qtbot, desk, tmp_path / "third.csv")
-    assert said(desk).startswith("Added third.csv · 6 slices")
-    assert "Ctrl+9 zooms" in said(desk)
+    open_files(qtbot, controller, tmp_path / "third.csv")
+    assert said(controller).startswith("Added third.csv · 6 slices")
+    assert "Ctrl+9 zooms" in said(controller)
 
 
-def test_a_record_that_is_added_and_a_file_that_is_read_again(desk, qtbot, data):
+def test_a_record_that_is_added_and_a_file_that_is_read_again(controller, qtbot, data):
     path = data / "etdump" / "demo_str_x4.etdp"
-    open_files(qtbot, desk, path)
-    open_files(qtbot, desk, data / "etrecord" / "demo_str.etrecord")
-    assert said(desk) == "Added demo_str.etrecord"
-    open_files(qtbot, desk, path)
-    assert "Added" not in said(desk)
+    open_files(qtbot, controller, path)
+    open_files(qtbot, controller, data / "etrecord" / "demo_str.etrecord")
+    assert said(controller) == "Added demo_str.etrecord"
+    open_files(qtbot, controller, path)
+    assert "Added" not in said(controller)
 
 
-def test_several_mixed_files_at_once_are_one_picture(desk, qtbot):
-    open_files(qtbot, desk, ATTENTION_RECORD, CSV, DEMO_RECORD, ATTENTION)
-    assert set(names(desk)) == {Path(p).name for p in (ATTENTION, ATTENTION_RECORD, CSV,
+def test_several_mixed_files_at_once_are_one_picture(controller, qtbot):
+    open_files(qtbot, controller, ATTENTION_RECORD, CSV, DEMO_RECORD, ATTENTION)
+    assert set(names(controller)) == {Path(p).name for p in (ATTENTION, ATTENTION_RECORD, CSV,
                                                          DEMO_RECORD)}  # fmt: skip
-    tables = {Path(t.trace.path).name: t.table for t in desk.session.traces}
+    tables = {Path(t.trace.path).name: t.table for t in controller.session.traces}
     assert tables["attn_xnnpack_x5.etdp"].program.path == ATTENTION_RECORD
     assert tables["demo_str_x4.csv"].program.path == DEMO_RECORD
-    assert desk.window.pages.currentWidget() is desk.timeline
-    assert message(desk) == ""
-    titles = desk.window.windowTitle().removesuffix(" – Opscope").split(", ")
-    assert titles == names(desk)[:3]
+    assert controller.window.pages.currentWidget() is controller.timeline
+    assert message(controller) == ""
+    titles = controller.window.windowTitle().removesuffix(" – Opscope").split(", ")
+    assert titles == names(controller)[:3]
 
 
 def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(attention):
@@ -148,21 +152,21 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     )
 
 
-def test_where_runs_fill_the_span_the_first_view_is_all(desk, qtbot):
-    open_sample(qtbot, desk, "delegate_handle_map")
-    state, span = desk.session.state, desk.session.span_ns()
+def test_where_runs_fill_the_span_the_first_view_is_all(controller, qtbot):
+    open_sample(qtbot, controller, "delegate_handle_map")
+    state, span = controller.session.state, controller.session.span_ns()
     assert state.run is None
     assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
-    assert desk.toolbar.run.currentText() == "All runs"
+    assert controller.toolbar.run.currentText() == "All runs"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_record_links_to_its_dump_whichever_comes_first(desk, qtbot, order):
+def test_a_record_links_to_its_dump_whichever_comes_first(controller, qtbot, order):
     for i in order:
-        open_files(qtbot, desk, (ATTENTION, ATTENTION_RECORD)[i])
-    assert desk.session.traces[0].table.program.path == ATTENTION_RECORD
-    assert desk.toolbar.link_state.text().endswith("agreement 1.00")
-    assert desk.window.pages.currentWidget() is desk.timeline
+        open_files(qtbot, controller, (ATTENTION, ATTENTION_RECORD)[i])
+    assert controller.session.traces[0].table.program.path == ATTENTION_RECORD
+    assert controller.toolbar.link_state.text().endswith("agreement 1.00")
+    assert controller.window.pages.currentWidget() is controller.timeline
 
 
 def test_a_second_dump_is_added_and_the_view_stays(attention, qtbot):
@@ -177,12 +181,12 @@ def test_a_second_dump_is_added_and_the_view_stays(attention, qtbot):
     assert has_own_clock(attention.timeline.scene, 1)
 
 
-def test_a_name_that_is_not_unicode_opens(desk, qtbot, tmp_path):
+def test_a_name_that_is_not_unicode_opens(controller, qtbot, tmp_path):
     path = str(tmp_path / "caf\udce9.csv")
     shutil.copy(CSV, path)
-    open_files(qtbot, desk, path)
-    assert desk.session.workspace.paths == [path]
-    assert message(desk) == ""
+    open_files(qtbot, controller, path)
+    assert controller.session.workspace.paths == [path]
+    assert message(controller) == ""
 
 
 # -- files that cannot be opened -----------------------------------------------------------------
@@ -235,34 +239,34 @@ def test_a_file_that_vanishes_while_it_waits_is_named(attention, qtbot, tmp_path
     assert message(attention) == f"{path.name}: there is no such file. Check the path"
 
 
-def test_bad_files_among_good_ones_do_not_hold_those_up(desk, qtbot, tmp_path, data):
+def test_bad_files_among_good_ones_do_not_hold_those_up(controller, qtbot, tmp_path, data):
     bad_files(tmp_path, data)
-    dropped(qtbot, desk, str(tmp_path / "empty.etdp"), DEMO, str(tmp_path / "photo.etdp"))
-    assert names(desk) == ["demo_str_x4.etdp"]
-    lines = message(desk).splitlines()
+    dropped(qtbot, controller, str(tmp_path / "empty.etdp"), DEMO, str(tmp_path / "photo.etdp"))
+    assert names(controller) == ["demo_str_x4.etdp"]
+    lines = message(controller).splitlines()
     assert sorted(Path(line.partition(":")[0]).name for line in lines) == [
         "empty.etdp", "photo.etdp"
     ]  # fmt: skip
-    assert desk.docks.by_name["problems"].windowTitle() == "Problems (2)"
+    assert controller.docks.by_name["problems"].windowTitle() == "Problems (2)"
 
 
-def test_a_file_that_opens_at_last_is_no_problem_any_more(desk, qtbot, tmp_path):
+def test_a_file_that_opens_at_last_is_no_problem_any_more(controller, qtbot, tmp_path):
     path = tmp_path / "late.etdp"
-    open_files(qtbot, desk, path)
-    assert [word for word, _ in problems(desk)] == ["Error"]
+    open_files(qtbot, controller, path)
+    assert [word for word, _ in problems(controller)] == ["Error"]
     shutil.copy(DEMO, path)
-    open_files(qtbot, desk, path)
-    assert [word for word, _ in problems(desk) if word == "Error"] == []
+    open_files(qtbot, controller, path)
+    assert [word for word, _ in problems(controller) if word == "Error"] == []
 
 
-def test_a_file_name_is_never_read_as_markup(desk, qtbot, tmp_path):
-    open_files(qtbot, desk, tmp_path / "<b>bold</b>.etdp")
-    assert desk.window.message._text.textFormat() == Qt.TextFormat.PlainText
+def test_a_file_name_is_never_read_as_markup(controller, qtbot, tmp_path):
+    open_files(qtbot, controller, tmp_path / "<b>bold</b>.etdp")
+    assert controller.window.message._text.textFormat() == Qt.TextFormat.PlainText
 
 
-def test_many_messages_are_counted_and_the_last_ones_shown(desk, qtbot, tmp_path):
-    open_files(qtbot, desk, *(tmp_path / f"{i}.etdp" for i in range(7)))
-    lines = message(desk).splitlines()
+def test_many_messages_are_counted_and_the_last_ones_shown(controller, qtbot, tmp_path):
+    open_files(qtbot, controller, *(tmp_path / f"{i}.etdp" for i in range(7)))
+    lines = message(controller).splitlines()
     assert len(lines) == 5
     assert lines[-1] == "and 3 more, see Problems"
-    assert desk.problems.count == 7
+    assert controller.problems.count == 7

@@ -19,12 +19,12 @@ from tests.gui.window.shown import (
 )
 
 
-def test_dropped_files_are_added(desk, qtbot):
-    dropped(qtbot, desk, ATTENTION, ATTENTION_RECORD)
-    assert len(desk.session.traces) == 1
-    dropped(qtbot, desk, DEMO, DEMO_RECORD)
-    assert len(desk.session.traces) == 2
-    assert message(desk) == ""
+def test_dropped_files_are_added(controller, qtbot):
+    dropped(qtbot, controller, ATTENTION, ATTENTION_RECORD)
+    assert len(controller.session.traces) == 1
+    dropped(qtbot, controller, DEMO, DEMO_RECORD)
+    assert len(controller.session.traces) == 2
+    assert message(controller) == ""
 
 
 def test_files_can_be_dropped_on_every_part(attention, qtbot):
@@ -38,21 +38,21 @@ def test_files_can_be_dropped_on_every_part(attention, qtbot):
 
 
 @pytest.mark.parametrize("order", [(ATTENTION, ATTENTION_RECORD), (ATTENTION_RECORD, ATTENTION)])
-def test_a_record_dropped_onto_an_open_profile_links_it(desk, qtbot, order):
+def test_a_record_dropped_onto_an_open_profile_links_it(controller, qtbot, order):
     for path in order:
-        dropped(qtbot, desk, path)
-    (shown,) = desk.session.traces
+        dropped(qtbot, controller, path)
+    (shown,) = controller.session.traces
     assert shown.table.program.path == ATTENTION_RECORD
-    assert desk.toolbar.link_state.text().endswith("agreement 1.00")
-    assert message(desk) == ""
+    assert controller.toolbar.link_state.text().endswith("agreement 1.00")
+    assert message(controller) == ""
 
 
-def test_several_mixed_files_can_be_dropped_at_once(desk, qtbot, data):
+def test_several_mixed_files_can_be_dropped_at_once(controller, qtbot, data):
     mixed = [data / "torq" / name for name in TORQ]
-    dropped(qtbot, desk, ATTENTION, *map(str, mixed), DEMO_RECORD, ATTENTION_RECORD)
-    assert len(desk.session.traces) == 3
-    assert len(desk.session.workspace.paths) == 6
-    assert desk.session.traces[0].table.program.path == ATTENTION_RECORD
+    dropped(qtbot, controller, ATTENTION, *map(str, mixed), DEMO_RECORD, ATTENTION_RECORD)
+    assert len(controller.session.traces) == 3
+    assert len(controller.session.workspace.paths) == 6
+    assert controller.session.traces[0].table.program.path == ATTENTION_RECORD
 
 
 def test_a_dropped_folder_with_nothing_in_it_says_so(attention, qtbot, tmp_path):
@@ -65,23 +65,23 @@ def test_a_dropped_folder_with_nothing_in_it_says_so(attention, qtbot, tmp_path)
     assert (attention.session.state, names(attention)) == before
 
 
-def test_the_one_file_of_a_dropped_folder_is_opened(desk, qtbot, tmp_path):
+def test_the_one_file_of_a_dropped_folder_is_opened(controller, qtbot, tmp_path):
     shutil.copy(DEMO, tmp_path / "run.etdp")
-    dropped(qtbot, desk, str(tmp_path))
-    assert names(desk) == ["run.etdp"]
+    dropped(qtbot, controller, str(tmp_path))
+    assert names(controller) == ["run.etdp"]
 
 
 def test_of_a_dropped_folder_with_several_files_those_are_opened_that_are_checked(
-    desk, qtbot, tmp_path
+    controller, qtbot, tmp_path
 ):
     (tmp_path / "deep").mkdir()
     for path, name in ((DEMO, "run.etdp"), (DEMO_RECORD, "deep/net.etrecord"), (CSV, "other.csv")):
         shutil.copy(path, tmp_path / name)
     (tmp_path / "model.py").write_text("import os\n")
-    assert drop(desk, [str(tmp_path)])
-    settle(qtbot, desk)
-    dialog = desk.drops.dialog
-    assert names(desk) == []
+    assert drop(controller, [str(tmp_path)])
+    settle(qtbot, controller)
+    dialog = controller.drops.dialog
+    assert names(controller) == []
     assert dialog.open_button.text() == "Open 3 files"
     listed = [dialog.model.item(row).text() for row in range(dialog.model.rowCount())]
     assert listed == ["model.py", "other.csv", "run.etdp", "deep/net.etrecord"]
@@ -90,20 +90,20 @@ def test_of_a_dropped_folder_with_several_files_those_are_opened_that_are_checke
     qtbot.keyClick(dialog.table, Qt.Key.Key_Down)
     qtbot.keyClick(dialog.table, Qt.Key.Key_Space)
     assert dialog.open_button.text() == "Open 2 files"
-    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
         dialog.open_button.click()
-    settle(qtbot, desk)
-    assert sorted(names(desk)) == ["net.etrecord", "run.etdp"]
-    assert desk.session.traces[0].table.program is not None
+    settle(qtbot, controller)
+    assert sorted(names(controller)) == ["net.etrecord", "run.etdp"]
+    assert controller.session.traces[0].table.program is not None
 
 
-def test_a_dropped_folder_of_debug_info_opens_its_texts(desk, qtbot, tmp_path, data):
+def test_a_dropped_folder_of_debug_info_opens_its_texts(controller, qtbot, tmp_path, data):
     text = "tiny_cnn.lowered_generic.mlir"
     (tmp_path / text).write_bytes((data / "torq" / text).read_bytes())
     (tmp_path / "main_dispatch_1.mlirb").write_bytes(b"ML\xefR\x06MLIR20.0\0")
-    dropped(qtbot, desk, str(tmp_path))
-    assert names(desk) == [text]
-    assert message(desk).startswith("main_dispatch_1.mlirb: it is MLIR bytecode, not text")
+    dropped(qtbot, controller, str(tmp_path))
+    assert names(controller) == [text]
+    assert message(controller).startswith("main_dispatch_1.mlirb: it is MLIR bytecode, not text")
 
 
 REFUSED = {

@@ -28,13 +28,13 @@ def browser(monkeypatch):
 
 
 @pytest.fixture
-def handing(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk.perfetto_ui
+def handing(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller.perfetto_ui
 
 
-def start(desk):
-    desk.commands.actions["file.perfetto_ui"].trigger()
+def start(controller):
+    controller.commands.actions["file.perfetto_ui"].trigger()
 
 
 def fetch(server):
@@ -43,12 +43,12 @@ def fetch(server):
     return connection.getresponse().read()
 
 
-def said(desk):
-    return desk.window.status.said.text()
+def said(controller):
+    return controller.window.status.said.text()
 
 
-def test_the_page_reads_the_trace_and_then_nothing_is_left(desk, handing, browser, qtbot):
-    start(desk)
+def test_the_page_reads_the_trace_and_then_nothing_is_left(controller, handing, browser, qtbot):
+    start(controller)
     qtbot.waitUntil(lambda: bool(browser))
     address = browser[0].toString()
     assert address == handing.server.ui_address
@@ -61,41 +61,41 @@ def test_the_page_reads_the_trace_and_then_nothing_is_left(desk, handing, browse
     assert fetch(handing.server) == written
     qtbot.waitUntil(lambda: handing.server is None)
     assert not os.path.exists(os.path.dirname(path))
-    assert said(desk).startswith("The Perfetto UI has read the trace")
+    assert said(controller).startswith("The Perfetto UI has read the trace")
 
 
-def test_offline_says_so_and_offers_the_file(desk, handing, browser, qtbot, monkeypatch):
+def test_offline_says_so_and_offers_the_file(controller, handing, browser, qtbot, monkeypatch):
     monkeypatch.setattr(perfetto_server, "is_reachable", lambda: False)
-    start(desk)
-    message = desk.window.message
+    start(controller)
+    message = controller.window.message
     qtbot.waitUntil(lambda: message.text == OFFLINE)
     assert (browser, handing.server, handing._path) == ([], None, "")
     message.action.click()
-    assert desk.window.findChild(ExportDialog).isVisible()
+    assert controller.window.findChild(ExportDialog).isVisible()
 
 
-def test_a_taken_port_says_so_and_offers_the_file(desk, handing, browser, qtbot, monkeypatch):
+def test_a_taken_port_says_so_and_offers_the_file(controller, handing, browser, qtbot, monkeypatch):
     def taken(path, ended):
         raise PortTaken
 
     monkeypatch.setattr(perfetto_server, "PerfettoServer", taken)
-    start(desk)
-    qtbot.waitUntil(lambda: desk.window.message.text == NO_PORT)
+    start(controller)
+    qtbot.waitUntil(lambda: controller.window.message.text == NO_PORT)
     assert browser == []
 
 
-def test_without_a_browser_the_address_is_told(desk, handing, browser, qtbot, monkeypatch):
+def test_without_a_browser_the_address_is_told(controller, handing, browser, qtbot, monkeypatch):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
-    start(desk)
-    qtbot.waitUntil(lambda: "No browser" in desk.window.message.text)
-    assert handing.server.ui_address in desk.window.message.text
+    start(controller)
+    qtbot.waitUntil(lambda: "No browser" in controller.window.message.text)
+    assert handing.server.ui_address in controller.window.message.text
 
 
-def test_asking_again_serves_the_new_trace_alone(desk, handing, browser, qtbot):
-    start(desk)
+def test_asking_again_serves_the_new_trace_alone(controller, handing, browser, qtbot):
+    start(controller)
     qtbot.waitUntil(lambda: len(browser) == 1)
     first, path = handing.server, handing._path
-    start(desk)
+    start(controller)
     qtbot.waitUntil(lambda: len(browser) == 2)
     assert not os.path.exists(path)
     with pytest.raises(OSError):
@@ -103,26 +103,26 @@ def test_asking_again_serves_the_new_trace_alone(desk, handing, browser, qtbot):
     assert fetch(handing.server)
 
 
-def test_closing_the_window_ends_it(desk, handing, browser, qtbot):
-    start(desk)
+def test_closing_the_window_ends_it(controller, handing, browser, qtbot):
+    start(controller)
     qtbot.waitUntil(lambda: bool(browser))
     path = handing._path
-    desk.window.close()
+    controller.window.close()
     assert handing.server is None
     assert not os.path.exists(path)
 
 
-def test_a_cancelled_export_leaves_nothing(desk, handing, browser, qtbot, monkeypatch):
+def test_a_cancelled_export_leaves_nothing(controller, handing, browser, qtbot, monkeypatch):
     def cancelled(progress, stop):
         raise WriteCancelled
 
     monkeypatch.setattr(perfetto_ui, "prepare", lambda space, path: cancelled)
-    start(desk)
+    start(controller)
     folder = handing._folder.name
     qtbot.waitUntil(lambda: handing._path == "")
     assert not os.path.exists(folder)
     assert browser == []
 
 
-def test_it_needs_a_profile(desk):
-    assert not desk.commands.actions["file.perfetto_ui"].isEnabled()
+def test_it_needs_a_profile(controller):
+    assert not controller.commands.actions["file.perfetto_ui"].isEnabled()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from tests.gui.events import desk_of, open_files, put_away, settle
+from tests.gui.events import controller_of, open_files, put_away, settle
 from viewer.gui.session import navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import set_ruler
@@ -41,25 +41,25 @@ def files_in(folder):
     return [folder / Path(name).name for name in FILES]
 
 
-def save(qtbot, desk, monkeypatch, path):
+def save(qtbot, controller, monkeypatch, path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(path), ""))
-    with qtbot.waitSignal(desk.saver.saved):
-        desk.commands.actions["file.save_session_as"].trigger()
+    with qtbot.waitSignal(controller.saver.saved):
+        controller.commands.actions["file.save_session_as"].trigger()
 
 
-def take_up(qtbot, desk, path):
-    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
-        desk.opener.open([str(path)])
-    settle(qtbot, desk)
+def take_up(qtbot, controller, path):
+    with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
+        controller.opener.open([str(path)])
+    settle(qtbot, controller)
 
 
-def errors(desk):
-    return desk.window.message.text
+def errors(controller):
+    return controller.window.message.text
 
 
-def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    session = desk.session
+def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    session = controller.session
     session.select_slice(SliceRef(0, 40))
     session.set_range(1_000, 9_000)
     set_bookmarks(
@@ -76,65 +76,65 @@ def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monke
     arrange_tracks(session, tracks)
     navigation.step_run(session, 1)
     was = session.state
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    assert desk.window.windowTitle() == "mine.opscope – Opscope"
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    assert controller.window.windowTitle() == "mine.opscope – Opscope"
     # On another machine the folder has another name.
     moved = folder.rename(tmp_path / "copy")
     session.close_all()
-    assert desk.window.windowTitle() == "Opscope"
-    take_up(qtbot, desk, moved / "mine.opscope")
+    assert controller.window.windowTitle() == "Opscope"
+    take_up(qtbot, controller, moved / "mine.opscope")
     assert session.state == was
     assert session.workspace.paths == [str(path) for path in files_in(moved)]
-    assert errors(desk) == ""
+    assert errors(controller) == ""
 
 
-def test_the_tabs_in_front_come_back(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    assert desk.docks.in_front == ("operators", "source")
+def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    assert controller.docks.in_front == ("operators", "source")
     for name in ("model", "marks"):
-        desk.docks.show_panel(name)
-    settle(qtbot, desk)
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.commands.actions["file.close_all"].trigger()
-    settle(qtbot, desk)
-    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
-        desk.commands.actions["go.undo"].trigger()
-    settle(qtbot, desk)
-    assert desk.docks.in_front == ("model", "marks")
-    desk.docks.show_panel("source")
-    desk.docks.show_panel("graph")
-    take_up(qtbot, desk, folder / "mine.opscope")
-    assert desk.docks.in_front == ("model", "marks")
+        controller.docks.show_panel(name)
+    settle(qtbot, controller)
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.commands.actions["file.close_all"].trigger()
+    settle(qtbot, controller)
+    with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
+        controller.commands.actions["go.undo"].trigger()
+    settle(qtbot, controller)
+    assert controller.docks.in_front == ("model", "marks")
+    controller.docks.show_panel("source")
+    controller.docks.show_panel("graph")
+    take_up(qtbot, controller, folder / "mine.opscope")
+    assert controller.docks.in_front == ("model", "marks")
 
 
-def test_a_session_with_a_tab_that_is_not_there_opens(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
+def test_a_session_with_a_tab_that_is_not_there_opens(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
     path = folder / "mine.opscope"
-    save(qtbot, desk, monkeypatch, path)
+    save(qtbot, controller, monkeypatch, path)
     told = json.loads(path.read_text())
     told["view"]["front"] = ["no such panel", "marks"]
     path.write_text(json.dumps(told))
-    desk.docks.by_name["marks"].close()
-    take_up(qtbot, desk, path)
-    assert desk.docks.in_front == ("operators", "source")
-    assert desk.docks.by_name["marks"].isHidden()
+    controller.docks.by_name["marks"].close()
+    take_up(qtbot, controller, path)
+    assert controller.docks.in_front == ("operators", "source")
+    assert controller.docks.by_name["marks"].isHidden()
 
 
-def test_a_session_takes_the_place_of_what_is_open(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.session.close_all()
-    open_files(qtbot, desk, DATA / "table_csv/two_threads.csv")
-    take_up(qtbot, desk, folder / "mine.opscope")
-    assert [Path(path).name for path in desk.session.workspace.paths] == [
+def test_a_session_takes_the_place_of_what_is_open(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
+    open_files(qtbot, controller, DATA / "table_csv/two_threads.csv")
+    take_up(qtbot, controller, folder / "mine.opscope")
+    assert [Path(path).name for path in controller.session.workspace.paths] == [
         "cnn_xnnpack_x10.etdp", "cnn_teal_xnnpack.etrecord"
     ]  # fmt: skip
 
 
-def test_an_input_that_is_nowhere_is_asked_for(desk, qtbot, folder, tmp_path, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.session.close_all()
+def test_an_input_that_is_nowhere_is_asked_for(controller, qtbot, folder, tmp_path, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
     away = tmp_path / "far" / "dump.bin"
     away.parent.mkdir()
     files_in(folder)[0].rename(away)
@@ -143,89 +143,93 @@ def test_an_input_that_is_nowhere_is_asked_for(desk, qtbot, folder, tmp_path, mo
         QFileDialog, "getOpenFileName",
         lambda window, title, *more: (asked.append(title) or str(away), ""),
     )  # fmt: skip
-    take_up(qtbot, desk, folder / "mine.opscope")
+    take_up(qtbot, controller, folder / "mine.opscope")
     assert asked == ["Where is cnn_xnnpack_x10.etdp?"]
-    assert desk.session.workspace.paths[0] == str(away)
+    assert controller.session.workspace.paths[0] == str(away)
 
 
-def test_without_one_input_the_others_open_and_it_is_said(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    set_bookmarks(desk.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.session.close_all()
+def test_without_one_input_the_others_open_and_it_is_said(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    set_bookmarks(controller.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
     files_in(folder)[1].unlink()
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: ("", ""))
-    take_up(qtbot, desk, folder / "mine.opscope")
-    assert "mine.opscope: cnn_teal_xnnpack.etrecord was not found" in errors(desk)
-    assert [mark.name for mark in desk.session.state.marks] == ["slow"]
+    take_up(qtbot, controller, folder / "mine.opscope")
+    assert "mine.opscope: cnn_teal_xnnpack.etrecord was not found" in errors(controller)
+    assert [mark.name for mark in controller.session.state.marks] == ["slow"]
 
 
-def test_an_input_of_other_content_is_told(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    slices = desk.session.traces[0].file.slices
+def test_an_input_of_other_content_is_told(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    slices = controller.session.traces[0].file.slices
     last = np.where(slices.derived, 0, slices.source_row).argmax()
-    desk.session.select_slice(SliceRef(0, int(last)))
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.session.close_all()
+    controller.session.select_slice(SliceRef(0, int(last)))
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
     shutil.copy(DATA / "etdump/cnn_portable_x1.etdp", files_in(folder)[0])
-    take_up(qtbot, desk, folder / "mine.opscope")
-    qtbot.waitUntil(lambda: "has changed since the session was saved" in errors(desk))
-    assert "1 selected slice of the session is not in these files" in errors(desk)
-    assert desk.session.state.slice is None
+    take_up(qtbot, controller, folder / "mine.opscope")
+    qtbot.waitUntil(lambda: "has changed since the session was saved" in errors(controller))
+    assert "1 selected slice of the session is not in these files" in errors(controller)
+    assert controller.session.state.slice is None
 
 
-def test_a_damaged_session_file_leaves_what_is_open(desk, qtbot, folder):
-    open_files(qtbot, desk, *files_in(folder))
+def test_a_damaged_session_file_leaves_what_is_open(controller, qtbot, folder):
+    open_files(qtbot, controller, *files_in(folder))
     broken = folder / "broken.opscope"
     broken.write_text('{"opscope_session": 1, "inputs": 5}')
-    desk.opener.open([str(broken)])
-    assert "this is no session file" in errors(desk)
-    assert len(desk.session.traces) == 1
+    controller.opener.open([str(broken)])
+    assert "this is no session file" in errors(controller)
+    assert len(controller.session.traces) == 1
 
 
-def test_aligned_inferences_come_back_aligned(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    desk.session.show_inferences(Inferences.ALIGNED)
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.session.close_all()
-    take_up(qtbot, desk, folder / "mine.opscope")
-    assert desk.session.state.inferences is Inferences.ALIGNED
+def test_aligned_inferences_come_back_aligned(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    controller.session.show_inferences(Inferences.ALIGNED)
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
+    take_up(qtbot, controller, folder / "mine.opscope")
+    assert controller.session.state.inferences is Inferences.ALIGNED
 
 
-def test_a_session_takes_the_place_of_what_is_being_read_too(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.session.close_all()
-    desk.opener.open(
+def test_a_session_takes_the_place_of_what_is_being_read_too(
+    controller, qtbot, folder, monkeypatch
+):
+    open_files(qtbot, controller, *files_in(folder))
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
+    controller.opener.open(
         [str(DATA / "etdump/deep_portable_x3.etdp"), str(DATA / "etdump/gru_portable_x1.etdp")]
     )
-    take_up(qtbot, desk, folder / "mine.opscope")
-    qtbot.waitUntil(lambda: not desk.opener.is_busy)
-    settle(qtbot, desk)
-    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
+    take_up(qtbot, controller, folder / "mine.opscope")
+    qtbot.waitUntil(lambda: not controller.opener.is_busy)
+    settle(qtbot, controller)
+    assert controller.session.workspace.paths == [str(path) for path in files_in(folder)]
 
 
-def test_tracks_of_aligned_inferences_are_of_no_file(desk, qtbot, folder, monkeypatch):
+def test_tracks_of_aligned_inferences_are_of_no_file(controller, qtbot, folder, monkeypatch):
     """They are more than the file has: nothing of them can be saved, nor stop what closes it."""
-    open_files(qtbot, desk, *files_in(folder))
-    desk.session.show_inferences(Inferences.ALIGNED)
-    set_bookmarks(desk.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
-    last = len(desk.session.traces[0].trace.tracks) - 1
-    assert last >= len(desk.session.traces[0].file.tracks)
-    arrange_tracks(desk.session, TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)})))
-    desk.session.select_area(Area(0, 9_000, frozenset({(0, last)})))
-    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
-    desk.commands.actions["file.close_all"].trigger()
-    assert desk.session.is_empty
-    take_up(qtbot, desk, folder / "mine.opscope")
-    assert desk.session.state.inferences is Inferences.ALIGNED
-    assert desk.session.state.tracks == TrackView()
-    assert [mark.name for mark in desk.session.state.marks] == ["slow"]
+    open_files(qtbot, controller, *files_in(folder))
+    controller.session.show_inferences(Inferences.ALIGNED)
+    set_bookmarks(controller.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
+    last = len(controller.session.traces[0].trace.tracks) - 1
+    assert last >= len(controller.session.traces[0].file.tracks)
+    arrange_tracks(
+        controller.session, TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)}))
+    )
+    controller.session.select_area(Area(0, 9_000, frozenset({(0, last)})))
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.commands.actions["file.close_all"].trigger()
+    assert controller.session.is_empty
+    take_up(qtbot, controller, folder / "mine.opscope")
+    assert controller.session.state.inferences is Inferences.ALIGNED
+    assert controller.session.state.tracks == TrackView()
+    assert [mark.name for mark in controller.session.state.marks] == ["slow"]
 
 
-def test_a_file_that_changes_is_offered_and_the_view_kept(desk, qtbot, folder):
-    open_files(qtbot, desk, *files_in(folder))
-    session = desk.session
+def test_a_file_that_changes_is_offered_and_the_view_kept(controller, qtbot, folder):
+    open_files(qtbot, controller, *files_in(folder))
+    session = controller.session
     session.set_range(1_000, 9_000)
     set_bookmarks(session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     dump = files_in(folder)[0]
@@ -233,24 +237,24 @@ def test_a_file_that_changes_is_offered_and_the_view_kept(desk, qtbot, folder):
     other = folder / "other"
     shutil.copy(longer, other)
     os.replace(other, dump)
-    qtbot.waitUntil(lambda: "cnn_xnnpack_x10.etdp changed on disk" in errors(desk))
+    qtbot.waitUntil(lambda: "cnn_xnnpack_x10.etdp changed on disk" in errors(controller))
     with qtbot.waitSignal(session.files_added, timeout=20_000):
-        desk.session_files.reload()
-    settle(qtbot, desk)
+        controller.session_files.reload()
+    settle(qtbot, controller)
     assert (session.state.t0, session.state.t1) == (1_000, 9_000)
     assert [mark.name for mark in session.state.marks] == ["slow"]
     assert session.workspace.stamp(str(dump)).size == longer.stat().st_size
-    assert "changed on disk" not in errors(desk)
+    assert "changed on disk" not in errors(controller)
 
 
 def test_what_was_open_last_opens_again_in_another_window(
     qtbot, qapp, folder, tmp_path, monkeypatch
 ):
-    first = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    first = controller_of(qtbot, qapp, tmp_path, monkeypatch)
     open_files(qtbot, first, *files_in(folder))
     set_bookmarks(first.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     put_away(first.window, qapp)
-    second = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    second = controller_of(qtbot, qapp, tmp_path, monkeypatch)
     with qtbot.waitSignal(second.session.files_added, timeout=20_000):
         second.commands.actions["file.last_session"].trigger()
     settle(qtbot, second)
@@ -260,27 +264,27 @@ def test_what_was_open_last_opens_again_in_another_window(
     put_away(second.window, qapp)
 
 
-def test_a_session_that_names_itself_is_read_once(desk, qtbot, folder, monkeypatch):
-    open_files(qtbot, desk, *files_in(folder))
+def test_a_session_that_names_itself_is_read_once(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
     session = folder / "mine.opscope"
-    save(qtbot, desk, monkeypatch, session)
+    save(qtbot, controller, monkeypatch, session)
     told = json.loads(session.read_text())
     told["inputs"].append({"path": session.name})
     session.write_text(json.dumps(told))
-    desk.session.close_all()
+    controller.session.close_all()
     opened = []
     monkeypatch.setattr(sessions, "read", lambda path: (opened.append(path), read(path))[1])
-    take_up(qtbot, desk, session)
+    take_up(qtbot, controller, session)
     assert opened == [str(session)]
-    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
-    assert "holds no trace events" in errors(desk)
+    assert controller.session.workspace.paths == [str(path) for path in files_in(folder)]
+    assert "holds no trace events" in errors(controller)
 
 
-def test_a_file_that_is_gone_is_not_lost_by_reading_again(desk, qtbot, folder):
-    open_files(qtbot, desk, *files_in(folder))
-    set_bookmarks(desk.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
+def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, folder):
+    open_files(qtbot, controller, *files_in(folder))
+    set_bookmarks(controller.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     files_in(folder)[0].unlink()
-    desk.session_files.reload()
-    assert "cnn_xnnpack_x10.etdp is not there any more" in errors(desk)
-    assert len(desk.session.traces) == 1
-    assert [mark.name for mark in desk.session.state.marks] == ["slow"]
+    controller.session_files.reload()
+    assert "cnn_xnnpack_x10.etdp is not there any more" in errors(controller)
+    assert len(controller.session.traces) == 1
+    assert [mark.name for mark in controller.session.state.marks] == ["slow"]

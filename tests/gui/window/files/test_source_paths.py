@@ -13,12 +13,12 @@ from viewer.view.state import SliceRef
 ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
 
 
-def names(desk):
-    return [Path(path).name for path in desk.session.workspace.paths]
+def names(controller):
+    return [Path(path).name for path in controller.session.workspace.paths]
 
 
 def test_a_source_is_located_once_for_all_paths_and_remembered(
-    desk, qtbot, qapp, data, tmp_path, monkeypatch
+    controller, qtbot, qapp, data, tmp_path, monkeypatch
 ):
     runs = tmp_path / "a/b/c/runs"  # too far down for its source to be found by itself
     runs.mkdir(parents=True)
@@ -27,51 +27,55 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     here = tmp_path / "models" / "models.py"
     here.parent.mkdir()
     shutil.copy(Path(ATTENTION).parent / "models.py", here)
-    open_files(qtbot, desk, *runs.iterdir())
-    desk.session.select_operators(0, (9,))
-    assert "models.py is not here" in desk.source.sentence
+    open_files(qtbot, controller, *runs.iterdir())
+    controller.session.select_operators(0, (9,))
+    assert "models.py is not here" in controller.source.sentence
     chosen = [str(tmp_path / "gone.py"), "", str(here)]
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
-    desk.source.locate_requested.emit(desk.source.place[0])
-    assert "gone.py is no text of at most 8 MB" in desk.window.message.text
-    desk.source.locate_requested.emit(desk.source.place[0])
-    assert desk.settings.source_paths() == []
-    desk.source.locate_requested.emit(desk.source.place[0])
-    assert desk.source.sentence == ""
-    assert desk.source.note.text().startswith(f"shown from {here}")
-    assert desk.settings.source_paths() == [("/home/user", str(tmp_path))]
-    again = MainWindow(desk.theme, desk.settings)
+    controller.source.locate_requested.emit(controller.source.place[0])
+    assert "gone.py is no text of at most 8 MB" in controller.window.message.text
+    controller.source.locate_requested.emit(controller.source.place[0])
+    assert controller.settings.source_paths() == []
+    controller.source.locate_requested.emit(controller.source.place[0])
+    assert controller.source.sentence == ""
+    assert controller.source.note.text().startswith(f"shown from {here}")
+    assert controller.settings.source_paths() == [("/home/user", str(tmp_path))]
+    again = MainWindow(controller.theme, controller.settings)
     assert [s.recorded for s in again.controller.session.workspace.choices.source_paths] == [
         "/home/user"
     ]
     again.close()
     shiboken6.delete(again)  # before the theme, which is the other window's
-    (substitution,) = desk.session.workspace.choices.source_paths
-    desk.source.forget_requested.emit(substitution)
-    assert desk.settings.source_paths() == []
-    assert "models.py is not here" in desk.source.sentence
+    (substitution,) = controller.session.workspace.choices.source_paths
+    controller.source.forget_requested.emit(substitution)
+    assert controller.settings.source_paths() == []
+    assert "models.py is not here" in controller.source.sentence
 
 
 def test_a_text_of_a_profile_is_located_opened_and_found_again(
-    desk, qtbot, data, tmp_path, monkeypatch
+    controller, qtbot, data, tmp_path, monkeypatch
 ):
     text = (data / "torq" / "compile_c3_taskid_mtu.csv").read_text()
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(text.replace('"tiny_cnn.mlir"', '"/build/tiny_cnn.mlir"'))
     (tmp_path / "models").mkdir()
     moved = shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "models")
-    open_files(qtbot, desk, tmp_path / "a.csv")
-    trace = desk.session.traces[0].trace
-    placed = next(i for i in range(44) if desk.session.traces[0].link(i).detail and "tiny" in str(
-        trace.keys.location[trace.slices.key[i]]))  # fmt: skip
-    desk.session.select_slice(SliceRef(0, placed))
-    assert desk.source.sentence.startswith("tiny_cnn.mlir is not here")
+    open_files(qtbot, controller, tmp_path / "a.csv")
+    trace = controller.session.traces[0].trace
+    placed = next(
+        i
+        for i in range(44)
+        if controller.session.traces[0].link(i).detail
+        and "tiny" in str(trace.keys.location[trace.slices.key[i]])
+    )
+    controller.session.select_slice(SliceRef(0, placed))
+    assert controller.source.sentence.startswith("tiny_cnn.mlir is not here")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
-    with qtbot.waitSignal(desk.loader.all_done):
-        desk.source.locate_requested.emit(desk.source.place[0])
-    settle(qtbot, desk)
-    assert names(desk) == ["a.csv", "tiny_cnn.mlir"]
-    assert desk.session.traces[0].table.program.path == moved
-    desk.commands.actions["file.close_all"].trigger()
-    open_files(qtbot, desk, tmp_path / "b.csv")
-    assert names(desk) == ["b.csv", "tiny_cnn.mlir"]
+    with qtbot.waitSignal(controller.loader.all_done):
+        controller.source.locate_requested.emit(controller.source.place[0])
+    settle(qtbot, controller)
+    assert names(controller) == ["a.csv", "tiny_cnn.mlir"]
+    assert controller.session.traces[0].table.program.path == moved
+    controller.commands.actions["file.close_all"].trigger()
+    open_files(qtbot, controller, tmp_path / "b.csv")
+    assert names(controller) == ["b.csv", "tiny_cnn.mlir"]

@@ -9,19 +9,19 @@ from viewer.gui.window.commands.menus import CLOCK_MENU
 
 
 @pytest.fixture
-def cycles(desk, qtbot, data):
+def cycles(controller, qtbot, data):
     """The window with a compile profile, whose text is found beside it."""
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return desk
+    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return controller
 
 
-def clock_words(desk):
-    return [action.text().replace("&", "") for action in desk.clock.menu().actions()
+def clock_words(controller):
+    return [action.text().replace("&", "") for action in controller.clock.menu().actions()
             if not action.isSeparator()]  # fmt: skip
 
 
-def checked(desk):
-    return [id for id in CLOCK_MENU if id != "-" and desk.commands.actions[id].isChecked()]
+def checked(controller):
+    return [id for id in CLOCK_MENU if id != "-" and controller.commands.actions[id].isChecked()]
 
 
 def test_the_clock_in_the_status_bar_is_the_handle_of_its_rate(cycles):
@@ -57,28 +57,28 @@ def test_any_rate_can_be_given_and_what_is_none_is_told(cycles, monkeypatch):
     assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
 
 
-def test_a_stated_clock_has_no_menu(desk, qtbot):
-    open_files(qtbot, desk, CSV)
-    assert desk.clock.menu() is None
-    assert not desk.commands.actions["clock.other"].isEnabled()
-    desk.commands.actions["file.close_all"].trigger()
-    assert not desk.clock.isVisible()
+def test_a_stated_clock_has_no_menu(controller, qtbot):
+    open_files(qtbot, controller, CSV)
+    assert controller.clock.menu() is None
+    assert not controller.commands.actions["clock.other"].isEnabled()
+    controller.commands.actions["file.close_all"].trigger()
+    assert not controller.clock.isVisible()
 
 
-def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(desk, qtbot, data):
+def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(controller, qtbot, data):
     torq = data / "torq"
     open_files(
-        qtbot, desk, torq / "host_h4_latest_2inv.csv", torq / "tiny_cnn.lowered_generic.mlir"
+        qtbot, controller, torq / "host_h4_latest_2inv.csv", torq / "tiny_cnn.lowered_generic.mlir"
     )
-    assert desk.clock.text().startswith(
+    assert controller.clock.text().startswith(
         f"1 tick = 1000{THIN}ns · estimates at 800{THIN}MHz assumed"
     )
-    assert clock_words(desk)[0] == "estimates of debug info"
-    before = desk.window.status.range.text()
-    desk.commands.actions["clock.100"].trigger()
-    assert f"estimates at 100{THIN}MHz chosen" in desk.clock.text()
-    assert checked(desk) == ["clock.100"]
-    assert f"at 100{THIN}MHz chosen" in desk.estimates.note.text()
-    assert desk.window.status.range.text() == before
-    desk.commands.actions["go.undo"].trigger()
-    assert f"at 800{THIN}MHz assumed" in desk.estimates.note.text()
+    assert clock_words(controller)[0] == "estimates of debug info"
+    before = controller.window.status.range.text()
+    controller.commands.actions["clock.100"].trigger()
+    assert f"estimates at 100{THIN}MHz chosen" in controller.clock.text()
+    assert checked(controller) == ["clock.100"]
+    assert f"at 100{THIN}MHz chosen" in controller.estimates.note.text()
+    assert controller.window.status.range.text() == before
+    controller.commands.actions["go.undo"].trigger()
+    assert f"at 800{THIN}MHz assumed" in controller.estimates.note.text()

@@ -18,16 +18,16 @@ NAMES = (
 
 
 @pytest.fixture
-def attention(desk, qtbot):
+def attention(controller, qtbot):
     """The window with the attention sample open."""
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
-def fellows(desk, name):
-    dock = desk.docks.by_name[name]
-    tabs = desk.window.tabifiedDockWidgets(dock)
-    return {other for other, d in desk.docks.by_name.items() if d in tabs}
+def fellows(controller, name):
+    dock = controller.docks.by_name[name]
+    tabs = controller.window.tabifiedDockWidgets(dock)
+    return {other for other, d in controller.docks.by_name.items() if d in tabs}
 
 
 @pytest.mark.parametrize("front", ["operators", "events"])

@@ -20,9 +20,9 @@ PLAIN, ALT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture
-def attention(desk, qtbot):
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+def attention(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
 @pytest.mark.parametrize("kind", [QLineEdit, QComboBox, QTableWidget, QTextEdit, QPlainTextEdit])

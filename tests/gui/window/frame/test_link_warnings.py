@@ -15,73 +15,77 @@ from viewer.gui.session.linking import choose_method, match_automatically, set_i
 from viewer.workspace.link_choices import Choices
 
 
-def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(desk, qtbot, data):
+def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(controller, qtbot, data):
     record = data / "etrecord" / "cnn_standalone_NOdeepcopy.etrecord"
-    open_files(qtbot, desk, data / "etdump" / "cnn_xnnpack3_x5.etdp", record)
-    assert desk.session.traces[0].table.program is None
+    open_files(qtbot, controller, data / "etdump" / "cnn_xnnpack3_x5.etdp", record)
+    assert controller.session.traces[0].table.program is None
     said = "cnn_xnnpack3_x5.etdp and cnn_standalone_NOdeepcopy.etrecord do not belong together"
-    assert message(desk).startswith(said)
-    assert desk.toolbar.link_state.text() == "do not belong together"
-    assert ("Warning", message(desk)) in problems(desk)
+    assert message(controller).startswith(said)
+    assert controller.toolbar.link_state.text() == "do not belong together"
+    assert ("Warning", message(controller)) in problems(controller)
 
 
-def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(desk, qtbot, data, tmp_path):
+def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(controller, qtbot, data, tmp_path):
     names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
              "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
-    open_files(qtbot, desk, *(data / name for name in names), tmp_path / "gone.etdp")
-    error, warning = message(desk).splitlines()
+    open_files(qtbot, controller, *(data / name for name in names), tmp_path / "gone.etdp")
+    error, warning = message(controller).splitlines()
     assert "may be of decode or forward" in warning
-    assert desk.window.message.action.text() == "Choose…"
-    choose_method(desk.session, desk.session.traces[0].trace.path, "Execute 1", "forward")
-    assert message(desk) == error
-    assert not desk.window.message.action.isVisible()
-    qtbot.keyClick(desk.window, Qt.Key.Key_Escape)
-    assert message(desk) == ""
+    assert controller.window.message.action.text() == "Choose…"
+    choose_method(
+        controller.session, controller.session.traces[0].trace.path, "Execute 1", "forward"
+    )
+    assert message(controller) == error
+    assert not controller.window.message.action.isVisible()
+    qtbot.keyClick(controller.window, Qt.Key.Key_Escape)
+    assert message(controller) == ""
 
 
-def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(desk, qtbot, data):
+def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(
+    controller, qtbot, data
+):
     one, other = (
         data / "etdump" / f"{name}.etdp" for name in ("cnn_portable_x1", "cond_portable_x5")
     )
-    open_files(qtbot, desk, one, ATTENTION_RECORD)
-    assert desk.window.message.action.text() == "Link anyway"
-    open_files(qtbot, desk, other)
-    assert len(message(desk).splitlines()) == 2
-    assert desk.window.message.action.text() == "Choose…"
-    qtbot.mouseClick(desk.window.message.action, Qt.MouseButton.LeftButton)
-    assert message(desk) == ""
-    assert desk.links.isVisible()
+    open_files(qtbot, controller, one, ATTENTION_RECORD)
+    assert controller.window.message.action.text() == "Link anyway"
+    open_files(qtbot, controller, other)
+    assert len(message(controller).splitlines()) == 2
+    assert controller.window.message.action.text() == "Choose…"
+    qtbot.mouseClick(controller.window.message.action, Qt.MouseButton.LeftButton)
+    assert message(controller) == ""
+    assert controller.links.isVisible()
 
 
-def test_what_cannot_be_checked_is_not_called_foreign(desk, qtbot):
-    open_files(qtbot, desk, DEMO, ATTENTION_RECORD)
-    assert "cannot be checked" in message(desk)
-    assert desk.toolbar.link_state.text() != "do not belong together"
+def test_what_cannot_be_checked_is_not_called_foreign(controller, qtbot):
+    open_files(qtbot, controller, DEMO, ATTENTION_RECORD)
+    assert "cannot be checked" in message(controller)
+    assert controller.toolbar.link_state.text() != "do not belong together"
 
 
-def test_an_explicit_pair_wins_and_an_impossible_one_says_why(desk, qtbot, data):
+def test_an_explicit_pair_wins_and_an_impossible_one_says_why(controller, qtbot, data):
     dump = str(data / "etdump" / "cnn_xnnpack3_x5.etdp")
     record = str(data / "etrecord" / "cnn_standalone_NOdeepcopy.etrecord")
-    with qtbot.waitSignal(desk.loader.all_done):
-        desk.opener.open([dump, record], Choices(((dump, record),)))
-    assert desk.session.traces[0].table.program.path == record
-    assert "They are linked because you chose so." in message(desk)
-    with qtbot.waitSignal(desk.loader.all_done):
-        desk.opener.open([ATTENTION], Choices(((ATTENTION, DEMO_RECORD),)))
-    assert f"{DEMO_RECORD} is not an open record or source" in message(desk)
+    with qtbot.waitSignal(controller.loader.all_done):
+        controller.opener.open([dump, record], Choices(((dump, record),)))
+    assert controller.session.traces[0].table.program.path == record
+    assert "They are linked because you chose so." in message(controller)
+    with qtbot.waitSignal(controller.loader.all_done):
+        controller.opener.open([ATTENTION], Choices(((ATTENTION, DEMO_RECORD),)))
+    assert f"{DEMO_RECORD} is not an open record or source" in message(controller)
 
 
-def test_a_chosen_column_of_identifiers_is_remembered(desk, qtbot, data):
+def test_a_chosen_column_of_identifiers_is_remembered(controller, qtbot, data):
     files = [str(data / "torq" / "demo_manual_int_r1.csv"),
              str(data / "etrecord" / "demo_manual_int.etrecord")]  # fmt: skip
-    open_files(qtbot, desk, *files)
-    assert "Numbers match by chance too" in message(desk)
-    with qtbot.waitSignal(desk.session.columns_remembered):
-        set_identifier_column(desk.session, files[0], "job_id")
-    assert list(desk.settings.identifier_columns().values()) == ["job_id"]
-    desk.session.close_all()
-    open_files(qtbot, desk, *files)
-    assert desk.session.traces[0].table.program.path == files[1]
-    with qtbot.waitSignal(desk.session.columns_remembered):
-        match_automatically(desk.session, files[0])
-    assert desk.settings.identifier_columns() == {}
+    open_files(qtbot, controller, *files)
+    assert "Numbers match by chance too" in message(controller)
+    with qtbot.waitSignal(controller.session.columns_remembered):
+        set_identifier_column(controller.session, files[0], "job_id")
+    assert list(controller.settings.identifier_columns().values()) == ["job_id"]
+    controller.session.close_all()
+    open_files(qtbot, controller, *files)
+    assert controller.session.traces[0].table.program.path == files[1]
+    with qtbot.waitSignal(controller.session.columns_remembered):
+        match_automatically(controller.session, files[0])
+    assert controller.settings.identifier_columns() == {}

@@ -1,12 +1,12 @@
 """The frame of a window: how it was stored, and what it costs to follow the view."""
 
-from tests.gui.events import desk_of, put_away
+from tests.gui.events import controller_of, put_away
 
 
-def test_the_window_lies_as_it_lay(desk, qtbot, qapp, tmp_path, monkeypatch):
-    desk.window.resize(700, 600)
-    desk.window.close()
-    again = desk_of(qtbot, qapp, tmp_path, monkeypatch, size=None).window
+def test_the_window_lies_as_it_lay(controller, qtbot, qapp, tmp_path, monkeypatch):
+    controller.window.resize(700, 600)
+    controller.window.close()
+    again = controller_of(qtbot, qapp, tmp_path, monkeypatch, size=None).window
     assert (again.width(), again.height()) == (700, 600)
     put_away(again, qapp)
 

@@ -8,30 +8,30 @@ from tests.gui.window.shown import ATTENTION_RECORD, CSV, DEMO, DOCKS, shown_doc
 from viewer.view.state import SliceRef
 
 
-def test_it_begins_with_the_start_page_and_nothing_else(desk):
-    assert desk.window.pages.currentWidget() is desk.window.start_page
-    assert desk.window.windowTitle() == "Opscope"
-    assert shown_docks(desk) == set()
-    assert desk.window.status.range.text() == "No trace open"
-    assert not desk.window.status.progress.isVisible()
+def test_it_begins_with_the_start_page_and_nothing_else(controller):
+    assert controller.window.pages.currentWidget() is controller.window.start_page
+    assert controller.window.windowTitle() == "Opscope"
+    assert shown_docks(controller) == set()
+    assert controller.window.status.range.text() == "No trace open"
+    assert not controller.window.status.progress.isVisible()
 
 
-def test_a_record_alone_shows_operators_and_says_what_is_missing(desk, qtbot):
-    open_files(qtbot, desk, ATTENTION_RECORD)
-    assert desk.window.pages.currentWidget() is desk.layout.note
-    assert desk.operators.table.model().rowCount() > 10
-    assert not desk.toolbar._link_action.isVisible()
-    assert not desk.commands.actions["view.fit"].isEnabled()
-    assert desk.commands.actions["file.export_operators"].isEnabled()
-    assert not desk.commands.actions["file.export_table"].isEnabled()
-    assert not desk.commands.actions["file.export"].isEnabled()
+def test_a_record_alone_shows_operators_and_says_what_is_missing(controller, qtbot):
+    open_files(qtbot, controller, ATTENTION_RECORD)
+    assert controller.window.pages.currentWidget() is controller.layout.note
+    assert controller.operators.table.model().rowCount() > 10
+    assert not controller.toolbar._link_action.isVisible()
+    assert not controller.commands.actions["view.fit"].isEnabled()
+    assert controller.commands.actions["file.export_operators"].isEnabled()
+    assert not controller.commands.actions["file.export_table"].isEnabled()
+    assert not controller.commands.actions["file.export"].isEnabled()
 
 
-def test_a_message_and_another_file_push_no_row_out_of_view(desk, qtbot, data):
-    open_files(qtbot, desk, data / "etdump" / "cnn_portable_x10.etdp")
+def test_a_message_and_another_file_push_no_row_out_of_view(controller, qtbot, data):
+    open_files(qtbot, controller, data / "etdump" / "cnn_portable_x10.etdp")
     for more in (ATTENTION_RECORD, DEMO):
-        open_files(qtbot, desk, more)
-        qtbot.waitUntil(lambda: desk.timeline.height() >= desk.timeline.content_height)
+        open_files(qtbot, controller, more)
+        qtbot.waitUntil(lambda: controller.timeline.height() >= controller.timeline.content_height)
 
 
 def test_closing_all_returns_to_the_start_page(attention):
@@ -62,38 +62,40 @@ def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):
 
 
 def test_the_window_is_painted_once_docks_and_panels_have_followed_a_large_profile(
-    desk, qtbot, monkeypatch
+    controller, qtbot, monkeypatch
 ):
     monkeypatch.setattr(viewer.gui.session.workspace_edits, "AT_ONCE", -1)
-    painted, told = desk.window.updatesEnabled, []
-    desk.session.workspace_changed.connect(
-        lambda: told.append((painted(), bool(shown_docks(desk))))
+    painted, told = controller.window.updatesEnabled, []
+    controller.session.workspace_changed.connect(
+        lambda: told.append((painted(), bool(shown_docks(controller))))
     )
-    open_files(qtbot, desk, CSV)
+    open_files(qtbot, controller, CSV)
     assert told == [(False, True)]
     assert painted()
-    desk.commands.actions["file.close_all"].trigger()
+    controller.commands.actions["file.close_all"].trigger()
     assert painted()
-    assert not shown_docks(desk)
+    assert not shown_docks(controller)
 
 
 def test_closing_all_while_a_large_profile_is_coming_leaves_the_start_page(
-    desk, qtbot, monkeypatch
+    controller, qtbot, monkeypatch
 ):
     monkeypatch.setattr(viewer.gui.session.workspace_edits, "AT_ONCE", -1)
-    desk.session.about_to_change.connect(desk.session.close_all)
-    with qtbot.waitSignal(desk.session.about_to_change):
-        desk.opener.open([CSV])
-    settle(qtbot, desk)
-    assert desk.session.is_empty
-    assert desk.window.updatesEnabled()
-    assert not shown_docks(desk)
+    controller.session.about_to_change.connect(controller.session.close_all)
+    with qtbot.waitSignal(controller.session.about_to_change):
+        controller.opener.open([CSV])
+    settle(qtbot, controller)
+    assert controller.session.is_empty
+    assert controller.window.updatesEnabled()
+    assert not shown_docks(controller)
 
 
-def test_a_large_profile_that_never_comes_leaves_a_window_that_is_painted(desk, qtbot, monkeypatch):
+def test_a_large_profile_that_never_comes_leaves_a_window_that_is_painted(
+    controller, qtbot, monkeypatch
+):
     monkeypatch.setattr("viewer.gui.window.frame.window_layout.UNVEILED_AFTER_MS", 1)
-    desk.session.about_to_change.emit()
-    assert not desk.window.updatesEnabled()
-    qtbot.waitUntil(desk.window.updatesEnabled)
-    assert desk.window.pages.currentWidget() is desk.window.start_page
-    assert not shown_docks(desk)
+    controller.session.about_to_change.emit()
+    assert not controller.window.updatesEnabled()
+    qtbot.waitUntil(controller.window.updatesEnabled)
+    assert controller.window.pages.currentWidget() is controller.window.start_page
+    assert not shown_docks(controller)

@@ -13,28 +13,28 @@ from viewer.model.inference_views import Inferences
 
 
 @pytest.fixture
-def attention(desk, qtbot):
+def attention(controller, qtbot):
     """The window with the attention sample open, and the mouse outside of it."""
     QCursor.setPos(QPoint(5000, 5000))
-    open_sample(qtbot, desk, "attention_xnnpack")
-    return desk
+    open_sample(qtbot, controller, "attention_xnnpack")
+    return controller
 
 
-def click(desk, index):
-    at = place_of(desk, index)
-    press(canvas(desk), at)
-    release(canvas(desk), at)
+def click(controller, index):
+    at = place_of(controller, index)
+    press(canvas(controller), at)
+    release(canvas(controller), at)
 
 
 # -- help ------------------------------------------------------------------------------------------
 
 
-def test_the_start_page_has_the_first_steps(desk):
+def test_the_start_page_has_the_first_steps(controller):
     QCursor.setPos(QPoint(5000, 5000))
-    desk.commands.run("help.here")
-    assert desk.help.window.page == "index"
-    assert desk.help.window.isVisible()
-    assert not desk.help.window.isModal()
+    controller.commands.run("help.here")
+    assert controller.help.window.page == "index"
+    assert controller.help.window.isVisible()
+    assert not controller.help.window.isModal()
 
 
 def test_help_is_on_the_dock_that_has_the_keyboard(attention, qtbot):
@@ -66,10 +66,10 @@ def test_help_is_on_the_timeline_else(attention):
     assert attention.help.window.page == "timeline"
 
 
-def test_a_format_on_the_start_page_leads_to_how_it_is_recorded(desk):
-    desk.window.start_page.help_requested.emit("etdump")
-    assert desk.help.window.page == "recording"
-    assert desk.help.window.text.textCursor().block().text() == "ETDump"
+def test_a_format_on_the_start_page_leads_to_how_it_is_recorded(controller):
+    controller.window.start_page.help_requested.emit("etdump")
+    assert controller.help.window.page == "recording"
+    assert controller.help.window.text.textCursor().block().text() == "ETDump"
 
 
 # -- the tour --------------------------------------------------------------------------------------
@@ -83,10 +83,10 @@ def tour(attention, qtbot):
     return attention.help.tour
 
 
-def test_from_the_start_page_the_tour_opens_the_sample(desk, qtbot):
-    desk.window.start_page.tour_requested.emit()
-    qtbot.waitUntil(lambda: desk.help.tour.number == 1, timeout=20_000)
-    assert [path.rpartition("/")[2] for path in desk.session.workspace.paths] == [
+def test_from_the_start_page_the_tour_opens_the_sample(controller, qtbot):
+    controller.window.start_page.tour_requested.emit()
+    qtbot.waitUntil(lambda: controller.help.tour.number == 1, timeout=20_000)
+    assert [path.rpartition("/")[2] for path in controller.session.workspace.paths] == [
         "attn_xnnpack_x5.etdp",
         "attn_teal_xnnpack.etrecord",
     ]
@@ -214,15 +214,15 @@ def test_the_tour_needs_no_mouse(attention, tour, qtbot):
     assert attention.window.focusWidget() is attention.timeline.view
 
 
-def test_the_tour_runs_over_what_is_open_if_that_has_operators(desk, qtbot):
-    open_sample(qtbot, desk, "torq_npu")
-    before = list(desk.session.workspace.paths)
-    desk.help.start_tour()
+def test_the_tour_runs_over_what_is_open_if_that_has_operators(controller, qtbot):
+    open_sample(qtbot, controller, "torq_npu")
+    before = list(controller.session.workspace.paths)
+    controller.help.start_tour()
     for _ in range(7):
-        desk.help.tour.next()
-        qtbot.waitUntil(lambda: not Search.of(desk.session).pending)
-    assert not desk.help.tour.is_on
-    assert desk.session.workspace.paths == before
+        controller.help.tour.next()
+        qtbot.waitUntil(lambda: not Search.of(controller.session).pending)
+    assert not controller.help.tour.is_on
+    assert controller.session.workspace.paths == before
 
 
 @pytest.mark.parametrize("size", [(1920, 1080), (1280, 800)])

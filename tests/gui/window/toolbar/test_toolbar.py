@@ -8,9 +8,9 @@ from viewer.gui.qt.theme.theme import ICON_SIZE
 from viewer.view.state import SliceRef
 
 
-def test_icons_are_drawn_in_the_size_that_they_have(desk):
+def test_icons_are_drawn_in_the_size_that_they_have(controller):
     """Another size would be taken from a pixmap of another scale, larger and blurred at 150 %."""
-    assert desk.toolbar.iconSize().toTuple() == (ICON_SIZE, ICON_SIZE)
+    assert controller.toolbar.iconSize().toTuple() == (ICON_SIZE, ICON_SIZE)
 
 
 def test_color_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
@@ -54,28 +54,28 @@ def test_the_run_box_picks_a_run_and_follows_it(attention, qtbot):
     assert session.state.run is None
 
 
-def test_the_run_box_follows_the_trace_of_the_selection(desk, qtbot):
-    open_files(qtbot, desk, DEMO, CSV, ATTENTION)
-    number = next(i for i, t in enumerate(desk.session.traces) if t.trace.path == ATTENTION)
+def test_the_run_box_follows_the_trace_of_the_selection(controller, qtbot):
+    open_files(qtbot, controller, DEMO, CSV, ATTENTION)
+    number = next(i for i, t in enumerate(controller.session.traces) if t.trace.path == ATTENTION)
     assert number != 0
-    desk.session.select_slice(SliceRef(number, 3))
-    assert "Run 5 of 5" in runs_offered(desk)
+    controller.session.select_slice(SliceRef(number, 3))
+    assert "Run 5 of 5" in runs_offered(controller)
 
 
-def test_a_profile_without_runs_offers_none(desk, qtbot, data):
-    open_files(qtbot, desk, *(str(data / "torq" / name) for name in TORQ))
-    assert runs_offered(desk) == ["No runs"]
-    assert not desk.toolbar.run.isEnabled()
-    assert not desk.commands.actions["go.next_run"].isEnabled()
-    assert desk.clock.text().startswith("2 clocks, 1 assumed · ")
+def test_a_profile_without_runs_offers_none(controller, qtbot, data):
+    open_files(qtbot, controller, *(str(data / "torq" / name) for name in TORQ))
+    assert runs_offered(controller) == ["No runs"]
+    assert not controller.toolbar.run.isEnabled()
+    assert not controller.commands.actions["go.next_run"].isEnabled()
+    assert controller.clock.text().startswith("2 clocks, 1 assumed · ")
 
 
-def test_the_link_pill_follows_the_trace_of_the_selection(desk, qtbot):
-    open_files(qtbot, desk, DEMO, ATTENTION, ATTENTION_RECORD)
+def test_the_link_pill_follows_the_trace_of_the_selection(controller, qtbot):
+    open_files(qtbot, controller, DEMO, ATTENTION, ATTENTION_RECORD)
     told = set()
     for number in range(2):
-        desk.session.select_slice(SliceRef(number, 3))
-        told.add(desk.toolbar.link_state.text())
+        controller.session.select_slice(SliceRef(number, 3))
+        told.add(controller.toolbar.link_state.text())
     assert len(told) == 2
 
 
