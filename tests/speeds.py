@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 import pytest
 
 TESTS = Path(__file__).parent
-WINDOWS = {"MainWindow", "desk_of"}
+WINDOWS = {"MainWindow", "controller_of"}
 PEERS = {"TraceProcessor", "torch", "executorch"}
 SLOW_PLACES = (TESTS / "bench", TESTS / "peers", TESTS / "packaging/test_bundle.py")
 

@@ -107,3 +107,8 @@ def test_pointing_at_the_window_does_not_change_it(attention, qtbot):
     before = attention.session.state
     move(canvas(attention), QPoint(200, 80))
     assert attention.session.state == before
+
+
+def test_a_test_of_the_whole_window_is_marked_so(controller, request):
+    """`packaging/test --quick` leaves it out by this mark."""
+    assert request.node.get_closest_marker("window")
