@@ -17,12 +17,12 @@ import time
 import numpy as np
 import pytest
 
-from tests.builders.bench_sizes import FULL, rounds
+from tests.builders.bench_sizes import is_measured, rounds
 from tests.gui.x_server import x_server
 from viewer.resources import SAMPLES
 
 STARTS = rounds(20)
-REST = 1.5 if FULL else 0.2  # s, in which the window that was asked for comes
+REST = 1.5 if is_measured() else 0.2  # s, in which the window that was asked for comes
 FILE = str(SAMPLES[1].paths()[0])
 OPSCOPE = [sys.executable, "-m", "viewer"]
 

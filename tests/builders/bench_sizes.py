@@ -7,15 +7,19 @@ round; an OPSCOPE_BENCH_* variable sets a size in both.
 import os
 
 MEASURED = "OPSCOPE_BENCH_MEASURED"  # tests/conftest.py sets it for --benchmark-enable
-FULL = MEASURED in os.environ
+
+
+def is_measured() -> bool:
+    """Whether benches run at full size; read late, since conftest imports this module first."""
+    return MEASURED in os.environ
 
 
 def size(full: int, small: int, variable: str = "") -> int:
     """The size of a bench; `variable`: what may set it."""
     given = os.environ.get(variable)
-    return int(given) if given else full if FULL else small
+    return int(given) if given else full if is_measured() else small
 
 
 def rounds(full: int) -> int:
     """How often something is measured."""
-    return full if FULL else 1
+    return full if is_measured() else 1

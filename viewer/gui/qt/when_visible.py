@@ -8,13 +8,9 @@ one panel may take a gigabyte while they are worked out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 
 BEING_COUNTED = "This is being worked out…"
@@ -38,19 +34,6 @@ class WhenVisible(QObject):
         self._soon.stop()
         self._wait(self._panel.visibleRegion().isEmpty())
         return self._waits
-
-    def ask(
-        self, latest: Latest, at_once: bool, function: Callable[..., object], *args: Any
-    ) -> bool:
-        """Have `latest` answer as its `ask` does, unless it takes long and nobody sees the panel.
-
-        Whether it was asked. If not, what was asked before is taken back too.
-        """
-        if at_once or not self.put_off():
-            latest.ask(at_once, function, *args)
-            return True
-        latest.cancel()
-        return False
 
     def _wait(self, waits: bool) -> None:
         if waits and not self._waits:
