@@ -23,30 +23,48 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
     """Let a command line name files, `count` of them as argparse has it, and say things of them."""
     parser.add_argument("files", nargs=count, metavar="FILE", help="profiles, records, sources")
     parser.add_argument(
-        "--pair", action="append", default=[], metavar="DUMP=RECORD",
+        "--pair",
+        action="append",
+        default=[],
+        metavar="DUMP=RECORD",
         help="link a profile to this record, whatever their agreement",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--method", action="append", default=[], metavar="RUNS=METHOD",
+        "--method",
+        action="append",
+        default=[],
+        metavar="RUNS=METHOD",
         help='of which method runs are, where the record cannot tell: "Execute 1=forward"',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--identifier-column", action="append", default=[], metavar="[FILE=]NAME",
+        "--identifier-column",
+        action="append",
+        default=[],
+        metavar="[FILE=]NAME",
         help="the column of a profile whose values are identifiers in a record's debug handle "
         'map, of one file or of all that have it; "" for none',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--debug-info", action="append", default=[], metavar="DIR",
+        "--debug-info",
+        action="append",
+        default=[],
+        metavar="DIR",
         help="open the Torq debug info of a folder too (torq-compile --torq-debug-info=DIR)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--clock", action="append", default=[], metavar="[FILE=]RATE",
+        "--clock",
+        action="append",
+        default=[],
+        metavar="[FILE=]RATE",
         help="how fast the clock of a profile ran that states no rate, as 100MHz or est.csv=1.2GHz",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--source-path", action="append", default=[], metavar="FROM=TO",
+        "--source-path",
+        action="append",
+        default=[],
+        metavar="FROM=TO",
         help="sources recorded below FROM lie below TO here: /home/user/models=/data/models",
-    )  # fmt: skip
+    )
 
 
 def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -106,9 +124,7 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
 
 def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:
     """What is said of the files, None where nothing is; ends the program with what is wrong."""
-    said = (
-        chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path
-    )  # fmt: skip
+    said = (chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path)
     if not any(said):
         return None
     from viewer.workspace.link_choices import Choices

@@ -108,9 +108,10 @@ def _files(folder: str, out: str) -> Iterable[str]:
     """Plain files below a folder, by name; none of `out`, none that is hidden."""
     for place, inside, names in os.walk(folder):
         inside[:] = sorted(
-            name for name in inside
+            name
+            for name in inside
             if not name.startswith(".") and not is_same_file(os.path.join(place, name), out)
-        )  # fmt: skip
+        )
         for name in sorted(names):
             path = os.path.join(place, name)
             if not name.startswith(".") and os.path.isfile(path):
@@ -164,9 +165,15 @@ def run(
 
 
 def _run(
-    tasks: Sequence[ExportTask], jobs: int, *, table: str, by: str | None,
-    take: Callable[[Outcome], None], work: Work, mark: str,
-) -> list[ExportTask]:  # fmt: skip
+    tasks: Sequence[ExportTask],
+    jobs: int,
+    *,
+    table: str,
+    by: str | None,
+    take: Callable[[Outcome], None],
+    work: Work,
+    mark: str,
+) -> list[ExportTask]:
     """The tasks that came to no end since the pool broke."""
     spawn = multiprocessing.get_context("spawn")  # of a forked Qt or thread nothing good comes
     lost: list[ExportTask] = []

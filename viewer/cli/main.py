@@ -68,9 +68,10 @@ def _window(arguments: list[str]) -> int:
     add_files(parser, "*")
     add_theme(parser)
     parser.add_argument(
-        "--new-window", action="store_true",
+        "--new-window",
+        action="store_true",
         help="open the files in a window of their own, also where an empty one is open",
-    )  # fmt: skip
+    )
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)
     choices = choices_of(parser, chosen)

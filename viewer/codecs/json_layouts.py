@@ -101,10 +101,13 @@ class JsonLayout:
             behind = quotes[closed] if closed < len(quotes) else len(raw)
             values.append(
                 Value(
-                    path, is_text, (opened - 1, first - quotes[opened - 1]),
-                    (closed if closed < len(quotes) else -1, behind - last), raw[first:last],
+                    path,
+                    is_text,
+                    (opened - 1, first - quotes[opened - 1]),
+                    (closed if closed < len(quotes) else -1, behind - last),
+                    raw[first:last],
                 )
-            )  # fmt: skip
+            )
             between.append(raw[before:first])
             before = last
         between.append(raw[before:])
@@ -126,10 +129,8 @@ class JsonLayout:
             at = end + len(behind)
         if max(map(len, fixed)) > _LONGEST:
             return None
-        return replace(
-            self, is_constant=tuple(which), values=tuple(values), fixed=tuple(fixed),
-            constants=tuple(constants),
-        )  # fmt: skip
+        made = replace(self, is_constant=tuple(which), values=tuple(values))
+        return replace(made, fixed=tuple(fixed), constants=tuple(constants))
 
     def is_like(self, other: JsonLayout) -> bool:
         """Whether nothing but values differs."""
@@ -461,8 +462,9 @@ def decimals(
     # The last word without its point: what stands before it moves up by a byte.
     word = words_at(data, np.maximum(end - 8, 0), 8)[0]
     whole = np.uint64((1 << 8 * (8 - behind)) - 1)
-    value, are_digits = _number((word & ~whole) | ((word << np.uint64(8)) & whole),
-                                np.minimum(digits, 7))  # fmt: skip
+    value, are_digits = _number(
+        (word & ~whole) | ((word << np.uint64(8)) & whole), np.minimum(digits, 7)
+    )
     good &= are_digits & (end >= 8)
     for k in range(7, min(int(digits.max(initial=0)), most), 8):
         eight, are_digits = _eight_digits(data, end - k - 1, digits - k)

@@ -89,14 +89,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--debug_buffer_path", metavar="BUFFER", help="taken, but not needed")
     parser.add_argument("--compare_results", action="store_true", help="not supported")
     parser.add_argument(
-        "--compat", action="store_true",
+        "--compat",
+        action="store_true",
         help=f"answer exactly as Inspector {VERSION} does, faults included",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument(
-        "--include_delegate_debug_data", action="store_true",
+        "--include_delegate_debug_data",
+        action="store_true",
         help="add the column delegate_debug_metadata where delegates logged any",
-    )  # fmt: skip
+    )
     return parser
 
 
@@ -107,9 +109,10 @@ def _right(
     trace = workspace.open(chosen.etdump_path)
     if not isinstance(trace, Trace) or trace.format != etdump.FORMAT.name:
         raise UnreadableFile(
-            chosen.etdump_path, f"this is not an ETDump but {trace.format}",
+            chosen.etdump_path,
+            f"this is not an ETDump but {trace.format}",
             remedy="opscope export writes other profiles as tables",
-        )  # fmt: skip
+        )
     problems = list(trace.problems)
     if chosen.etrecord_path:
         record = workspace.open(chosen.etrecord_path)

@@ -177,9 +177,10 @@ def _read(path: str, kind: str) -> Trace:
     found = open_file(path, no_progress, never_cancelled)
     if not isinstance(found, Trace) or found.format != kind:
         raise UnreadableFile(
-            path, f"this is no {kind} but {found.format}",
+            path,
+            f"this is no {kind} but {found.format}",
             remedy="opscope export converts all that Opscope opens",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -234,13 +235,19 @@ def _parser() -> argparse.ArgumentParser:
         description="Torq profile CSVs as one Perfetto trace, with the overview of each file.",
     )
     parser.add_argument(
-        "--compile_profile", nargs="+", default=[], metavar="CSV",
+        "--compile_profile",
+        nargs="+",
+        default=[],
+        metavar="CSV",
         help="what torq-compile --torq-dump-profiling wrote: C0 to C3",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--runtime_profile", nargs="+", default=[], metavar="CSV",
+        "--runtime_profile",
+        nargs="+",
+        default=[],
+        metavar="CSV",
         help="NSS jobs, as --torq_profile wrote them: R0, R1; for host profiles use opscope export",
-    )  # fmt: skip
+    )
     # Later forms of the original took files, then a folder of debug info, without an option.
     parser.add_argument("files", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--pb", required=True, metavar="OUT", help="the trace to write")
@@ -248,10 +255,11 @@ def _parser() -> argparse.ArgumentParser:
         "--mlir", metavar="FILE", help="the .mlir that the locations of C2 and C3 point into"
     )
     parser.add_argument(
-        "--compat", action="store_true",
+        "--compat",
+        action="store_true",
         help="write exactly what the original wrote, faults included: C0 and R0 as f63e303, "
         "C1 as 36d5652, C2 as 183cae4",
-    )  # fmt: skip
+    )
     return parser
 
 

@@ -49,9 +49,14 @@ def aligned_runs(trace: Trace) -> Trace:
     slices = trace.slices
     columns = {name: column.taken(index) for name, column in slices.columns.items()}
     shifted = _laid_out(
-        own, index, number, slices.start[index] - begin, slices.end[index] - begin, columns,
+        own,
+        index,
+        number,
+        slices.start[index] - begin,
+        slices.end[index] - begin,
+        columns,
         None if slices.derived is None else slices.derived[index],
-    )  # fmt: skip
+    )
     return replace(
         trace,
         tracks=tuple(_named(trace, run, f"run {run.number}") for run in own.runs),

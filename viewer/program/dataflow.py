@@ -93,9 +93,11 @@ def neighbors_of(flow: Dataflow, operators: Sequence[int]) -> Neighbors:
     inputs, outputs = (np.setdiff1d(side, own) for side in sides)
     given = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
     return Neighbors(
-        tuple(inputs.tolist()), tuple(outputs.tolist()), tuple(given),
+        tuple(inputs.tolist()),
+        tuple(outputs.tolist()),
+        tuple(given),
         next((flow.unknown[o] for o in operators if o in flow.unknown), ""),
-    )  # fmt: skip
+    )
 
 
 def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> Dataflow:
@@ -108,9 +110,11 @@ def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> D
         why.update(dict.fromkeys(flow.unknown, NO_INPUTS))
         given.update(flow.given or {})
     return Dataflow(
-        *_compressed(count, consumers, producers), *_compressed(count, producers, consumers),
-        given, why,
-    )  # fmt: skip
+        *_compressed(count, consumers, producers),
+        *_compressed(count, producers, consumers),
+        given,
+        why,
+    )
 
 
 def _compressed(count: int, rows: Ints, values: Ints) -> tuple[Ints, Ints]:

@@ -52,10 +52,13 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
         if handle >= 0 and (handle in handles or identifiers):
             found.append(
                 Lowering(
-                    instruction, delegate.backend, _others(method, handles, handle), identifiers,
+                    instruction,
+                    delegate.backend,
+                    _others(method, handles, handle),
+                    identifiers,
                     delegate.is_filled,
                 )
-            )  # fmt: skip
+            )
     return tuple(found)
 
 

@@ -145,10 +145,17 @@ def module_tree(program: Program) -> ModuleTree:
     for number, (place, parent, depth) in enumerate(parents):
         made.append(
             Module(
-                place.kind, place.method, place.path, place.type.rpartition(".")[2], parent,
-                end[number], depth, tuple(reversed(below[number])), tuple(place.operators),
+                place.kind,
+                place.method,
+                place.path,
+                place.type.rpartition(".")[2],
+                parent,
+                end[number],
+                depth,
+                tuple(reversed(below[number])),
+                tuple(place.operators),
             )
-        )  # fmt: skip
+        )
     return ModuleTree(program, tuple(made), of_operator)
 
 

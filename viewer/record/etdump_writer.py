@@ -33,8 +33,9 @@ from viewer.record.event_batches import FIELDS, Batch, EventKind
 _IDENTIFIER = b"ED00"
 MOST = (1 << 31) - 1
 _RECORD = 48
-_ROW = np.dtype([(name, f"<{'u' if code.isupper() else 'i'}{8 if code == 'Q' else 4}")
-                 for name, code in FIELDS])  # fmt: skip
+_ROW = np.dtype(
+    [(name, f"<{'u' if code.isupper() else 'i'}{8 if code == 'Q' else 4}") for name, code in FIELDS]
+)
 
 # Where the fields of a record lie. A table begins with the distance back to its vtable.
 _TIMED = np.dtype([
@@ -65,9 +66,16 @@ def _timed_vtable(kind: EventKind, metadata: bool) -> bytes:
         for k in (EventKind.OPERATOR, EventKind.NUMBER, EventKind.TEXT)
     ]
     return _vtable(
-        at("padding"), what[0], at("chain"), at("instruction"), what[1], what[2],
-        at("metadata") if metadata else 0, at("start"), at("end"),
-    )  # fmt: skip
+        at("padding"),
+        what[0],
+        at("chain"),
+        at("instruction"),
+        what[1],
+        what[2],
+        at("metadata") if metadata else 0,
+        at("start"),
+        at("end"),
+    )
 
 
 # Of an event with times, an event that is an allocation, an allocation; then of the kinds of timed
@@ -115,9 +123,7 @@ def write_etdump(
     count = int(runs.length.sum())
     vtables = b"".join(_VTABLES)
     vtables_at = -(-(len(head) + 4 * (count + len(runs.block))) // 8) * 8
-    begins = np.cumsum([
-        _up(vtables_at + len(vtables)), *(_batch_size(batch) for batch in batches)
-    ])  # fmt: skip
+    begins = np.cumsum([_up(vtables_at + len(vtables)), *(_batch_size(batch) for batch in batches)])
     total = int(begins[-1])
     if total > MOST:
         raise ValueError(

@@ -120,9 +120,16 @@ class EventBatches:
             return enough
 
     def add(
-        self, kind: int, block: int, value: int | str, chain: int, instruction: int,
-        start: int, end: int, metadata: bytes = b"",
-    ) -> None:  # fmt: skip
+        self,
+        kind: int,
+        block: int,
+        value: int | str,
+        chain: int,
+        instruction: int,
+        start: int,
+        end: int,
+        metadata: bytes = b"",
+    ) -> None:
         """Append one event, or count it as dropped.
 
         A value that is a text must be one that UTF-8 can encode. Raises TypeError for what is no

@@ -31,8 +31,14 @@ from collections.abc import Callable
 from types import TracebackType
 
 from viewer.program.debug_handles import Identifier
-from viewer.record.debug_handle_map import checked_identifier
 from viewer.record.event_batches import MOST_BYTES, EventBatches, EventKind, Spill
+from viewer.record.event_values import (
+    INT32,
+    bad_instruction,
+    checked_text,
+    event_identifier,
+    metadata_bytes,
+)
 
 _OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, EventKind)  # numbers of an enum take 40 ns more
 
@@ -43,8 +49,6 @@ UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "cycles": 1}
 
 _MEMORY = 512 << 20
 _LARGEST = (1 << 63) - 1  # of a time: the format has one bit more, which readers have not
-_INT32 = 1 << 31
-_NO_NUMBER = -1  # what an ETDump says for "no integer identifier"
 MOST_OPEN = 100_000  # some 20 MB; far more than any program nests
 _BLOCK_BYTES = 64
 _IMPLICIT_BLOCK = "Default"  # readers know it from programs that open no block of their own
@@ -63,9 +67,15 @@ class EventTracerEntry:
     )  # fmt: skip
 
     def __init__(
-        self, tracer: EventTracer, block: int, calls: list[EventTracerEntry] | None,
-        kind: int, what: Identifier, chain_index: int, instruction_id: int,
-    ) -> None:  # fmt: skip
+        self,
+        tracer: EventTracer,
+        block: int,
+        calls: list[EventTracerEntry] | None,
+        kind: int,
+        what: Identifier,
+        chain_index: int,
+        instruction_id: int,
+    ) -> None:
         self._tracer = tracer
         self._block = block
         self._calls = calls  # the open calls of the thread, where this is one of them
@@ -181,13 +191,13 @@ class EventTracer:
         Runs of a dump are read as inferences if they are called "Execute", as loads if "Default".
         Events outside of any block go to one called "Default".
         """
-        name = _checked(name, "the name of an event block")
+        name = checked_text(name, "the name of an event block")
         with self._lock:
             return EventBlock(self, self._new_block(name))
 
     def track_allocator(self, name: str) -> int:
         """Make an allocator known; returns its number, for `track_allocation`."""
-        name = _checked(name, "the name of an allocator")
+        name = checked_text(name, "the name of an allocator")
         with self._lock:
             self._allocators.append(name)
             return len(self._allocators)
@@ -220,9 +230,9 @@ class EventTracer:
         -1, as without it, for scopes of the runtime such as "Method::execute".
         """
         if not (type(name) is str and name and name.isascii()):
-            name = _checked(name, "the name of an event")
-        if not (-1 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
-            raise _bad_instruction(chain_index, instruction_id)
+            name = checked_text(name, "the name of an event")
+        if not (-1 <= chain_index < INT32 and 0 <= instruction_id < INT32):
+            raise bad_instruction(chain_index, instruction_id)
         block = self._block
         if block is None:
             block = self._implicit_block()
@@ -230,7 +240,7 @@ class EventTracer:
         entry = EventTracerEntry(self, block, calls, _OPERATOR, name, chain_index, instruction_id)
         opened = self._open
         if len(opened) >= MOST_OPEN:
-            raise _too_many()
+            raise _too_many_open()
         opened[entry] = True
         if calls is not None:
             calls.append(entry)
@@ -265,7 +275,7 @@ class EventTracer:
         entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
         opened = self._open
         if len(opened) >= MOST_OPEN:
-            raise _too_many()
+            raise _too_many_open()
         opened[entry] = True
         entry.start_time = self._clock()  # the last step: what came before is not of the event
         return entry
@@ -308,7 +318,7 @@ class EventTracer:
             )
         entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
         entry.start_time = start_time
-        self._keep(entry, end_time, b"" if metadata is None else _metadata(metadata))
+        self._keep(entry, end_time, b"" if metadata is None else metadata_bytes(metadata))
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -354,7 +364,7 @@ class EventTracer:
     # -- what entries call -------------------------------------------------------------------------
 
     def _end(self, entry: EventTracerEntry, end: int, metadata: bytes | str | None) -> None:
-        kept = b"" if metadata is None else _metadata(metadata)
+        kept = b"" if metadata is None else metadata_bytes(metadata)
         if self._open.pop(entry, None) is None:  # one step, so of two threads one gets it
             raise ValueError(
                 "this event has already ended: end every entry once"
@@ -370,21 +380,24 @@ class EventTracer:
         self._keep(entry, end, kept)
 
     def _of_delegate(
-        self, name: str | None, delegate_debug_id: Identifier | None, chain_index: int,
+        self,
+        name: str | None,
+        delegate_debug_id: Identifier | None,
+        chain_index: int,
         instruction_id: int | None,
-    ) -> EventTracerEntry:  # fmt: skip
+    ) -> EventTracerEntry:
         """An entry of the instruction that is said, else of the thread's open call; not open."""
         what: Identifier
         if delegate_debug_id is None and type(name) is str and name and name.isascii():
             kind, what = _TEXT, name
         else:
-            kind, what = _identifier(name, delegate_debug_id)
+            kind, what = event_identifier(name, delegate_debug_id)
         if instruction_id is None:
             chain_index, instruction_id = -1, 0
             for call in self._calls.entries[-1:]:  # in one step: another thread may end it
                 chain_index, instruction_id = call.chain_index, call.instruction_id
-        elif not (0 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
-            raise _bad_instruction(chain_index, instruction_id)
+        elif not (0 <= chain_index < INT32 and 0 <= instruction_id < INT32):
+            raise bad_instruction(chain_index, instruction_id)
         block = self._block
         if block is None:
             block = self._implicit_block()
@@ -404,9 +417,15 @@ class EventTracer:
                 self._backwards += 1
             return
         self._events.add(
-            entry._kind, entry._block, entry._what, entry.chain_index, entry.instruction_id,
-            start, end, metadata,
-        )  # fmt: skip
+            entry._kind,
+            entry._block,
+            entry._what,
+            entry.chain_index,
+            entry.instruction_id,
+            start,
+            end,
+            metadata,
+        )
 
     def _leave(self, entry: EventTracerEntry) -> None:
         if entry not in self._open:
@@ -436,64 +455,7 @@ def _events(count: int) -> str:
     return "1 event was" if count == 1 else f"{count} events were"
 
 
-def _identifier(name: str | None, delegate_debug_id: Identifier | None) -> tuple[int, Identifier]:
-    """The kind of the one that is given, and what it is, checked."""
-    if (name is None) is (delegate_debug_id is None):
-        raise ValueError(
-            "an event of a delegate has either a name or a delegate_debug_id: pass exactly one"
-        )
-    if name is not None:
-        return _TEXT, _checked(name, "a name", "; pass a number as delegate_debug_id")
-    identifier = checked_identifier(delegate_debug_id)
-    if isinstance(identifier, str):
-        return _TEXT, _checked(identifier, "a delegate_debug_id")
-    if identifier == _NO_NUMBER or not -_INT32 <= identifier < _INT32:
-        raise ValueError(
-            f"the delegate_debug_id {identifier} cannot be kept: an ETDump has room for 32 "
-            "bits, and takes -1 as none; number from 0 up"
-        )
-    return _NUMBER, identifier
-
-
-def _checked(text: str, what: str, remedy: str = "") -> str:
-    """The text as a plain str. Raises TypeError or ValueError if it cannot be kept as it is."""
-    if not isinstance(text, str):
-        raise TypeError(f"{what} is a text, not {text!r}{remedy}")
-    if not text:
-        raise ValueError(f"{what} has at least one character")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise ValueError(
-                f"{what} must be encodable as UTF-8, which {text!r} is not: it has half of a "
-                'surrogate pair; decode file names with errors="replace"'
-            ) from None
-    return str.__str__(text)  # of a member of an enum its value
-
-
-def _metadata(metadata: bytes | str) -> bytes:
-    if isinstance(metadata, str):
-        try:
-            return metadata.encode()
-        except UnicodeEncodeError:
-            raise ValueError(
-                "metadata must be bytes, or a text that can be encoded as UTF-8: it has half of a "
-                "surrogate pair"
-            ) from None
-    if not isinstance(metadata, (bytes, bytearray, memoryview)):
-        raise TypeError(f"metadata is bytes or a text, not {metadata!r}")
-    return bytes(metadata)
-
-
-def _too_many() -> RuntimeError:
+def _too_many_open() -> RuntimeError:
     return RuntimeError(
         f"{MOST_OPEN} events are open at once: end every entry, or begin it in a `with` statement"
-    )
-
-
-def _bad_instruction(chain_index: int, instruction_id: int) -> ValueError:
-    return ValueError(
-        f"there is no instruction {instruction_id!r} of chain {chain_index!r}: both count from 0 "
-        "up to 2**31 - 1; a scope of the runtime has the chain -1"
     )

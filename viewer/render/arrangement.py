@@ -112,9 +112,11 @@ class TrackView:
             return replace(self, collapsed=self.collapsed - {track}, hidden=hidden)
         found = _holds(self.filter, (process[1], name)).any()
         return replace(
-            self, collapsed=self.collapsed - {track, process}, hidden=hidden - {process},
+            self,
+            collapsed=self.collapsed - {track, process},
+            hidden=hidden - {process},
             filter=self.filter if found else "",
-        )  # fmt: skip
+        )
 
     def showing_only(self, stock: TrackList, part: HeaderPart) -> TrackView:
         """The same with everything hidden but a process, or a track; pinned tracks stay."""
@@ -187,9 +189,15 @@ def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arra
     stacked = _track_order(stock, view, rank, busy)
     stacked = stacked[(below & ~folded_process[stock.process])[stacked]]
     return Arrangement(
-        np.array(pinned, np.int64), np.array(shown, np.int64), stacked, folded_track,
-        below | on_top, tuple(numbers), int(hidden.sum()) + away[0], int(filtered.sum()) + away[1],
-    )  # fmt: skip
+        np.array(pinned, np.int64),
+        np.array(shown, np.int64),
+        stacked,
+        folded_track,
+        below | on_top,
+        tuple(numbers),
+        int(hidden.sum()) + away[0],
+        int(filtered.sum()) + away[1],
+    )
 
 
 def _masks(stock: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]:

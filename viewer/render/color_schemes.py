@@ -303,7 +303,7 @@ _SEVERAL_OF = {
     "operator": "Shared by several operators",
     "type": "Shared by several types",
     "module": "Shared by several modules",
-}  # fmt: skip
+}
 
 
 def _by_operator(scheme: str, table: LinkTable) -> Classes:

@@ -185,13 +185,14 @@ def by_name(names: Sequence[str]) -> Palette:
     """One palette index per name, from the text alone: the same in every file."""
     return np.fromiter(
         (
-            _PLACED[name] if name in _PLACED
+            _PLACED[name]
+            if name in _PLACED
             else zlib.crc32(name.encode("utf-8", "surrogatepass")) % OPERATORS
             for name in names
         ),
         np.uint8,
         len(names),
-    )  # fmt: skip
+    )
 
 
 def _luminance(rgb: int) -> float:

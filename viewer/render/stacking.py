@@ -71,10 +71,17 @@ def stack(
     bands.height[counter] = np.maximum(height * COUNTER_HEIGHT // ROW_HEIGHT, LOWEST_COUNTER)[owner]
     bands.counter[counter] = [number for numbers in seen.counters for number in numbers]
     return TimelineLayout(
-        kind=bands.kind.astype(np.uint8), y=np.cumsum(bands.height) - bands.height,
-        height=bands.height, slice_height=bands.slice_height, process=bands.process,
-        trace=bands.trace, track=bands.track, row=bands.row, counter=bands.counter, pinned=pinned,
-    )  # fmt: skip
+        kind=bands.kind.astype(np.uint8),
+        y=np.cumsum(bands.height) - bands.height,
+        height=bands.height,
+        slice_height=bands.slice_height,
+        process=bands.process,
+        trace=bands.trace,
+        track=bands.track,
+        row=bands.row,
+        counter=bands.counter,
+        pinned=pinned,
+    )
 
 
 @dataclass(frozen=True)
@@ -94,8 +101,9 @@ class _Bands:
     def of(size: int, kind: BandKind) -> _Bands:
         """So many bands of a kind that are of nothing."""
         nothing = [np.full(size, -1, np.int64) for _ in range(5)]
-        return _Bands(np.full(size, kind), np.zeros(size, np.int64), np.zeros(size, np.int64),
-                      *nothing)  # fmt: skip
+        return _Bands(
+            np.full(size, kind), np.zeros(size, np.int64), np.zeros(size, np.int64), *nothing
+        )
 
     def put(self, at: Ints, bands: _Bands) -> None:
         """Set some bands, as others are."""

@@ -198,9 +198,11 @@ def _file_lines(file: Facts) -> list[str]:
         lines += [
             f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}"
             for name, key in (
-                ("delegates", "delegated"), ("outside", "outside"), ("neither", "neither")
+                ("delegates", "delegated"),
+                ("outside", "outside"),
+                ("neither", "neither"),
             )
-        ]  # fmt: skip
+        ]
     if file["delegates"]:
         lines += ["", "delegates", *_aligned([_DELEGATE, *map(_instance_cells, file["delegates"])])]
     if file["delegates"] and ran:
@@ -245,9 +247,12 @@ def _outside_cells(row: Facts) -> tuple[str, ...]:
 
 def _map_cells(row: Facts) -> tuple[str, ...]:
     return (
-        one_line(row["identifier"] or "-"), row["standing"], _number(row["instruction_id"]),
-        ", ".join(map(str, row["debug_handles"])) or "-", one_line(row["note"] or ""),
-    )  # fmt: skip
+        one_line(row["identifier"] or "-"),
+        row["standing"],
+        _number(row["instruction_id"]),
+        ", ".join(map(str, row["debug_handles"])) or "-",
+        one_line(row["note"] or ""),
+    )
 
 
 def _link_lines(file: Facts) -> list[str]:
@@ -269,10 +274,14 @@ def _link_lines(file: Facts) -> list[str]:
 def _instance_cells(row: Facts) -> tuple[str, ...]:
     operators = row["operators"]
     return (
-        one_line(row["label"]), one_line(row["method"]), _number(row["instruction_id"]),
-        "-" if operators is None else str(len(operators)), _ns(row["time_ns"]),
-        _part(row["share"]), _ns(row["unattributed_ns"]),
-    )  # fmt: skip
+        one_line(row["label"]),
+        one_line(row["method"]),
+        _number(row["instruction_id"]),
+        "-" if operators is None else str(len(operators)),
+        _ns(row["time_ns"]),
+        _part(row["share"]),
+        _ns(row["unattributed_ns"]),
+    )
 
 
 def _ns(ns: int | None) -> str:
@@ -296,9 +305,10 @@ def _aligned(table: Sequence[tuple[str, ...]], left: int = 2) -> list[str]:
     """Rows as text: the first `left` columns begin below one another, the others end so."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
-        "  " + "  ".join(
+        "  "
+        + "  ".join(
             cell.ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
-    ]  # fmt: skip
+    ]

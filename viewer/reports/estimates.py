@@ -90,18 +90,27 @@ def estimate_text(made: Estimates) -> str:
         rows = [row for row in made.actions if row.dispatch == dispatch]
         table: list[tuple[str, ...]] = [("actions", "job", "operation", "operators", *_COLUMNS)]
         table += [
-            (_action_text(row), _text(row.job), row.operation,
-             " + ".join(operator_places(made, row.operators)), *_compared_text(row))
+            (
+                _action_text(row),
+                _text(row.job),
+                row.operation,
+                " + ".join(operator_places(made, row.operators)),
+                *_compared_text(row),
+            )
             for row in rows
-        ]  # fmt: skip
+        ]
         blocks += ["", dispatch or "dispatch not named", *_aligned(table, left=4)]
     if made.operators:
         table = [("operators", "on", "actions", *_COLUMNS)]
         table += [
-            (" + ".join(operator_places(made, row.operators)), "NPU" if row.on_npu else "host",
-             str(row.actions), *_compared_text(row))
+            (
+                " + ".join(operator_places(made, row.operators)),
+                "NPU" if row.on_npu else "host",
+                str(row.actions),
+                *_compared_text(row),
+            )
             for row in made.operators
-        ]  # fmt: skip
+        ]
         blocks += ["", "operators", *_aligned(table, left=2)]
     everything: list[ComparedAction] = [*made.actions, *made.operators]
     reasons = Counter(row.reason for row in everything if row.reason)
@@ -139,9 +148,10 @@ def _aligned(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
     """Rows as text: the first `left` columns begin below one another, the others end so."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
-        "  " + "  ".join(
+        "  "
+        + "  ".join(
             cell.ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
-    ]  # fmt: skip
+    ]

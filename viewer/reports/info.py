@@ -177,10 +177,13 @@ def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     if chosen.column is not None and not any(entry["in_force"] for entry in entries):
         entries.append(
             {
-                "trace": trace.path, "program": None, "column": chosen.column, "in_force": True,
+                "trace": trace.path,
+                "program": None,
+                "column": chosen.column,
+                "in_force": True,
                 "by": chosen.by.value,
             }
-        )  # fmt: skip
+        )
     return entries
 
 

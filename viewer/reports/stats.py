@@ -139,12 +139,14 @@ def _sums(file: Facts) -> list[Facts]:
     """What is in no group, where there is any, and the whole, as rows."""
     return [
         {
-            "file": file["path"], "label": label, "total_ns": file[f"{name}_ns"],
+            "file": file["path"],
+            "label": label,
+            "total_ns": file[f"{name}_ns"],
             "share": file[f"{name}_ticks"] / max(file[f"{WHOLE}_ticks"], 1),
         }
         for name, label in ((UNGROUPED, file["ungrouped_label"]), (WHOLE, WHOLE))
         if file[f"{name}_ticks"]
-    ]  # fmt: skip
+    ]
 
 
 def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:

@@ -182,8 +182,9 @@ class _Shower:
         others = self._slices(saved.others)
         marks = tuple(
             Bookmark(self._time(m.start_ns), self._time(m.end_ns), m.name, m.note)
-            for m in saved.marks if m.start_ns <= m.end_ns
-        )  # fmt: skip
+            for m in saved.marks
+            if m.start_ns <= m.end_ns
+        )
         state = replace(
             start,
             t0=span[0],
@@ -279,14 +280,15 @@ class _Shower:
         tracks = TrackView(
             collapsed=frozenset(self._places(kept.folded)),
             pinned=tuple(
-                (number, int(track)) for number, track in self._places(kept.pinned)
+                (number, int(track))
+                for number, track in self._places(kept.pinned)
                 if not isinstance(track, str)
             ),
             hidden=frozenset(self._places(kept.hidden)),
             moved=tuple(moved),
             filter=kept.filter,
             order=_member(TrackOrder, kept.order, TrackOrder.FILE),
-        )  # fmt: skip
+        )
         for height in kept.heights:
             part = self._place(height.what)
             if part is not None:

@@ -76,13 +76,14 @@ def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:
 def everything(traces: Sequence[OpenTrace], length: int) -> Area:
     """All tracks over the whole axis of `length` ns."""
     return Area(
-        0, length,
+        0,
+        length,
         frozenset(
             (number, track)
             for number, shown in enumerate(traces)
             for track in range(len(shown.trace.tracks))
         ),
-    )  # fmt: skip
+    )
 
 
 def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlices]:

@@ -298,9 +298,10 @@ def read(path: str) -> SavedSession:
         raise UnreadableFile(path, "there is no such file", remedy="Check the path")
     if stamp.size > _LONGEST:
         raise UnreadableFile(
-            path, f"it has {stamp.size} bytes, a session file at most {_LONGEST}",
+            path,
+            f"it has {stamp.size} bytes, a session file at most {_LONGEST}",
             remedy="Open the profiles themselves",
-        )  # fmt: skip
+        )
     try:
         with open(path, "rb") as file:
             data = file.read(_LONGEST + 1).removeprefix(b"\xef\xbb\xbf")
@@ -311,13 +312,15 @@ def read(path: str) -> SavedSession:
         raise UnreadableFile(path, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise UnreadableFile(
-            path, f"this is no session file: {error}",
+            path,
+            f"this is no session file: {error}",
             remedy="Open the profiles themselves and save the session again",
-        ) from error  # fmt: skip
+        ) from error
     raise UnreadableFile(
-        path, f"a newer Opscope wrote it (session format {version}; this one reads {VERSION})",
+        path,
+        f"a newer Opscope wrote it (session format {version}; this one reads {VERSION})",
         remedy="Open it with that version",
-    )  # fmt: skip
+    )
 
 
 class _Version(msgspec.Struct):
@@ -337,12 +340,13 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
             beside = list(_files_in(folder)) if beside is None else beside
             place = next(
                 (
-                    path for path, stamp in beside
+                    path
+                    for path, stamp in beside
                     if stamp.size == one.size
                     and hash_facts(path, stamp, cancelled).get("sha256") == one.sha256
                 ),
                 None,
-            )  # fmt: skip
+            )
         stamp = None if place is None else stamp_of(place)
         changed = stamp is not None and one.size >= 0 and stamp.size != one.size
         found.append(FoundInput(one, place, changed))
@@ -435,7 +439,8 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
             clocks.append((of, rate))
     return Choices(
         pairs=tuple(
-            (profile, path(one.record)) for one in saved.links
+            (profile, path(one.record))
+            for one in saved.links
             if (profile := path(one.profile)) and (one.record is None or path(one.record))
         ),
         columns=tuple(
@@ -444,11 +449,12 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
         clocks=tuple(clocks),
         source_paths=tuple(_substitutions(saved.source_paths)),
         methods_of=tuple(
-            (profile, one.scope, one.method) for one in saved.methods
+            (profile, one.scope, one.method)
+            for one in saved.methods
             if (profile := path(one.profile))
         ),
         cycles=cycles,
-    )  # fmt: skip
+    )
 
 
 def _rate(text: str) -> Fraction | None:

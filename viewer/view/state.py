@@ -203,15 +203,27 @@ class ViewState:
     def is_at(self, other: ViewState) -> bool:
         """Whether another state shows the same place: range, selection, inferences, rates."""
         return (self.t0, self.t1, self.run, self.inferences, self.clocks, *self.selection) == (
-            other.t0, other.t1, other.run, other.inferences, other.clocks, *other.selection
-        )  # fmt: skip
+            other.t0,
+            other.t1,
+            other.run,
+            other.inferences,
+            other.clocks,
+            *other.selection,
+        )
 
     def at(self, place: ViewState) -> ViewState:
         """This state, moved to the place that another one shows."""
         has_others = place.inferences is not self.inferences
         return replace(
-            self, t0=place.t0, t1=place.t1, slice=place.slice, others=place.others,
-            operators=place.operators, area=place.area, run=place.run,
-            inferences=place.inferences, clocks=place.clocks,
+            self,
+            t0=place.t0,
+            t1=place.t1,
+            slice=place.slice,
+            others=place.others,
+            operators=place.operators,
+            area=place.area,
+            run=place.run,
+            inferences=place.inferences,
+            clocks=place.clocks,
             tracks=self.tracks.of_processes() if has_others else self.tracks,
-        )  # fmt: skip
+        )

@@ -211,10 +211,11 @@ def _write_joined(
     """Several tables below one another; a column that one of them lacks is empty there."""
     names = list(dict.fromkeys([*first, *(name for table in tables for name in table)]))
     columns = [
-        np.concatenate([_column(table, name) for table in tables]) if len(tables) > 1
+        np.concatenate([_column(table, name) for table in tables])
+        if len(tables) > 1
         else _column(tables[0], name)
         for name in names
-    ]  # fmt: skip
+    ]
     return write_table(path, names, columns, progress=progress, cancelled=cancelled)
 
 

@@ -73,9 +73,10 @@ class ExportFlows:
         def found(only: Ints | None) -> FlowEdges:
             for known, chosen, edges in self._known:
                 if known is table and (
-                    chosen is only if only is None or chosen is None else
-                    len(chosen) == len(only) and bool((chosen == only).all())
-                ):  # fmt: skip
+                    chosen is only
+                    if only is None or chosen is None
+                    else len(chosen) == len(only) and bool((chosen == only).all())
+                ):
                     return edges
             edges = flows_among(table, only)
             self._known = [*self._known[-7:], (table, only, edges)]
@@ -160,9 +161,13 @@ class PerfettoJob:
         )
         try:
             return export_perfetto(
-                sources, path, ns_range=self._wish.ns_range, beside=beside, progress=progress,
+                sources,
+                path,
+                ns_range=self._wish.ns_range,
+                beside=beside,
+                progress=progress,
                 cancelled=cancelled,
-            )  # fmt: skip
+            )
         except TimesTooFarApart as error:
             raise NothingToExport(f"{error}. Export the files one by one") from error
 

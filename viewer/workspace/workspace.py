@@ -305,12 +305,15 @@ class Workspace:
         if trace.identifier_column:
             has_places = KeyKind.LOCATION in key_kinds(self._read.get(trace.path, trace))
         asked = [
-            p for p in self.programs
+            p
+            for p in self.programs
             if p.methods
-            and (has_places and (not p.dispatches or self._is_located_in(trace, p))
-                 if p.text_lines
-                 else bool(kinds & _OF_RECORDS) or bool(self.identifiers.of_record(trace, p)))
-        ]  # fmt: skip
+            and (
+                has_places and (not p.dispatches or self._is_located_in(trace, p))
+                if p.text_lines
+                else bool(kinds & _OF_RECORDS) or bool(self.identifiers.of_record(trace, p))
+            )
+        ]
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
         text = wants_text(trace)
         return sorted(found, key=lambda c: rank(c, text))

@@ -260,9 +260,7 @@ def _nodes_of_kernels(
     names = {trace.strings[int(trace.keys.name[k])] for k in kernels}
     ran = {base_name(name.removeprefix(KERNEL_PREFIX)) for name in names}
     nodes = [node for node in operator.nodes if base_name(node.op) in ran]
-    alike = {
-        (n.op, n.settings, _sizes(n.inputs), _sizes(n.outputs), n.branch) for n in nodes
-    }  # fmt: skip
+    alike = {(n.op, n.settings, _sizes(n.inputs), _sizes(n.outputs), n.branch) for n in nodes}
     if len(alike) == 1:
         return (nodes[0],), ""
     what = " / ".join(sorted(ran)) or "none that was logged"

@@ -140,9 +140,12 @@ class Costs:
             lo = own.start + int(np.searchsorted(ends, run.start, "right"))
             hi = own.start + int(np.searchsorted(segments.start[own], run.end))
             part = Segments(
-                segments.track[lo:hi], segments.start[lo:hi], segments.end[lo:hi],
-                segments.group[lo:hi], segments.lanes,
-            )  # fmt: skip
+                segments.track[lo:hi],
+                segments.start[lo:hi],
+                segments.end[lo:hi],
+                segments.group[lo:hi],
+                segments.lanes,
+            )
             ticks[number] = total_per_group(part, count, run.start, run.end)
         return ticks
 

@@ -88,9 +88,16 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         around = {n for p in places for n in tree.around(p) if tree.modules[n].depth > depth}
         outside[list(around)] += row.ticks
     return ModuleCosts(
-        tree, table, own, shared, outside, tree.total(own + shared), tree.total(slices), single,
+        tree,
+        table,
+        own,
+        shared,
+        outside,
+        tree.total(own + shared),
+        tree.total(slices),
+        single,
         tuple(map(tuple, sets)),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,11 +188,13 @@ class Delegation:
         outside = [
             NotDelegated(label, operators, spent, called, keys)
             for (label, operators, keys), spent, called in zip(
-                self._outside, ticks[first_own:].tolist(),
-                self._calls(count)[first_own:].tolist(), strict=True,
+                self._outside,
+                ticks[first_own:].tolist(),
+                self._calls(count)[first_own:].tolist(),
+                strict=True,
             )
             if called or spent
-        ]  # fmt: skip
+        ]
         return DelegationReport(
             tuple(instances),
             tuple(sorted(outside, key=lambda row: -row.ticks)),
@@ -243,9 +245,14 @@ class Delegation:
         return key_labels(self.table)
 
     def _instance(
-        self, place: tuple[str | int, int], keys: list[int], call_ticks: int, event_ticks: int,
-        count: Ints, on_own_clock: Ints,
-    ) -> Instance:  # fmt: skip
+        self,
+        place: tuple[str | int, int],
+        keys: list[int],
+        call_ticks: int,
+        event_ticks: int,
+        count: Ints,
+        on_own_clock: Ints,
+    ) -> Instance:
         (of, instruction), kind, links = place, self._trace.keys.kind, self.table.links
         calls = [key for key in keys if kind[key] == _CALL]
         events = [key for key in keys if kind[key] == _EVENT]
@@ -394,12 +401,16 @@ class Delegation:
             operators = len({i for near in calls.values() for i in near})
             rows.append(
                 Unlinked(
-                    reason, backend, slices,
+                    reason,
+                    backend,
+                    slices,
                     covered_ticks(trace, _mask(len(trace.keys), keys), first, last, track),
-                    details[0], len(details),
-                    remedy(trace, reason, backend, len(calls), operators, details), tuple(keys),
+                    details[0],
+                    len(details),
+                    remedy(trace, reason, backend, len(calls), operators, details),
+                    tuple(keys),
                 )
-            )  # fmt: skip
+            )
         linkable = {LinkState.UNLINKED: 0, LinkState.NOT_LINKABLE: 1}
         return tuple(sorted(rows, key=lambda row: (linkable[row.reason.state], -row.slices)))
 

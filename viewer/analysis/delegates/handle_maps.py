@@ -117,13 +117,15 @@ class HandleMaps:
         )
         return tuple(
             replace(
-                row, slices=int(count[list(row.keys)].sum()), ticks=spent,
+                row,
+                slices=int(count[list(row.keys)].sum()),
+                ticks=spent,
                 foreign=int(own_clock[list(row.keys)].sum()),
             )
             if row.keys
             else row
             for row, spent in zip(self._rows, ticks, strict=True)
-        )  # fmt: skip
+        )
 
     @cached_property
     def _segments(self) -> Segments:
@@ -240,9 +242,15 @@ class HandleMaps:
         if link.operators:
             standing = IdentifierStatus.UNCLEAR
         return MapRow(
-            self._method_of(key), int(keys.instruction[key]), link.backend, str(identifier),
-            link.handles, link.operators, standing, link.detail,
-        )  # fmt: skip
+            self._method_of(key),
+            int(keys.instruction[key]),
+            link.backend,
+            str(identifier),
+            link.handles,
+            link.operators,
+            standing,
+            link.detail,
+        )
 
 
 _STANDING_OF = {
@@ -281,10 +289,15 @@ def _entries(program: Program) -> dict[_Place, _Entry]:
         of_call = frozenset(method.handles.get(instruction, ()))
         for key, handles in (delegate.entries or {}).items():
             row = MapRow(
-                method.name, instruction, delegate.backend, str(key), handles,
-                operators_of(method, handles), IdentifierStatus.NOT_RUN,
+                method.name,
+                instruction,
+                delegate.backend,
+                str(key),
+                handles,
+                operators_of(method, handles),
+                IdentifierStatus.NOT_RUN,
                 _oddity(method, of_call, handles),
-            )  # fmt: skip
+            )
             found[method.name, instruction, key] = _Entry(row)
     return found
 

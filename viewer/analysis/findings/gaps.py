@@ -79,9 +79,12 @@ def dma(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
             f"{asked.time(alone)} of {asked.time(overall)}; compute units are at work for "
             f"{share_text(rows['compute'], overall)}. The longest such stretch is "
             f"{asked.time(end - start)}{_transfers_in(asked, start, end)}.",
-            rule, alone, overall, Stretch(start, end, _tracks_of(asked, *_UNITS)),
+            rule,
+            alone,
+            overall,
+            Stretch(start, end, _tracks_of(asked, *_UNITS)),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _has_units(asked: FindingContext) -> bool:
@@ -119,9 +122,12 @@ def _idle_units(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
             f"For {part} of {asked.scope} no unit is at work",
             f"{asked.time(idle)} of {asked.time(overall)}; the longest such stretch is "
             f"{asked.time(where[1] - where[0])}.",
-            _GAPS_RULE, idle, overall, Stretch(*where, _tracks_of(asked, *_UNITS)),
+            _GAPS_RULE,
+            idle,
+            overall,
+            Stretch(*where, _tracks_of(asked, *_UNITS)),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _runs(asked: FindingContext) -> list[Run]:
@@ -146,10 +152,13 @@ def _between_calls(asked: FindingContext) -> FamilyAnswer:
         busy = segments.start[lo:hi], segments.end[lo:hi]
         found.append((track, intervals.subtract(hulls, busy)))
     return _told_gaps(
-        asked, found, "time between instructions is",
+        asked,
+        found,
+        "time between instructions is",
         "from the first delegate call of an inference to its last in which no event of the runtime "
-        "or of a delegate lies", sum(run.end - run.start for run in runs),
-    )  # fmt: skip
+        "or of a delegate lies",
+        sum(run.end - run.start for run in runs),
+    )
 
 
 def _between_jobs(asked: FindingContext) -> FamilyAnswer:
@@ -208,6 +217,9 @@ def _told_gaps(
             f"{what[0].upper()}{what[1:]} {part} of the time of {of}",
             f"{counted(count, 'gap')} {where}, {asked.time(total)} together; the "
             f"largest is {asked.time(length)}.",
-            _GAPS_RULE, total, whole, Stretch(start, start + length, (track,)),
+            _GAPS_RULE,
+            total,
+            whole,
+            Stretch(start, start + length, (track,)),
         )
-    ]  # fmt: skip
+    ]

@@ -109,10 +109,16 @@ def warm_up(asked: FindingContext) -> FamilyAnswer:
         title = f"The first of {scope.count} took {ratio} the median of the others"
         found.append(
             Finding(
-                Family.WARM_UP, title, detail, rule, more, scope.whole, scope.place(first),
+                Family.WARM_UP,
+                title,
+                detail,
+                rule,
+                more,
+                scope.whole,
+                scope.place(first),
                 across=True,
             )
-        )  # fmt: skip
+        )
     return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS, scopes)
 
 
@@ -156,11 +162,16 @@ def _slow(
     if len(slow) == 1:
         title = f"Run {group_digits(slow[0].number)} took {worst} the median of the {others}"
     return Finding(
-        Family.SLOW_RUNS, title,
+        Family.SLOW_RUNS,
+        title,
         f"{joined(told)}; the median is {asked.time(usual)}. {asked.time(more)} more together, "
         f"{scope.share(more)}.",
-        rule, more, scope.whole, scope.place(slow[0]), across=True,
-    )  # fmt: skip
+        rule,
+        more,
+        scope.whole,
+        scope.place(slow[0]),
+        across=True,
+    )
 
 
 def _silent(
@@ -174,9 +185,10 @@ def _scopes(table: LinkTable) -> list[_Scope]:
     """The finished inferences of every scope, as `Run.number` counts them."""
     trace = table.trace
     numbered = [
-        (number, run) for number, run in enumerate(trace.runs)
+        (number, run)
+        for number, run in enumerate(trace.runs)
         if run.kind is RunKind.INFERENCE and run.count == 1 and run.end > run.start
-    ]  # fmt: skip
+    ]
     executes = execute_keys(trace)
     if executes.any():
         slices = trace.slices

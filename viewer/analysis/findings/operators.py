@@ -56,9 +56,10 @@ def largest(asked: FindingContext) -> FamilyAnswer:
     # A function is where most locations were called from, and no operator.
     program = links.program
     rows = [
-        row for row in cost.rows
+        row
+        for row in cost.rows
         if row.ticks and not all(program.operators[i].is_function for i in row.operators)
-    ]  # fmt: skip
+    ]
     count, ticks = _until_half([row.ticks for row in rows], asked.whole_ticks)
     things = "operators, or sets that share slices,"
     if why := _not_few(count, ticks, len(rows), asked, things):
@@ -73,9 +74,11 @@ def largest(asked: FindingContext) -> FamilyAnswer:
             f"{_shares(asked, named, asked.whole_ticks)}. "
             f"{group_digits(len(rows))} in all have any time.",
             _few_rule(things),
-            ticks, asked.whole_ticks, OperatorSets(tuple(row.operators for row in rows[:count])),
+            ticks,
+            asked.whole_ticks,
+            OperatorSets(tuple(row.operators for row in rows[:count])),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _largest_events(asked: FindingContext) -> FamilyAnswer:
@@ -95,9 +98,11 @@ def _largest_events(asked: FindingContext) -> FamilyAnswer:
             f"{_shares(asked, named[:count], whole)}. {group_digits(len(named))} in all have any "
             "time; which operators they are of is not known.",
             _few_rule("events, by name,"),
-            most, whole, SliceKeys(tuple(key for group in groups for key in group.keys)),
+            most,
+            whole,
+            SliceKeys(tuple(key for group in groups for key in group.keys)),
         )
-    ]  # fmt: skip
+    ]
 
 
 def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
@@ -180,9 +185,12 @@ def copies(asked: FindingContext) -> FamilyAnswer:
             f"Copies, changes of layout and conversions take {share_text(total, whole)} of "
             f"{asked.whole}",
             f"{asked.time(total)}: {asked.listed([item for item in named if item[1]])}.",
-            rule, total, whole, SliceKeys(tuple(key for _, group in own for key in group.keys)),
+            rule,
+            total,
+            whole,
+            SliceKeys(tuple(key for _, group in own for key in group.keys)),
         )
-    ]  # fmt: skip
+    ]
 
 
 # -- outside of delegates --------------------------------------------------------------------------
@@ -210,9 +218,12 @@ def outside(asked: FindingContext) -> FamilyAnswer:
             f"What ran outside of delegates takes {share_text(total, whole)} of {asked.whole}",
             f"{asked.time(total)}: {asked.listed(named)}. Delegating it would save at most this, "
             "since a delegate takes time too.",
-            rule, total, whole, SliceKeys(keys),
+            rule,
+            total,
+            whole,
+            SliceKeys(keys),
         )
-    ]  # fmt: skip
+    ]
 
 
 # -- without an operator ---------------------------------------------------------------------------
@@ -239,9 +250,12 @@ def no_operator(asked: FindingContext) -> FamilyAnswer:
             f"{part} of {asked.whole} lies in no slice of an operator",
             f"{asked.time(cost.without_operator)} of Method::execute; the longest stretch without "
             f"one is {asked.time(end - start)}.",
-            rule, cost.without_operator, asked.whole_ticks, Stretch(start, end, (track,)),
+            rule,
+            cost.without_operator,
+            asked.whole_ticks,
+            Stretch(start, end, (track,)),
         )
-    ]  # fmt: skip
+    ]
 
 
 def links(asked: FindingContext) -> FamilyAnswer:
@@ -273,6 +287,9 @@ def links(asked: FindingContext) -> FamilyAnswer:
             f"{part} of {asked.scope} ({share_text(missing, linkable)}) have no operator of their "
             "own",
             f"{joined(told)}. The delegation report says what can be done.",
-            rule, 0, 0, PanelRef("delegation"),
+            rule,
+            0,
+            0,
+            PanelRef("delegation"),
         )
-    ]  # fmt: skip
+    ]

@@ -62,7 +62,8 @@ class JobFlows:
                 for side in ("left", "right")
             )
             found += [
-                j for j in range(first, min(last, first + 8))
+                j
+                for j in range(first, min(last, first + 8))
                 if (self._trace.name(j) in words if words else self.is_job(j))
-            ]  # fmt: skip
+            ]
         return found[0] if len(found) == 1 else None

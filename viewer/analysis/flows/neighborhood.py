@@ -119,11 +119,17 @@ def neighborhood(
     shown = np.sort(shown)
     producer, consumer = _edges_among(flow, shown)
     return Neighborhood(
-        shown, hop[shown], producer, consumer,
+        shown,
+        hop[shown],
+        producer,
+        consumer,
         np.diff(flow.input_ptr)[shown] - np.bincount(consumer, minlength=len(shown)),
         np.diff(flow.output_ptr)[shown] - np.bincount(producer, minlength=len(shown)),
-        len(asked), len(found), cost_order is not None, _reason(flow, asked),
-    )  # fmt: skip
+        len(asked),
+        len(found),
+        cost_order is not None,
+        _reason(flow, asked),
+    )
 
 
 def _hops(flow: Dataflow, seeds: Ints, hops: int, direction: Direction) -> Ints:

@@ -141,9 +141,12 @@ class FlowIndex:
         except _TooMuch:
             return None
         return SliceFlows(
-            (*before_jobs, *before), (*after_jobs, *after), tuple(lost_before), tuple(lost_after),
+            (*before_jobs, *before),
+            (*after_jobs, *after),
+            tuple(lost_before),
+            tuple(lost_after),
             reasons[0] if reasons and not before and not after else "",
-        )  # fmt: skip
+        )
 
     def _stated_ends(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
         """The ends of the flows that the file states, by their start or, of inputs, the last end

@@ -189,9 +189,11 @@ class _Linker:
             return self._unmapped(key, instruction, method)
         handles = method.handles[instruction]
         return self._found(
-            method, handles, Reason.BY_INSTRUCTION,
+            method,
+            handles,
+            Reason.BY_INSTRUCTION,
             f"Instruction {instruction} → debug handle{_numbers(handles)}",
-        )  # fmt: skip
+        )
 
     def _operator(self, key: int, method: Method) -> Link:
         """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
@@ -338,22 +340,27 @@ class _Linker:
         backend = delegate.backend or "The backend"
         if not delegate.is_filled:
             return Link(
-                Reason.NO_DELEGATE_MAP, f"{backend} wrote no debug handle map",
-                near=near, backend=delegate.backend,
-            )  # fmt: skip
+                Reason.NO_DELEGATE_MAP,
+                f"{backend} wrote no debug handle map",
+                near=near,
+                backend=delegate.backend,
+            )
         entry = delegate.find(identifier)
         if entry is None:
             return Link(
                 Reason.IDENTIFIER_UNKNOWN,
                 f"{backend} logged {identifier!r}, which its debug handle map does not have",
-                near=near, backend=delegate.backend,
-            )  # fmt: skip
+                near=near,
+                backend=delegate.backend,
+            )
         exact = entry.via is Via.EXACT
         key = repr(identifier) if exact else f"{entry.via.value} {entry.key!r}"
         found = self._found(
-            method, entry.handles, _BY_ENTRY[entry.via],
+            method,
+            entry.handles,
+            _BY_ENTRY[entry.via],
             f"{backend} maps {key} → debug handle{_numbers(entry.handles)}",
-        )  # fmt: skip
+        )
         return replace(found, near=near, backend=delegate.backend)
 
     def _found(self, method: Method, handles: tuple[int, ...], reason: Reason, detail: str) -> Link:

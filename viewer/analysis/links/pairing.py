@@ -68,14 +68,16 @@ def links_alike(program: Program) -> object:
     """Equal for programs that link alike: the same maps, operators, shapes and source lines."""
     return [
         (
-            m.name, dict(m.handles), dict(m.delegates),
+            m.name,
+            dict(m.handles),
+            dict(m.delegates),
             [
                 (o.debug_handle, o.ops, o.source, [[t.shape for t in n.outputs] for n in o.nodes])
                 for o in m.operators
             ],
         )
         for m in program.methods
-    ]  # fmt: skip
+    ]
 
 
 def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:

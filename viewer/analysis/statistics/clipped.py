@@ -70,9 +70,14 @@ def _is_below(slices: Slices, row: int, below: int) -> bool:
 
 
 def _children(
-    slices: Slices, index: Ints, row: int, below: int, native: Ints,
-    first: int | None, last: int | None,
-) -> Ints:  # fmt: skip
+    slices: Slices,
+    index: Ints,
+    row: int,
+    below: int,
+    native: Ints,
+    first: int | None,
+    last: int | None,
+) -> Ints:
     """Per slice of a row how much its children in the row below cover inside the range."""
     stop = int(slices.row_ptr[row + 1])
     after = np.full(len(index), np.iinfo(np.uint32).max, np.uint32)

@@ -83,8 +83,10 @@ class GroupKeys:
         """The groups of a key that the trace has; not of units, threads and runs."""
         if key not in self._made:
             make: dict[str, Callable[[], KeyGroups]] = {
-                "name": self._names, "location": self._locations, "delegate": self._delegates
-            }  # fmt: skip
+                "name": self._names,
+                "location": self._locations,
+                "delegate": self._delegates,
+            }
             self._made[key] = make[key]() if key in make else self._fold(key)
         return self._made[key]
 

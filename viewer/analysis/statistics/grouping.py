@@ -393,7 +393,12 @@ def _spreads(durations: Ints, groups: Ints, count: int) -> list[Spread]:
     return [
         Spread(n, mean, int(least), int(most), middle, high)
         for n, mean, least, most, middle, high in zip(
-            found.count.tolist(), found.avg.tolist(), found.min.tolist(), found.max.tolist(),
-            found.p50.tolist(), found.p90.tolist(), strict=True,
+            found.count.tolist(),
+            found.avg.tolist(),
+            found.min.tolist(),
+            found.max.tolist(),
+            found.p50.tolist(),
+            found.p90.tolist(),
+            strict=True,
         )
-    ]  # fmt: skip
+    ]

@@ -91,9 +91,13 @@ class SelectionStatistics:
 
 
 def chosen_within(
-    table: LinkTable, labels: Codes, strings: Sequence[str], tracks: Sequence[int], first: int,
+    table: LinkTable,
+    labels: Codes,
+    strings: Sequence[str],
+    tracks: Sequence[int],
+    first: int,
     last: int,
-) -> SelectedSlices:  # fmt: skip
+) -> SelectedSlices:
     """All slices of some tracks that touch the ticks [first, last)."""
     slices = table.trace.slices
     found = [slices_within(slices, track, first, last) for track in sorted(set(tracks))]
@@ -189,7 +193,13 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
 def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:
     of = figures.statistics
     statistics = Statistics(
-        of.count[order], of.p10[order], of.p50[order], of.p90[order], of.avg[order],
-        of.min[order], of.max[order], of.total[order],
-    )  # fmt: skip
+        of.count[order],
+        of.p10[order],
+        of.p50[order],
+        of.p90[order],
+        of.avg[order],
+        of.min[order],
+        of.max[order],
+        of.total[order],
+    )
     return GroupFigures(statistics, figures.own[order], figures.busy[order])

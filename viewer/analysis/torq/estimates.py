@@ -240,10 +240,13 @@ class _Comparison:
         for job in dispatch.jobs.values():
             draft = self._job(dispatch.name, job.id)
             draft.action, draft.start_action, draft.operation = (
-                job.wait_action, job.start_action, job.name
-            )  # fmt: skip
-            actions = [dispatch.actions[a] for a in (job.wait_action, job.start_action)
-                       if a is not None]  # fmt: skip
+                job.wait_action,
+                job.start_action,
+                job.name,
+            )
+            actions = [
+                dispatch.actions[a] for a in (job.wait_action, job.start_action) if a is not None
+            ]
             draft.location = next((a.location for a in actions), "")
             if job.start is not None and job.end is not None:
                 draft.expect(job.end - job.start, rate)
@@ -371,9 +374,13 @@ class _Comparison:
         values = [draft.values() for draft in drafts]
         rows = [self._row(draft, own) for draft, own in zip(drafts, values, strict=True)]
         return Estimates(
-            tuple(rows), tuple(self._operator_rows(rows, values)), self._table,
-            tuple(self._sources), tuple(self._notes), cycles,
-        )  # fmt: skip
+            tuple(rows),
+            tuple(self._operator_rows(rows, values)),
+            self._table,
+            tuple(self._sources),
+            tuple(self._notes),
+            cycles,
+        )
 
     def _row(self, draft: _Draft, values: Floats) -> ActionRow:
         operators = draft.operators
@@ -382,11 +389,19 @@ class _Comparison:
         on_npu = draft.job is not None or draft.estimate is not None
         measured = _measured(values)
         return ActionRow(
-            self._label(operators) or draft.operation, operators, on_npu, draft.estimate,
-            draft.estimate_ns, measured, _reason(on_npu, draft.estimate, measured),
-            dispatch=draft.dispatch, action=draft.action, start_action=draft.start_action,
-            job=draft.job, operation=draft.operation,
-        )  # fmt: skip
+            self._label(operators) or draft.operation,
+            operators,
+            on_npu,
+            draft.estimate,
+            draft.estimate_ns,
+            measured,
+            _reason(on_npu, draft.estimate, measured),
+            dispatch=draft.dispatch,
+            action=draft.action,
+            start_action=draft.start_action,
+            job=draft.job,
+            operation=draft.operation,
+        )
 
     def _label(self, operators: tuple[int, ...]) -> str:
         """What the operators of an action are called; a function alone is none, but its place."""
@@ -421,9 +436,15 @@ class _Comparison:
                 lacking = sum(not len(values[i]) for i in own)
                 reason = f"{lacking} of its {len(own)} actions were not measured"
             yield OperatorRow(
-                set_label(self._table, operators) if self._table else "", operators, on_npu,
-                estimate, ns, measured, reason, actions=len(own),
-            )  # fmt: skip
+                set_label(self._table, operators) if self._table else "",
+                operators,
+                on_npu,
+                estimate,
+                ns,
+                measured,
+                reason,
+                actions=len(own),
+            )
 
 
 def _span(trace: Trace, at: Ints) -> int:
@@ -442,9 +463,12 @@ def _measured(values: Floats) -> Measured | None:
     if not len(values):
         return None
     return Measured(
-        len(values), float(values.mean()), float(np.median(values)), float(values.min()),
+        len(values),
+        float(values.mean()),
+        float(np.median(values)),
+        float(values.min()),
         float(values.max()),
-    )  # fmt: skip
+    )
 
 
 def _sum_of_estimates(

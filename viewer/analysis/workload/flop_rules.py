@@ -247,9 +247,7 @@ _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(("sum", "prod", "amax", "amin"), _reduction),
     "mean": _mean,
     **dict.fromkeys(("_softmax", "softmax", "_log_softmax", "log_softmax"), _per_output(5)),
-    **dict.fromkeys(
-        ("native_layer_norm", "layer_norm", "native_group_norm", "group_norm"), _norm
-    ),
+    **dict.fromkeys(("native_layer_norm", "layer_norm", "native_group_norm", "group_norm"), _norm),
     **dict.fromkeys(
         ("_native_batch_norm_legit_no_training", "native_batch_norm", "batch_norm"), _batch_norm
     ),
@@ -261,4 +259,4 @@ _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(("_adaptive_avg_pool2d", "adaptive_avg_pool2d"), _adaptive_pooling),
     **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel"), _per_output(4)),
     **dict.fromkeys(("dequantize_per_tensor", "dequantize_per_channel"), _per_output(2)),
-}  # fmt: skip
+}

@@ -135,13 +135,26 @@ MLIR_RULES: Mapping[str, _Rule] = {
     **{f"tosa.{name}": _compares for name in _TOSA_COMPARISONS},
     **{f"arith.{name}": _per_output(1) for name in _ARITH_ELEMENTWISE},
     **{f"linalg.{name}": _per_output(1) for name in _LINALG_ELEMENTWISE},
-    **{f"linalg.{name}": _product(-1) for name in (
-        "matmul", "batch_matmul", "matmul_transpose_b", "batch_matmul_transpose_b", "matvec",
-        "batch_matvec", "vecmat", "dot",
-    )},
-    **{f"linalg.{name}": _product(-2) for name in (
-        "matmul_transpose_a", "batch_matmul_transpose_a",
-    )},
+    **{
+        f"linalg.{name}": _product(-1)
+        for name in (
+            "matmul",
+            "batch_matmul",
+            "matmul_transpose_b",
+            "batch_matmul_transpose_b",
+            "matvec",
+            "batch_matvec",
+            "vecmat",
+            "dot",
+        )
+    },
+    **{
+        f"linalg.{name}": _product(-2)
+        for name in (
+            "matmul_transpose_a",
+            "batch_matmul_transpose_a",
+        )
+    },
     "linalg.conv_1d_nwc_wcf": _convolution(3, slice(0, 2)),
     "linalg.conv_1d_ncw_fcw": _convolution(3, slice(1, 3)),
     "linalg.conv_2d_nhwc_hwcf": _convolution(4, slice(0, 3)),
@@ -152,4 +165,4 @@ MLIR_RULES: Mapping[str, _Rule] = {
     "linalg.depthwise_conv_2d_nhwc_hwcm": _convolution(4, slice(0, 2)),
     "linalg.depthwise_conv_2d_nchw_chw": _convolution(3, slice(1, 3)),
     "linalg.generic": _not_read,
-}  # fmt: skip
+}

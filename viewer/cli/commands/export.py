@@ -29,33 +29,45 @@ def run(arguments: list[str]) -> int:
     )
     add_files(parser, "*")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT",
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
         help=f"one of {', '.join(EXPORT_SUFFIXES)}; with --jobs a folder",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--jobs", type=int, metavar="N",
+        "--jobs",
+        type=int,
+        metavar="N",
         help="write every profile of the folder FILE into the folder OUT, N at a time",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--to", choices=EXPORT_SUFFIXES, metavar="SUFFIX",
+        "--to",
+        choices=EXPORT_SUFFIXES,
+        metavar="SUFFIX",
         help=f"with --jobs: what to write, {', '.join(EXPORT_SUFFIXES)}; by default .pftrace, of "
         "tables .csv",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--table", choices=TABLES, default=TABLES[0],
+        "--table",
+        choices=TABLES,
+        default=TABLES[0],
         help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, the allocation "
         "and debug events, which carry no time, the identifiers of debug handle maps, or groups of "
         "slices",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--by", choices=KEYS, metavar="KEY",
+        "--by",
+        choices=KEYS,
+        metavar="KEY",
         help=f"what statistics are by: {', '.join(KEYS)}; operator where there are any, else name",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--range", metavar="START:END",
+        "--range",
+        metavar="START:END",
         help="slices of this part alone, from the start of the trace, as 1.5ms:2ms; one that "
         "reaches over an edge is written whole",
-    )  # fmt: skip
+    )
     chosen = parser.parse_args(arguments)
     if chosen.range and chosen.table != TABLES[0]:
         parser.error("--range is of slices: of a Perfetto trace, or --table slices")

@@ -23,14 +23,17 @@ def run(arguments: list[str]) -> int:
         "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
     )
     parser.add_argument(
-        "--select-most-expensive", action="store_true",
+        "--select-most-expensive",
+        action="store_true",
         help="select the most expensive operator and print its name",
-    )  # fmt: skip
+    )
     # What the option was called before.
     parser.add_argument(
-        "--select-dearest", dest="select_most_expensive", action="store_true",
+        "--select-dearest",
+        dest="select_most_expensive",
+        action="store_true",
         help=argparse.SUPPRESS,
-    )  # fmt: skip
+    )
     chosen = parser.parse_args(arguments)
     try:
         size = _size(chosen.size)

@@ -20,10 +20,11 @@ def run(arguments: list[str]) -> int:
     add_files(parser, "+")
     parser.add_argument("--by", required=True, choices=KEYS, metavar="KEY", help=", ".join(KEYS))
     parser.add_argument(
-        "--range", metavar="START:END",
+        "--range",
+        metavar="START:END",
         help="count this part, from the start of the trace (of the first of several that one clock "
         "stamped), as 1.5ms:2ms",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     try:

@@ -128,9 +128,8 @@ class MessageLayouts:
         return found, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
 
     def _of_length(
-        self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int,
-        out: list[AlikeMessages],
-    ) -> Ints:  # fmt: skip
+        self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int, out: list[AlikeMessages]
+    ) -> Ints:
         """Those of one length; gives the rows that are left."""
         known = self._known.setdefault(size, [])
         at = begin[rows]

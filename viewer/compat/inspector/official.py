@@ -149,11 +149,16 @@ def answer(
         given = [m or "" for m in metadata[own]]
         found.append(
             OfficialEvent(
-                told.blocks[block_of_row[i]], name, identifier, int(events.instruction[e]),
-                raw[own], start[own], given if any(given) else [],
+                told.blocks[block_of_row[i]],
+                name,
+                identifier,
+                int(events.instruction[e]),
+                raw[own],
+                start[own],
+                given if any(given) else [],
                 *_resolved(links, name, identifier, int(events.instruction[e])),
             )
-        )  # fmt: skip
+        )
     return OfficialAnswer(found, grouped(values, row, count), target)
 
 

@@ -115,9 +115,13 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
     duration = _Durations(slices.start, slices.end)
     threads = tuple(map(str, ids.tolist()))
     columns = ChartColumns(
-        process, threads, thread.astype(np.int64), start, end,
+        process,
+        threads,
+        thread.astype(np.int64),
+        start,
+        end,
         lambda own: Joined(Picked(heads, head[own]), duration.piece(own)),
-    )  # fmt: skip
+    )
     in_order = tuple(threads[i] for i in np.argsort(slices.source_row[first]).tolist())
     figures = runtime_overview((slices.start, slices.end))
     return TorqChart((columns,), in_order, figures, trace.clock.ns_per_tick)
@@ -225,9 +229,13 @@ class _CompileRows:
             own = slices & (self._number == number)
             busy[number] = (self._start[own], self._end[own])
         return all_units(
-            (self._start, self._end), self._of(Unit.DMA_IN, Unit.DMA_OUT), self._of(Unit.CDMA),
-            self._of(Unit.SLICE), self._of(Unit.CSS), busy,
-        )  # fmt: skip
+            (self._start, self._end),
+            self._of(Unit.DMA_IN, Unit.DMA_OUT),
+            self._of(Unit.CDMA),
+            self._of(Unit.SLICE),
+            self._of(Unit.CSS),
+            busy,
+        )
 
     # -- threads -------------------------------------------------------------------------------
 
@@ -278,9 +286,12 @@ class _CompileRows:
         type, event, place = map(_codes, (types, events, columns["location"]))
         size = self._sizes(", bytes=")
         return lambda own: Joined(
-            Picked(type_text, type[own]), Picked(event_text, event[own]),
-            Picked(places, place[own]), duration.piece(own), size(own),
-        )  # fmt: skip
+            Picked(type_text, type[own]),
+            Picked(event_text, event[own]),
+            Picked(places, place[own]),
+            duration.piece(own),
+            size(own),
+        )
 
     def _operator_names(self, operators: list[str]) -> Names:
         """ "DMA In | Input: tosa.conv2d@L11 | Action 4 | dur=1470 (0.89%) | bytes=9408"."""
@@ -297,9 +308,14 @@ class _CompileRows:
         kind = _codes(events)
         duration, size = _Durations(self._start, self._end), self._sizes(" | bytes=")
         return lambda own: Joined(
-            Picked(kind_text, kind[own]), Picked(inputs, places[own]), Literal(word, len(own)),
-            ids(own), Literal(b" | ", len(own)), duration.piece(own), size(own),
-        )  # fmt: skip
+            Picked(kind_text, kind[own]),
+            Picked(inputs, places[own]),
+            Literal(word, len(own)),
+            ids(own),
+            Literal(b" | ", len(own)),
+            duration.piece(own),
+            size(own),
+        )
 
     def _sizes(self, before: str) -> Names:
         column = self._trace.slices.columns[BYTES]
@@ -351,9 +367,13 @@ class _CompileRows:
             names.append(f"{head}dur={time} ({percent(time, whole)})".encode())
         blobs = Blobs(names)
         return ChartColumns(
-            process, (LAYERS,), np.zeros(len(first), np.int64), start, end,
+            process,
+            (LAYERS,),
+            np.zeros(len(first), np.int64),
+            start,
+            end,
             lambda own: Picked(blobs, own),
-        )  # fmt: skip
+        )
 
 
 def _numbered(events: list[str]) -> Ints:

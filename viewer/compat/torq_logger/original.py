@@ -248,16 +248,23 @@ def _c1_rows(path: str) -> Iterator[_Row]:
         tail = f", bytes={cells[5]}" if len(cells) > 5 and cells[5] else ""
         thread, unit = _c1_unit(event)
         yield _Row(
-            thread, times[0], times[1], f"{type}, {event}, MLIR - {short_location(place)}, ", unit,
+            thread,
+            times[0],
+            times[1],
+            f"{type}, {event}, MLIR - {short_location(place)}, ",
+            unit,
             tail,
-        )  # fmt: skip
+        )
 
 
 def _c1_unit(event: str) -> tuple[str, str]:
     dma_in, dma_out, slice_0, slice_1, cdma, css = C1_THREADS
     for start, thread, unit in (
-        ("DI", dma_in, "DMA"), ("DO", dma_out, "DMA"), ("CDMA", cdma, "CDMA"), ("CSS", css, "CSS")
-    ):  # fmt: skip
+        ("DI", dma_in, "DMA"),
+        ("DO", dma_out, "DMA"),
+        ("CDMA", cdma, "CDMA"),
+        ("CSS", css, "CSS"),
+    ):
         if event.startswith(start):
             return thread, unit
     match = re.fullmatch(r"S(\d+)(?:_(\d+))?", event, re.A)
@@ -315,8 +322,11 @@ def _layers(rows: Sequence[_Row]) -> list[_Row]:
             groups.append([row])
     return [
         _Row(
-            LAYERS, group[0].start, max(row.end for row in group),
-            layer_name(group[0].operator, [row.place for row in group]), "",
+            LAYERS,
+            group[0].start,
+            max(row.end for row in group),
+            layer_name(group[0].operator, [row.place for row in group]),
+            "",
         )
         for group in groups
-    ]  # fmt: skip
+    ]

@@ -201,10 +201,15 @@ class TimeChartView:
 def _columns(process: str, category: str, logs: _Logs) -> ChartColumns:
     names = Blobs(logs.name)
     return ChartColumns(
-        process, tuple(logs.threads), np.array(logs.thread, np.int64),
-        np.array(logs.start, np.int64), np.array(logs.end, np.int64),
-        lambda own: Picked(names, own), flat=False, category=category,
-    )  # fmt: skip
+        process,
+        tuple(logs.threads),
+        np.array(logs.thread, np.int64),
+        np.array(logs.start, np.int64),
+        np.array(logs.end, np.int64),
+        lambda own: Picked(names, own),
+        flat=False,
+        category=category,
+    )
 
 
 class _Tracks:

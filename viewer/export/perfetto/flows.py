@@ -58,9 +58,8 @@ def _proved(table: LinkTable, only: Ints | None, most: int) -> tuple[Ints, int, 
         found = index.flows(consumer)
         assert found is not None  # there is no bound on what is looked at
         edges += sorted(
-            (e.slice, consumer) for e in found.inputs
-            if e.is_job or not (e.overlaps or e.is_stated)
-        )  # fmt: skip
+            (e.slice, consumer) for e in found.inputs if e.is_job or not (e.overlaps or e.is_stated)
+        )
     return np.array(edges, np.int64).reshape(len(edges), 2), len(asked), len(wanted)
 
 

@@ -28,7 +28,7 @@ from viewer.model.trace import Column, Trace
 OF_TOOLS = frozenset(("category", "correlation_id"))
 _TEXTS_OF_KEYS = frozenset(
     ("operator", "debug_handles", "module", "source", "link_reason", "location")
-)  # fmt: skip
+)
 _ESTIMATE = ("estimate_ticks", "estimate_ns")
 # The formats of tools that give slices a category.
 _TOOLS = frozenset(("Perfetto trace", "Chrome trace"))

@@ -209,10 +209,14 @@ class SlicePackets:
 
             used = in_order_of_use(own, count + len(labels), shown)
         of_text = [
-            (code, strings.event_name((names[code] or UNNAMED) if code < count
-                                      else labels[code - count]))
+            (
+                code,
+                strings.event_name(
+                    (names[code] or UNNAMED) if code < count else labels[code - count]
+                ),
+            )
             for code in used
-        ]  # fmt: skip
+        ]
         # A name under which no slice is written has no number: -1.
         self._name_iid = np.full(count, -1)
         self._label_iid = None if of is None else np.zeros(len(labels), np.int64)

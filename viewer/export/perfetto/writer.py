@@ -130,9 +130,13 @@ def export_perfetto(
 
     def write(stream: BinaryIO) -> int:
         return write_perfetto(
-            sources, stream, ns_range=ns_range, beside=beside, progress=progress,
+            sources,
+            stream,
+            ns_range=ns_range,
+            beside=beside,
+            progress=progress,
             cancelled=cancelled,
-        )  # fmt: skip
+        )
 
     with replacing(path) as file:
         if not os.fspath(path).lower().endswith(".gz"):
@@ -269,8 +273,9 @@ class _File:
         ]
         spans = [span for source in sources if (span := source.span())]
         spans += [(span.start, span.end) for some in (*runs, marks) for span in some]
-        self._origin = origin = min((first for first, _ in [*spans, *_stated_axis(sources)]),
-                                    default=0)  # fmt: skip
+        self._origin = origin = min(
+            (first for first, _ in [*spans, *_stated_axis(sources)]), default=0
+        )
         if max((last for _, last in spans), default=0) - origin >= 2**63:
             raise TimesTooFarApart("the times of these files are more than 292 years apart")
         self._window = None if ns_range is None else (ns_range[0] - origin, ns_range[1] - origin)
@@ -343,12 +348,13 @@ def _runs(source: PerfettoSource) -> list[BookmarkSpan]:
         BookmarkSpan(
             tick_to_ns(run.start, source.ns_per_tick) + source.offset_ns,
             tick_to_ns(run.end, source.ns_per_tick) + source.offset_ns,
-            f"{run.name} · run {run.number}", "INFERENCE",
+            f"{run.name} · run {run.number}",
+            "INFERENCE",
             {"run": run.number, "ticks": f"{run.start} to {run.end}"},
         )
         for run in trace.inferences()
         if id(run) not in spanned
-    ]  # fmt: skip
+    ]
 
 
 def _placed(
@@ -363,6 +369,7 @@ def _placed(
         return moved
     first, last = window
     return [
-        span for span in moved
+        span
+        for span in moved
         if span.start < last and (span.end > first or span.start == span.end >= first)
-    ]  # fmt: skip
+    ]

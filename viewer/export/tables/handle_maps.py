@@ -34,13 +34,22 @@ def handle_map_columns(
         own = [program.operators[i] for i in row.operators] if program else []
         timed = row.has_time and ns_per_tick is not None
         values = (
-            file, row.method, row.instruction if row.instruction >= 0 else "", row.backend,
-            row.identifier, row.standing.value, json.dumps(list(row.handles)),
-            json.dumps(operator_names(own)), "; ".join(operator.label for operator in own),
-            "; ".join(source_places(own)), row.slices, row.ticks if timed else "",
+            file,
+            row.method,
+            row.instruction if row.instruction >= 0 else "",
+            row.backend,
+            row.identifier,
+            row.standing.value,
+            json.dumps(list(row.handles)),
+            json.dumps(operator_names(own)),
+            "; ".join(operator.label for operator in own),
+            "; ".join(source_places(own)),
+            row.slices,
+            row.ticks if timed else "",
             tick_to_ns(row.ticks, ns_per_tick) if timed and ns_per_tick is not None else "",
-            row.foreign or "", row.detail,
-        )  # fmt: skip
+            row.foreign or "",
+            row.detail,
+        )
         for name, value in zip(HANDLE_MAP_COLUMNS, values, strict=True):
             found[name].append(value)
     return found

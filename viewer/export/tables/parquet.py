@@ -26,10 +26,23 @@ ROWS_AT_ONCE = 1_000_000  # of a row group
 _TIMES = ("total", "self", "mean", "min", "max", "p50", "p90", "own", "shared", "kernel")
 # Of columns that may be empty, or whole numbers by chance: what their values are.
 _INTEGERS = {
-    "instruction_id", "debug_handle", "count", "slices", "dur_ticks", "dur_ns", "on_own_clock",
-    "nodes", "bytes", "run", *(f"{name}_ns" for name in _TIMES), "total_ticks", "self_ticks",
-    "own_ticks", "shared_ticks", "kernel_ticks",
-}  # fmt: skip
+    "instruction_id",
+    "debug_handle",
+    "count",
+    "slices",
+    "dur_ticks",
+    "dur_ns",
+    "on_own_clock",
+    "nodes",
+    "bytes",
+    "run",
+    *(f"{name}_ns" for name in _TIMES),
+    "total_ticks",
+    "self_ticks",
+    "own_ticks",
+    "shared_ticks",
+    "kernel_ticks",
+}
 _NUMBERS = {"share", *(f"{name}_ticks" for name in ("mean", "min", "max", "p50", "p90"))}
 HOW_TO_INSTALL = 'Parquet needs pyarrow: pip install "opscope[parquet]"'
 

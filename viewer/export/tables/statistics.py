@@ -16,10 +16,15 @@ from viewer.model.times import tick_to_ns
 
 LENGTHS = ("mean", "min", "max", "p50", "p90")
 STATISTICS_COLUMNS = (
-    "file", "by", "key", "label", "share",
+    "file",
+    "by",
+    "key",
+    "label",
+    "share",
     *(f"{name}_{unit}" for name in ("total", "self") for unit in ("ticks", "ns")),
-    "count", *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
-)  # fmt: skip
+    "count",
+    *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
+)
 
 
 def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:

@@ -108,8 +108,9 @@ class EventColumns:
         self._tries = _TRIES
         self._grown = {
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
-            "identified": GrowingColumn(np.uint32), "identity": GrowingColumn(np.uint32),
-        }  # fmt: skip
+            "identified": GrowingColumn(np.uint32),
+            "identity": GrowingColumn(np.uint32),
+        }
 
     def take(self, name: str) -> NDArray[Any]:
         """One column; it is not held any longer."""
@@ -227,9 +228,12 @@ class EventColumns:
         )
 
     def _add(
-        self, events: Sequence[Event], expected: int, which: Ints | None = None,
+        self,
+        events: Sequence[Event],
+        expected: int,
+        which: Ints | None = None,
         alike: Sequence[EventsAlike] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take in the events of a block: structs, of the objects `which`, and those by columns."""
         count = len(events) + sum(map(len, alike))
         if not count:
@@ -270,23 +274,30 @@ class EventColumns:
             "name": self.names.codes([e.name for e in events]),
             "cat": self.cats.codes([e.cat for e in events]),
             "thread": np.fromiter(threads, np.uint32, len(events)),
-            "ns": time.ns, "ps": time.ps, "timed": time.usable,
-            "long_ns": length.ns, "long_ps": length.ps, "is_long": length.usable,
-        }  # fmt: skip
+            "ns": time.ns,
+            "ps": time.ps,
+            "timed": time.usable,
+            "long_ns": length.ns,
+            "long_ps": length.ps,
+            "is_long": length.usable,
+        }
 
     def _columns_alike(self, events: EventsAlike) -> dict[str, NDArray[Any]]:
         count = len(events)
         found: dict[str, NDArray[Any]] = {}
         for column, key, table in (
-            ("phase", "ph", self.phases), ("name", "name", self.names), ("cat", "cat", self.cats)
-        ):  # fmt: skip
+            ("phase", "ph", self.phases),
+            ("name", "name", self.names),
+            ("cat", "cat", self.cats),
+        ):
             texts, codes = events.texts.get(key, ([""], np.zeros(count, np.uint32)))
             found[column] = table.codes(texts)[codes]
         pairs, codes = events.threads
         found["thread"] = np.array([self.threads[pair] for pair in pairs], np.uint32)[codes]
         for key, ns, ps, known in (
-            ("ts", "ns", "ps", "timed"), ("dur", "long_ns", "long_ps", "is_long")
-        ):  # fmt: skip
+            ("ts", "ns", "ps", "timed"),
+            ("dur", "long_ns", "long_ps", "is_long"),
+        ):
             nothing = np.zeros(count, np.int64), np.zeros(count, np.int16)
             found[ns], found[ps] = events.times.get(key, nothing)
             found[known] = np.full(count, key in events.times)

@@ -176,9 +176,12 @@ def _put_text(
 
 
 def _id(
-    into: dict[str, tuple[list[int] | list[str], Codes]], objects: Objects, name: str,
-    is_text: bool, span: tuple[Ints, Ints],
-) -> Bools | None:  # fmt: skip
+    into: dict[str, tuple[list[int] | list[str], Codes]],
+    objects: Objects,
+    name: str,
+    is_text: bool,
+    span: tuple[Ints, Ints],
+) -> Bools | None:
     raw, codes = distinct(objects, *span)
     if is_text:
         texts = texts_of(raw)
@@ -221,9 +224,13 @@ def _time(
 
 
 def _argument(
-    made: EventsAlike, objects: Objects, name: str, sample: bytes, is_text: bool,
+    made: EventsAlike,
+    objects: Objects,
+    name: str,
+    sample: bytes,
+    is_text: bool,
     span: tuple[Ints, Ints],
-) -> Bools | None:  # fmt: skip
+) -> Bools | None:
     if is_text:
         return _put_text(made.words, objects, name, span)
     if _is_whole(sample):

@@ -150,9 +150,7 @@ class _Reader:
         self._identity: Codes = events.take("identity")
         self._pids = [text_of_id(pid) for pid, _ in events.threads]
         self._count_odd()
-        parts = [
-            self._complete(), *self._begun(), *self._instants(), *self._async()
-        ]  # fmt: skip
+        parts = [self._complete(), *self._begun(), *self._instants(), *self._async()]
         flows = self._flow_events()
         del self._phase, self._thread
         self._step()
@@ -168,9 +166,14 @@ class _Reader:
         name = self._name[rows]
         del self._timed, self._name, self._ns, self._ps, self._identified, self._identity, parts
         builder.add(
-            track=tracks[place], start=start, end=end, name=names[name], key=keys[name],
-            source_row=rows.astype(np.uint32), columns=columns,
-        )  # fmt: skip
+            track=tracks[place],
+            start=start,
+            end=end,
+            name=names[name],
+            key=keys[name],
+            source_row=rows.astype(np.uint32),
+            columns=columns,
+        )
         # The tracks of threads without slices are of no place that is in use.
         flow_tracks = np.where(np.isin(flows.place, place), tracks[flows.place], _NO_CODE)
         del start, end, name, rows, place, columns
@@ -227,9 +230,12 @@ class _Reader:
         if bool((np.abs(time) < TIME_LIMIT // 1000).all()):
             time = time * 1000 + self._ps[rows]
         found = paired(
-            stack, time,
-            self._is([end])[rows], self._name[rows], self._events.names.get("", _NO_CODE),
-        )  # fmt: skip
+            stack,
+            time,
+            self._is([end])[rows],
+            self._name[rows],
+            self._events.names.get("", _NO_CODE),
+        )
         self._problem(f"{NO_END}: drawn with no length", rows[found.lone_begin])
         self._problem("end without a begin: left out", rows[found.lone_end])
         return [
@@ -462,9 +468,12 @@ def _plain_keys(builder: TraceBuilder, names: Codes) -> Codes:
     """One identity for each name."""
     count = len(names)
     return builder.distinct_keys(
-        np.full(count, KeyKind.PLAIN, np.uint8), names, np.zeros(count, np.uint32),
-        np.full(count, -1, np.int64), np.full(count, None, object),
-    )  # fmt: skip
+        np.full(count, KeyKind.PLAIN, np.uint8),
+        names,
+        np.zeros(count, np.uint32),
+        np.full(count, -1, np.int64),
+        np.full(count, None, object),
+    )
 
 
 FORMAT = format_of("chrome.reader")

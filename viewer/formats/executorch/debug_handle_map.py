@@ -124,9 +124,10 @@ class _Reader:
         version = whole_number(self._value.get(MAP_MARK))
         if version is None or version < 1:
             raise UnreadableFile(
-                self._path, f"it has no version number under {MAP_MARK}",
+                self._path,
+                f"it has no version number under {MAP_MARK}",
                 remedy=f'Write "{MAP_MARK}": {MAP_VERSION} into it',
-            )  # fmt: skip
+            )
         if version > MAP_VERSION:
             self._problem(
                 f"a later version of the format than {MAP_VERSION}: what is new in it is not read",
@@ -139,9 +140,10 @@ class _Reader:
         }
         if not methods:
             raise UnreadableFile(
-                self._path, "it has no methods",
+                self._path,
+                "it has no methods",
                 remedy='Its "methods" are an object: method -> instruction id or "*" -> delegate',
-            )  # fmt: skip
+            )
         alone = set(self._told) if len(methods) == 1 else set()
         return Program(
             path=self._path,

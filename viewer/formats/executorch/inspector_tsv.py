@@ -90,17 +90,20 @@ class _Table:
         self._at = {name: i for i, name in enumerate(names)}
         if _STARTS not in self._at:
             raise UnreadableFile(
-                path, "this Inspector table has no start times, so nothing can stand on a timeline",
+                path,
+                "this Inspector table has no start times, so nothing can stand on a timeline",
                 remedy=_REMEDY,
-            )  # fmt: skip
+            )
         found = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}
         self._least, self._most = (found.get(which, ("", ""))[0] for which in ("min", "max"))
         unit = found.get("min", ("", ""))[1]
         if not self._least or not self._most or unit not in _NS:
             raise UnreadableFile(
-                path, f"its durations are in {unit or 'a unit that it does not state'}",
-                where="line 1", remedy=_REMEDY,
-            )  # fmt: skip
+                path,
+                f"its durations are in {unit or 'a unit that it does not state'}",
+                where="line 1",
+                remedy=_REMEDY,
+            )
         self._ns = _NS[unit]
         self._builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", Fraction(1), assumed=True))
         self._slices: list[tuple[int, int, int, int, int, int, int]] = []
@@ -166,13 +169,17 @@ class _Table:
             kept = np.flatnonzero(~own)
             track, start, end, name, key, row, _ = rows[:, kept]
             self._builder.add(
-                track=track.astype(np.uint32), start=start, end=end, name=name.astype(np.uint32),
-                key=key.astype(np.uint32), source_row=row.astype(np.uint32),
+                track=track.astype(np.uint32),
+                start=start,
+                end=end,
+                name=name.astype(np.uint32),
+                key=key.astype(np.uint32),
+                source_row=row.astype(np.uint32),
                 columns={
                     n: Column.of_texts([texts[i] for i in kept.tolist()])
                     for n, texts in self._columns.items()
                 },
-            )  # fmt: skip
+            )
         return self._builder.build()
 
 

@@ -31,9 +31,13 @@ _NUMBERS = ((2, VARINT, BOOL), (3, VARINT, UINT), (4, VARINT, INT), (7, VARINT, 
             (5, FIXED64, DOUBLE))  # fmt: skip
 _NESTED = (8, 11, 12, 14)
 _TAGS = frozenset(
-    (_NAME_IID << 3, _TEXT_IID << 3, *(f << 3 | w for f, w, _ in _NUMBERS),
-     *(f << 3 | LENGTH_DELIMITED for f in (_NAME, _TEXT, _JSON, *_NESTED)))
-)  # fmt: skip
+    (
+        _NAME_IID << 3,
+        _TEXT_IID << 3,
+        *(f << 3 | w for f, w, _ in _NUMBERS),
+        *(f << 3 | LENGTH_DELIMITED for f in (_NAME, _TEXT, _JSON, *_NESTED)),
+    )
+)
 
 
 class Annotations:
@@ -126,9 +130,15 @@ class Annotations:
         self._parts.setdefault(key, []).append((event.astype(np.uint32), values.astype(dtype)))
 
     def _nested(
-        self, block: PaddedBytes, spans: Field, owners: Ints, name: Ints, event: Ints, state: Ints,
+        self,
+        block: PaddedBytes,
+        spans: Field,
+        owners: Ints,
+        name: Ints,
+        event: Ints,
+        state: Ints,
         states: list[SequenceState],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Dictionaries and arrays: worked out once for equal bytes, as most slices repeat them."""
         found: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
         data = block.data.data
@@ -202,10 +212,9 @@ class Annotations:
             return [self._plain(one, state, depth + 1) for one in tree.array_values]
         if tree.dict_entries:
             return {
-                self._name_of(entry, state):
-                    self._plain(entry, state, depth + 1)
+                self._name_of(entry, state): self._plain(entry, state, depth + 1)
                 for entry in tree.dict_entries
-            }  # fmt: skip
+            }
         which = tree.WhichOneof("value")
         if which == "string_value_iid":
             return self._text_of(state, "debug_annotation_string_values", tree.string_value_iid)
@@ -310,18 +319,21 @@ class Annotations:
         kept = set(sorted(uses, key=lambda name: -uses[name])[:room])
         lost = {name: n for name, n in uses.items() if name not in kept}
         self._problem(
-            "values of arguments that few slices have: left out", sum(lost.values()),
+            "values of arguments that few slices have: left out",
+            sum(lost.values()),
             next(iter(lost)),
-        )  # fmt: skip
+        )
         for key in [key for key in self._parts if key[0] in lost]:
             del self._parts[key]
         return [name for name in uses if name in kept]
 
 
 def _column(
-    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]], slice_of: Places, count: int,
+    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]],
+    slice_of: Places,
+    count: int,
     texts: list[str],
-) -> Column | None:  # fmt: skip
+) -> Column | None:
     valid = np.zeros(count, np.bool_)
     if set(kinds) <= {TEXT} or (len(kinds) > 1 and not set(kinds) <= {UINT, INT, DOUBLE}):
         codes = np.zeros(count, np.uint32)

@@ -65,8 +65,9 @@ class Assembly:
         is_open = pairs.end < 0
         self._problem(
             f"{_NO_END}: drawn with no length, as nothing says how long it took",
-            int(is_open.sum()), "",
-        )  # fmt: skip
+            int(is_open.sum()),
+            "",
+        )
         starts = taken(time, begin)
         ends = taken(time, pairs.end)
         if is_open.any():
@@ -124,9 +125,19 @@ class Assembly:
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         self._pour(
-            builder, uuids, its_track, unleveled, starts, ends, names, keys, begin, level,
-            columns, derived,
-        )  # fmt: skip
+            builder,
+            uuids,
+            its_track,
+            unleveled,
+            starts,
+            ends,
+            names,
+            keys,
+            begin,
+            level,
+            columns,
+            derived,
+        )
         # What the builder holds by now is not needed twice while it works.
         is_own_clock = in_ticks is not None
         del name, names, keys, its_track, begin, level, starts, ends, in_ticks, is_open, columns
@@ -205,15 +216,26 @@ class Assembly:
                 keep[rows] = False
                 self._problem(
                     f"events of clock {name[1]}, which nothing relates to the others: left out",
-                    int((~keep).sum()), "",
-                )  # fmt: skip
+                    int((~keep).sum()),
+                    "",
+                )
         return keep
 
     def _pour(
-        self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
-        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Places,
-        level: NDArray[np.int32], columns: dict[str, Column], derived: Bools | None,
-    ) -> None:  # fmt: skip
+        self,
+        builder: TraceBuilder,
+        uuids: list[int],
+        track: Codes,
+        unleveled: set[int],
+        starts: Ints,
+        ends: Ints,
+        names: Codes,
+        keys: Codes,
+        row: Places,
+        level: NDArray[np.int32],
+        columns: dict[str, Column],
+        derived: Bools | None,
+    ) -> None:
         """Hand the slices to the builder, track by track in the order of the descriptors."""
         # Slices come track by track.
         is_first = np.ones(len(track), np.bool_)
@@ -250,6 +272,13 @@ class Assembly:
             if shared[places[uuids[n]]] > 1 or n in unleveled:
                 level[a:b] = -1
         builder.add(
-            track=np.repeat(numbers, count), start=starts, end=ends, name=names, key=keys,
-            source_row=row.astype(np.uint32), levels=level, columns=columns, derived=derived,
-        )  # fmt: skip
+            track=np.repeat(numbers, count),
+            start=starts,
+            end=ends,
+            name=names,
+            key=keys,
+            source_row=row.astype(np.uint32),
+            levels=level,
+            columns=columns,
+            derived=derived,
+        )

@@ -62,8 +62,11 @@ class CounterEvents:
                 known[rows] = False
             else:
                 time[rows] = found
-        problem("counter values that are no number, or of an unknown clock: left out",
-                int((~known).sum()), "")  # fmt: skip
+        problem(
+            "counter values that are no number, or of an unknown clock: left out",
+            int((~known).sum()),
+            "",
+        )
         order = np.lexsort((time, track))
         order = order[known[order]]
         own = track[order]

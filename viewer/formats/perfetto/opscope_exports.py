@@ -37,9 +37,12 @@ _OTHER_TICKS = "ticks that are not those of the times: another program changed t
 
 
 def keys_of(
-    builder: TraceBuilder, names: Codes, columns: Mapping[str, Column],
-    identifiers: tuple[Sequence[Any], Ints], instructions: tuple[Ints, Bools] | None,
-) -> Codes:  # fmt: skip
+    builder: TraceBuilder,
+    names: Codes,
+    columns: Mapping[str, Column],
+    identifiers: tuple[Sequence[Any], Ints],
+    instructions: tuple[Ints, Bools] | None,
+) -> Codes:
     """The key of every slice, made of its name (a number of the builder's) and its arguments.
 
     identifiers: the distinct ones, numbers and texts, and of every slice which it has, -1 for none.
@@ -66,9 +69,12 @@ def keys_of(
     if instructions is not None:
         instruction = np.where(is_told[at], np.maximum(ids[at], -1), -1)
     numbered = builder.distinct_keys(
-        np.full(total, KeyKind.PLAIN, np.uint8), names[at], np.zeros(total, np.uint32),
-        instruction, identifier,
-    )  # fmt: skip
+        np.full(total, KeyKind.PLAIN, np.uint8),
+        names[at],
+        np.zeros(total, np.uint32),
+        instruction,
+        identifier,
+    )
     found: Codes = numbered[group]
     return found
 
@@ -160,9 +166,13 @@ def about_flows(event: bytes) -> dict[str, int | str]:
 
 
 def own_ticks(
-    provenance: Provenance, arguments: Annotations, slice_of: Places, start: Ints, end: Ints,
+    provenance: Provenance,
+    arguments: Annotations,
+    slice_of: Places,
+    start: Ints,
+    end: Ints,
     problem: Problem,
-) -> tuple[Clock, Ints, Ints] | None:  # fmt: skip
+) -> tuple[Clock, Ints, Ints] | None:
     """Clock and ticks of our own export of one file, whose times are ns from its origin on.
 
     A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
@@ -199,9 +209,11 @@ def own_ticks(
     if (length < 0).any():
         return None
     clock = Clock(
-        str(stated.get("clock_unit", "ns")), ratio,
-        stated.get("clock_rate") == "assumed", str(stated.get("clock_domain", "")),
-    )  # fmt: skip
+        str(stated.get("clock_unit", "ns")),
+        ratio,
+        stated.get("clock_rate") == "assumed",
+        str(stated.get("clock_domain", "")),
+    )
     return clock, ticks, ticks + length
 
 

@@ -20,9 +20,12 @@ from viewer.codecs.protobuf.wire import Words
 Problem = Callable[[str, int, str], None]
 
 TABLES = (
-    "event_names", "event_categories", "debug_annotation_names", "debug_annotation_string_values",
+    "event_names",
+    "event_categories",
+    "debug_annotation_names",
+    "debug_annotation_string_values",
     "correlation_id_str",
-)  # fmt: skip
+)
 BOOTTIME = 6
 MOST_ABOVE = 64  # of the tracks above one, those that make its name
 

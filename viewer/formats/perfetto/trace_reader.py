@@ -89,8 +89,16 @@ class _Reading:
         """The number of the state of every packet; takes in what is interned and described."""
         fields, block = packets.fields, packets.block
         rare: list[tuple[int, int, int, int]] = []
-        for number in (_SNAPSHOT, _INTERNED, _DEFAULTS, _TRACK, _THREAD, _PROCESS, _PROCESS_TREE,
-                       _ATTRIBUTES):  # fmt: skip
+        for number in (
+            _SNAPSHOT,
+            _INTERNED,
+            _DEFAULTS,
+            _TRACK,
+            _THREAD,
+            _PROCESS,
+            _PROCESS_TREE,
+            _ATTRIBUTES,
+        ):
             found = fields.get(number, LENGTH_DELIMITED)
             rare += [
                 (owner, -number if number == _DEFAULTS else number, at, end)
@@ -115,9 +123,11 @@ class _Reading:
             data = bytes(block.data.data[at:end])
             if what in (-1000, -999, -_DEFAULTS):
                 number = self._recording.sequences.change(
-                    own, cleared=what == -1000, dropped=what == -999,
+                    own,
+                    cleared=what == -1000,
+                    dropped=what == -999,
                     defaults=data if what == -_DEFAULTS else None,
-                )  # fmt: skip
+                )
                 changes[own].append((owner, number))
             elif what == _INTERNED:
                 self._recording.sequences.intern(self._recording.sequences.current(own), data)

@@ -116,9 +116,12 @@ class TrackEvents:
         event[keep] = self.count + np.arange(len(keep))
         more = self.count + len(keep)
         for column, values in (
-            (self.time, times), (self.track, track), (self.kind, kind), (self.clock, clock),
+            (self.time, times),
+            (self.track, track),
+            (self.kind, kind),
+            (self.clock, clock),
             (self.name, name),
-        ):  # fmt: skip
+        ):
             column.add(values[keep] if len(keep) < n else values, int(1.02 * more / share))
         if durations is not None:
             rows, lengths = durations
@@ -212,9 +215,10 @@ class TrackEvents:
         self._add_categories(block, fields, event, track, state, states)
         found = fields.get(_CORRELATION_IID, VARINT)
         self._put_text(
-            "correlation_id", event[found.owner],
+            "correlation_id",
+            event[found.owner],
             interned("correlation_id_str", found.value, state[found.owner], states),
-        )  # fmt: skip
+        )
         found = fields.get(_CORRELATION_STR, LENGTH_DELIMITED)
         if len(found):
             codes = codes_of(block, found, self._texts)
@@ -222,8 +226,9 @@ class TrackEvents:
         found = fields.get(_CORRELATION, VARINT)
         if len(found):
             own = event[found.owner]
-            self.arguments.keep("correlation_id", INT, own[own >= 0],
-                                 found.value.view(np.int64)[own >= 0])  # fmt: skip
+            self.arguments.keep(
+                "correlation_id", INT, own[own >= 0], found.value.view(np.int64)[own >= 0]
+            )
 
     def _add_categories(
         self,

@@ -163,9 +163,17 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
     kinds: dict[int, object] = dict.fromkeys((*shape.texts, shape.width), "category")
     kinds.update(dict.fromkeys(shape.distinct, object))
     frame = pd.read_csv(  # type: ignore[call-overload]
-        _Pieces(first, data), sep=shape.separator, engine="c", header=None, names=every,
-        usecols=shape.used, index_col=False, dtype=kinds, na_filter=False, low_memory=False,
-    )  # fmt: skip
+        _Pieces(first, data),
+        sep=shape.separator,
+        engine="c",
+        header=None,
+        names=every,
+        usecols=shape.used,
+        index_col=False,
+        dtype=kinds,
+        na_filter=False,
+        low_memory=False,
+    )
     numbers: dict[int, tuple[Ints, Bools]] = {}
     odd: dict[int, tuple[int, str]] = {}
     for column in shape.numbers:
@@ -313,10 +321,17 @@ def _frames(
     every = list(range(shape.width + 1))
     try:
         with pd.read_csv(  # type: ignore[call-overload]
-            text, sep=shape.separator, engine="c", header=0, names=every, usecols=every,
-            index_col=False, dtype=object, na_filter=False,
+            text,
+            sep=shape.separator,
+            engine="c",
+            header=0,
+            names=every,
+            usecols=every,
+            index_col=False,
+            dtype=object,
+            na_filter=False,
             chunksize=most or _CHUNK_CELLS // (shape.width + 1),
-        ) as reader:  # fmt: skip
+        ) as reader:
             yield from reader
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
         match = _ROW_IN_ERROR.search(str(error))

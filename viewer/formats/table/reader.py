@@ -252,12 +252,16 @@ class _Rows:
         def add(at: Ints | slice, levels: Ints | None) -> None:
             if len(start[at]):
                 builder.add(
-                    track=track[at], start=start[at], end=end[at], name=name[at], key=key[at],
+                    track=track[at],
+                    start=start[at],
+                    end=end[at],
+                    name=name[at],
+                    key=key[at],
                     source_row=row[at],
                     levels=None if levels is None else levels[at].astype(np.int32),
                     derived=None if derived is None else derived[at],
                     columns={n: column.taken(at) for n, column in columns.items()},
-                )  # fmt: skip
+                )
 
         if "depth" not in codes:
             add(slice(None), None)
@@ -289,10 +293,13 @@ class _Rows:
             for i in found[np.lexsort((start[found], track[found]))].tolist():
                 method = methods[codes["method"][i]]
                 self.builder.run(
-                    kind, name, int(track[i]),
+                    kind,
+                    name,
+                    int(track[i]),
                     self.builder.scope(method or "file", method or None),
-                    int(start[i]), int(end[i]),
-                )  # fmt: skip
+                    int(start[i]),
+                    int(end[i]),
+                )
 
     def _count(self, kind: str, rows: Bools, block: CsvBlock | None = None) -> None:
         """block: where the odd time of the first of these rows stands."""
@@ -340,9 +347,12 @@ class _Rows:
         def number(row: int) -> int:
             cell = {name: strings[name][codes[name][row]] for name in parts}
             return self._key(
-                cell["name"], cell.get("method", ""), cell.get("instruction_id", "").strip(),
-                cell.get("identifier", ""), cell.get(DERIVED) == "true",
-            )  # fmt: skip
+                cell["name"],
+                cell.get("method", ""),
+                cell.get("instruction_id", "").strip(),
+                cell.get("identifier", ""),
+                cell.get(DERIVED) == "true",
+            )
 
         return numbers_of([codes[name] for name in parts], number)
 

@@ -154,9 +154,10 @@ class _Rows:
             raise UnreadableFile(path, "its header names a column twice", where="line 1")
         if len(header) > _MAX_COLUMNS:
             raise UnreadableFile(
-                path, f"it has {len(header)} columns; {_MAX_COLUMNS} is the most that is read",
+                path,
+                f"it has {len(header)} columns; {_MAX_COLUMNS} is the most that is read",
                 where="line 1",
-            )  # fmt: skip
+            )
         self._header = header
         clock = HOST_CLOCK if self._id == _ACTION_COLUMN else Clock("us", Fraction(_NS_IN_US))
         self._builder = TraceBuilder(path, FORMAT.name, _generation(header), clock)
@@ -235,9 +236,14 @@ class _Rows:
                     process, thread, flat=thread == NSS_JOBS, unit=unit
                 )
         self._builder.add(
-            track=track, start=drawn.start, end=drawn.end, name=self._builder.intern_all(names),
-            key=self._keys(drawn, names), source_row=drawn.row, columns=columns,
-        )  # fmt: skip
+            track=track,
+            start=drawn.start,
+            end=drawn.end,
+            name=self._builder.intern_all(names),
+            key=self._keys(drawn, names),
+            source_row=drawn.row,
+            columns=columns,
+        )
         if self._id == _ACTION_COLUMN:
             self._add_jobs(drawn, columns)
 
@@ -255,10 +261,14 @@ class _Rows:
         apart = np.where(has_action | has_job, 0, operation + 1)
         group, first = combined_codes(
             [
-                numbered(action), numbered(job), has_job.astype(np.uint32),
-                numbered(start), numbered(end), apart.astype(np.uint32),
+                numbered(action),
+                numbered(job),
+                has_job.astype(np.uint32),
+                numbered(start),
+                numbered(end),
+                apart.astype(np.uint32),
             ]
-        )  # fmt: skip
+        )
         by_row = np.argsort(first)
         rank = np.empty(len(first), np.int64)
         rank[by_row] = np.arange(len(first))
@@ -266,12 +276,18 @@ class _Rows:
         listed = _listed(group, len(first), [operations[code] for code in operation.tolist()])
         place, places = self._texts("location", column)
         return _Drawn(
-            group=group, row=row[first], start=start[first], end=end[first],
-            action=action[first], has_action=has_action[first], job=job[first],
-            has_job=has_job[first], operations=listed,
+            group=group,
+            row=row[first],
+            start=start[first],
+            end=end[first],
+            action=action[first],
+            has_action=has_action[first],
+            job=job[first],
+            has_job=has_job[first],
+            operations=listed,
             hal=np.array([is_hal(one[0].partition(".")[0]) for one in listed], np.bool_),
             locations=[places[code] for code in place[first].tolist()],
-        )  # fmt: skip
+        )
 
     def _keys(self, drawn: _Drawn, names: Sequence[str]) -> Codes:
         """The identity of every slice."""
@@ -282,11 +298,15 @@ class _Rows:
             )
             for i, (name, hal, action, job, place) in enumerate(
                 zip(
-                    names, drawn.hal.tolist(), drawn.action.tolist(), drawn.job.tolist(),
-                    drawn.locations, strict=True,
+                    names,
+                    drawn.hal.tolist(),
+                    drawn.action.tolist(),
+                    drawn.job.tolist(),
+                    drawn.locations,
+                    strict=True,
                 )
             )
-        )  # fmt: skip
+        )
         return np.fromiter(keys, np.uint32, len(names))
 
     def _columns(self, drawn: _Drawn, column: dict[str, Codes]) -> dict[str, Column]:
@@ -336,9 +356,7 @@ class _Rows:
             for name, number, at in zip(names, job[first].tolist(), wait.tolist(), strict=True)
         ]
         builder.add(
-            track=builder.track(
-                os.path.basename(builder.path), NSS_JOBS, flat=True, unit=Unit.NSS
-            ),
+            track=builder.track(os.path.basename(builder.path), NSS_JOBS, flat=True, unit=Unit.NSS),
             start=start[first],
             end=drawn.end[wait],
             name=builder.intern_all(names),
@@ -346,7 +364,7 @@ class _Rows:
             source_row=drawn.row[first],
             derived=np.ones(len(first), np.bool_),
             columns={name: columns[name].taken(wait) for name in kept if name in columns},
-        )  # fmt: skip
+        )
 
     def _key(self, name: str, hal: bool, action: int | None, job: int | None, location: str) -> int:
         """The identity of a slice: its location; a job where there is none; or a HAL's call."""

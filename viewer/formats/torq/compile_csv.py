@@ -163,9 +163,13 @@ class _Rows:
         else:
             text = decoded(raw, self._lines + 1, self._builder)
             found, at, rows = matching_rows(
-                text, self._pattern, _HUGE, _SPELLED[self._builder.generation],
-                self._lines + 1, self._builder,
-            )  # fmt: skip
+                text,
+                self._pattern,
+                _HUGE,
+                _SPELLED[self._builder.generation],
+                self._lines + 1,
+                self._builder,
+            )
             lines = raw.count(b"\n")
             block, row = self._block(found), np.array(at, np.uint32)
         if len(block):
@@ -240,8 +244,12 @@ class _Rows:
         events = distinct_texts(event)
         return CellBlock(
             tuple(np.fromiter(map(int, texts), np.int64, len(found)) for texts in numbers),
-            events, events.codes, distinct_texts(location), kind, distinct_texts(size),
-        )  # fmt: skip
+            events,
+            events.codes,
+            distinct_texts(location),
+            kind,
+            distinct_texts(size),
+        )
 
     def _add_block(self, block: CellBlock, row: Codes) -> None:
         n = len(block)
@@ -257,12 +265,14 @@ class _Rows:
         for name, values in ints.items():
             self._ints.setdefault(name, []).append(values)
         codes = {
-            "row": row, "event": block.event.codes + np.uint32(len(self._events)),
+            "row": row,
+            "event": block.event.codes + np.uint32(len(self._events)),
             "thread": self._threads_of(block),
             "location": self._locations.codes_of(block.location),
-            "type": np.zeros(n, np.uint32) if block.kind is None
+            "type": np.zeros(n, np.uint32)
+            if block.kind is None
             else self._types.codes_of(block.kind),
-        }  # fmt: skip
+        }
         for name, numbers in codes.items():
             self._codes.setdefault(name, []).append(numbers)
         self._events += block.event.distinct

@@ -198,9 +198,11 @@ class _Slices:
             names[i] = builder.intern(name)
             if not self._has_dispatch:
                 keys[i] = builder.key(
-                    KeyKind.LOCATION, name, instruction=number,
+                    KeyKind.LOCATION,
+                    name,
+                    instruction=number,
                     location=events.places[events.place[row]],
-                )  # fmt: skip
+                )
             else:
                 kind = KeyKind.FRAMEWORK if number < 0 else KeyKind.ACTION
                 keys[i] = builder.key(kind, name, scope=self._scopes[dispatch], instruction=number)
@@ -266,13 +268,15 @@ class _Slices:
         meets = np.append((scope[1:] == scope[:-1]) & starts[:-1] & ~starts[1:], False)
         after = np.append(False, meets[:-1])
         count_rows(
-            builder, "NSS_START without an NSS_WAIT after it: no NSS job",
+            builder,
+            "NSS_START without an NSS_WAIT after it: no NSS job",
             events.row[begin[starts & ~meets[: len(begin)]]],
-        )  # fmt: skip
+        )
         count_rows(
-            builder, "NSS_WAIT without an NSS_START before it: no NSS job",
+            builder,
+            "NSS_WAIT without an NSS_START before it: no NSS job",
             events.row[begin[~starts & ~after[: len(begin)]]],
-        )  # fmt: skip
+        )
         first = np.flatnonzero(meets)
         if not len(first):
             return
@@ -281,13 +285,11 @@ class _Slices:
         names = [job_name(n) for n in number.tolist()]
         if self._has_dispatch:
             key = [
-                builder.key(
-                    KeyKind.JOB, name, scope=self._scopes[dispatch], instruction=job
-                )
+                builder.key(KeyKind.JOB, name, scope=self._scopes[dispatch], instruction=job)
                 for name, dispatch, job in zip(
                     names, events.dispatch[start].tolist(), number.tolist(), strict=True
                 )
-            ]  # fmt: skip
+            ]
         else:
             key = [
                 builder.key(
@@ -296,7 +298,7 @@ class _Slices:
                 for name, action, place in zip(
                     names, events.action[wait].tolist(), events.place[wait].tolist(), strict=True
                 )
-            ]  # fmt: skip
+            ]
         columns = self._columns(wait)
         del columns[ACTION_ID]
         columns.pop("elapsed_time", None)
@@ -339,8 +341,14 @@ class _Slices:
         track = self._builder.track(self._process, HOST, unit=Unit.HOST)
         if not self._has_dispatch:
             begin = int(events.time[self._begin].min())
-            self._builder.run(RunKind.INFERENCE, _INFERENCE, track, 0, begin,
-                              max(begin, int(events.time[self._end].max())))  # fmt: skip
+            self._builder.run(
+                RunKind.INFERENCE,
+                _INFERENCE,
+                track,
+                0,
+                begin,
+                max(begin, int(events.time[self._end].max())),
+            )
             return
         kind = self._scope_kind[events.scope[self._begin]]
         is_load = self._is_load[events.scope[self._begin]]

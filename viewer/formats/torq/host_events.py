@@ -78,12 +78,16 @@ class EventRows:
         self.builder = builder
         self.has_dispatch = has_dispatch
         self._cells = RowCells(
-            _ROW_H2 if has_dispatch else _ROW_H0, _HUGE,
-            WITH_DISPATCH if has_dispatch else WITH_LOCATION, self.builder,
-        )  # fmt: skip
+            _ROW_H2 if has_dispatch else _ROW_H0,
+            _HUGE,
+            WITH_DISPATCH if has_dispatch else WITH_LOCATION,
+            self.builder,
+        )
         self._dispatches, self._events, self._places = (
-            DistinctTexts(), DistinctTexts(), DistinctTexts()
-        )  # fmt: skip
+            DistinctTexts(),
+            DistinctTexts(),
+            DistinctTexts(),
+        )
         self._parts: dict[str, list[Ints]] = {}
 
     def add(self, line: int, raw: list[bytes]) -> None:
@@ -98,18 +102,24 @@ class EventRows:
             dispatch, invocation, action, time, event = zip(*found, strict=True)
             columns = {
                 "dispatch": self._dispatches.codes(dispatch),
-                "invocation": _ints(invocation, n), "elapsed": nothing, "place": nothing,
-            }  # fmt: skip
+                "invocation": _ints(invocation, n),
+                "elapsed": nothing,
+                "place": nothing,
+            }
         else:
             action, elapsed, time, event, place = zip(*found, strict=True)
             columns = {
-                "dispatch": nothing, "invocation": nothing,
-                "elapsed": _ints(elapsed, n), "place": self._places.codes(place),
-            }  # fmt: skip
+                "dispatch": nothing,
+                "invocation": nothing,
+                "elapsed": _ints(elapsed, n),
+                "place": self._places.codes(place),
+            }
         columns |= {
-            "row": row, "time": _ints(time, n), "action": _ints(action, n),
+            "row": row,
+            "time": _ints(time, n),
+            "action": _ints(action, n),
             "event": self._events.codes(event),
-        }  # fmt: skip
+        }
         for name, values in columns.items():
             self._parts.setdefault(name, []).append(values.astype(np.int64))
 
@@ -143,13 +153,20 @@ class EventRows:
         scope, _ = combined_codes([dispatch, numbered(column["invocation"])])
         keep = phase != _NEITHER
         return HostEvents(
-            row=row[keep].astype(np.uint32), time=column["time"][keep],
-            action=column["action"][keep], invocation=column["invocation"][keep],
-            elapsed=column["elapsed"][keep], dispatch=dispatch[keep],
-            scope=scope[keep], name=name[keep], phase=phase[keep],
-            place=place[keep], dispatches=dispatches, names=tuple(names),
+            row=row[keep].astype(np.uint32),
+            time=column["time"][keep],
+            action=column["action"][keep],
+            invocation=column["invocation"][keep],
+            elapsed=column["elapsed"][keep],
+            dispatch=dispatch[keep],
+            scope=scope[keep],
+            name=name[keep],
+            phase=phase[keep],
+            place=place[keep],
+            dispatches=dispatches,
+            names=tuple(names),
             places=places,
-        )  # fmt: skip
+        )
 
 
 def pairs(events: HostEvents) -> tuple[Ints, Ints]:

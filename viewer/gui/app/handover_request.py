@@ -109,9 +109,9 @@ def hand_over(request: HandoverRequest, where: str, patience: float = PATIENCE) 
         line = encoded(request)
         if len(line) > LONGEST:
             return False
-        answer = _asked_pipe(line, where) if sys.platform == "win32" else _asked(
-            line, where, patience
-        )  # fmt: skip
+        answer = (
+            _asked_pipe(line, where) if sys.platform == "win32" else _asked(line, where, patience)
+        )
     except (OSError, ValueError):
         return False
     return answer == TAKEN
@@ -154,13 +154,14 @@ def encoded(request: HandoverRequest) -> bytes:
 def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
     """What a command line can say of its files, with absolute paths."""
     return {
-        "pairs": [[os.path.abspath(one), other and os.path.abspath(other)]
-                  for one, other in choices.pairs],
+        "pairs": [
+            [os.path.abspath(one), other and os.path.abspath(other)] for one, other in choices.pairs
+        ],
         "methods": [[runs, method] for runs, method in choices.methods],
         "columns": [[of and os.path.abspath(of), column] for of, column in choices.columns],
         "clocks": [[path and os.path.abspath(path), str(rate)] for path, rate in choices.clocks],
         "source_paths": [[made.recorded, made.local] for made in choices.source_paths],
-    }  # fmt: skip
+    }
 
 
 def decoded(line: bytes) -> HandoverRequest | None:

@@ -274,9 +274,10 @@ class ReportDialog(QDialog):
         self.with_paths = QCheckBox("With the paths of files")
         self.with_paths.toggled.connect(self._show_text)
         log = QLabel(
-            f"Should Opscope ever end by itself, {situation.log} tells where." if situation.log
+            f"Should Opscope ever end by itself, {situation.log} tells where."
+            if situation.log
             else ""
-        )  # fmt: skip
+        )
         log.setVisible(bool(situation.log))
         for label in (message, log):
             label.setTextFormat(Qt.TextFormat.PlainText)

@@ -93,9 +93,12 @@ def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
     # Rows are in order of time already, which a stable sort makes use of.
     order = np.argsort(starts, kind="stable")
     return Hits(
-        tuple(slices), tuple(on_track), np.concatenate(trace)[order],
-        np.concatenate(slices)[order].astype(np.uint32), starts[order],
-    )  # fmt: skip
+        tuple(slices),
+        tuple(on_track),
+        np.concatenate(trace)[order],
+        np.concatenate(slices)[order].astype(np.uint32),
+        starts[order],
+    )
 
 
 # The text of the query, and the traces to search.

@@ -164,9 +164,11 @@ def _is_small(traces: Sequence[OpenTrace]) -> bool:
 
 
 def _answer(
-    subject: Area | SliceSet, traces: Sequence[OpenTrace], key: str,
+    subject: Area | SliceSet,
+    traces: Sequence[OpenTrace],
+    key: str,
     groupings: Mapping[int, Grouping],
-) -> SelectionAnswer:  # fmt: skip
+) -> SelectionAnswer:
     if isinstance(subject, Area):
         selected = chosen_in(subject, traces)
         span = subject.t0, subject.t1
@@ -174,11 +176,13 @@ def _answer(
     else:
         selected = {
             number: SelectedSlices(
-                traces[number].table, traces[number].labels, traces[number].label_strings,
+                traces[number].table,
+                traces[number].labels,
+                traces[number].label_strings,
                 numbers.astype(np.int64),
             )
             for number, numbers in subject.of.items()
-        }  # fmt: skip
+        }
         span = span_ns(traces, subject) or (0, 0)
         tracks = sum(_tracks(one) for one in selected.values())
     parts = tuple(

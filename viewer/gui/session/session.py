@@ -262,10 +262,18 @@ class Session(QObject):
         t0, t1 = with_margin(0, self.span_ns())
         self.change(
             replace(
-                self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
-                run=None, tracks=self.state.tracks.of_processes(), measured=None,
+                self.state,
+                inferences=inferences,
+                t0=t0,
+                t1=t1,
+                slice=None,
+                others=(),
+                area=None,
+                run=None,
+                tracks=self.state.tracks.of_processes(),
+                measured=None,
             )
-        )  # fmt: skip
+        )
 
     @Slot(object)
     def _view_made(self, made: tuple[Inferences, Views]) -> None:
@@ -310,9 +318,13 @@ class Session(QObject):
         operators = (ref.trace, found) if found else None
         run = self._run_of(ref) if self.state.run is not None else None
         state = replace(
-            self.state, slice=ref, others=(), operators=operators,
-            area=self.state.area if keep_area else None, run=run or self.state.run,
-        )  # fmt: skip
+            self.state,
+            slice=ref,
+            others=(),
+            operators=operators,
+            area=self.state.area if keep_area else None,
+            run=run or self.state.run,
+        )
         if reveal:
             self._reveal(state, ref)
         else:

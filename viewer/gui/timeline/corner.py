@@ -114,8 +114,12 @@ class Corner(QWidget):
         wide = metrics.horizontalAdvance(_SHOW_ALL) + 2
         left = _AIR + 2
         most = self.width() - left - wide - 3 * _AIR
-        said = QRect(left, BAND_HEIGHT, min(metrics.horizontalAdvance(self.missing) + 2, most),
-                     _CAPTION_HEIGHT)  # fmt: skip
+        said = QRect(
+            left,
+            BAND_HEIGHT,
+            min(metrics.horizontalAdvance(self.missing) + 2, most),
+            _CAPTION_HEIGHT,
+        )
         return said, QRect(said.right() + _AIR, BAND_HEIGHT, wide, _CAPTION_HEIGHT)
 
     def _has_runs(self) -> bool:
@@ -193,8 +197,11 @@ class FilterField(EscapeField):
         if event.key() == Qt.Key.Key_Escape and self.text():
             self._filter("")
         elif event.key() in (
-            Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down
-        ):  # fmt: skip
+            Qt.Key.Key_Escape,
+            Qt.Key.Key_Return,
+            Qt.Key.Key_Enter,
+            Qt.Key.Key_Down,
+        ):
             self.left.emit()
         else:
             super().keyPressEvent(event)

@@ -100,11 +100,14 @@ class Legend(QWidget):
         trace, run = self._scene.session.state.run or (None, None)
         asked = [
             Counted(
-                p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None,
+                p.shown.trace,
+                p.classes,
+                p.shown.axis.ns_per_tick,
+                run if i == trace else None,
                 self._is_by_name(p),
             )
             for i, p in enumerate(self._scene.rasters)
-        ]  # fmt: skip
+        ]
         if asked == self._counted:
             return
         self._counted = asked

@@ -88,9 +88,14 @@ class Timeline(QWidget):
         is no whole number of device pixels: an edge within one shows what is behind."""
         whole = self.devicePixelRatioF().is_integer()
         parts = (
-            self.view.viewport(), self.headers, self.ruler, self.marks, self.overview, self.corner,
+            self.view.viewport(),
+            self.headers,
+            self.ruler,
+            self.marks,
+            self.overview,
+            self.corner,
             self.legend,
-        )  # fmt: skip
+        )
         for part in parts:
             part.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, whole)
 

@@ -172,9 +172,17 @@ class WindowController(QObject):
 
     def _make_tour(self) -> Tour:
         return Tour(
-            self.session, self.loader, self.opener.open, self.timeline, self.panels, self.search,
-            self.docks, self.commands, self.view_settings, self.window,
-        )  # fmt: skip
+            self.session,
+            self.loader,
+            self.opener.open,
+            self.timeline,
+            self.panels,
+            self.search,
+            self.docks,
+            self.commands,
+            self.view_settings,
+            self.window,
+        )
 
     # -- connecting them -----------------------------------------------------------------------
 
@@ -206,9 +214,7 @@ class WindowController(QObject):
         """What panels ask for that other parts do."""
         docks, exports, open_dialog = self.docks, self.exports, self.opener.open_dialog
         show_links = partial(docks.show_panel, "links")
-        for panel in (
-            self.details, self.operators, self.model, self.delegation, self.handle_map
-        ):  # fmt: skip
+        for panel in (self.details, self.operators, self.model, self.delegation, self.handle_map):
             panel.source_requested.connect(self._show_source)
         for asking in (self.operators, self.model, self.graph):
             asking.open_dialog_requested.connect(open_dialog)
@@ -219,9 +225,10 @@ class WindowController(QObject):
         self.findings.report_requested.connect(docks.show_panel)
         self.problems.count_changed.connect(docks.count_problems)
         for name, tables in (
-            ("selection", self.selection), ("handle_map", self.handle_map),
+            ("selection", self.selection),
+            ("handle_map", self.handle_map),
             ("statistics", self.statistics),
-        ):  # fmt: skip
+        ):
             tables.export_requested.connect(partial(exports.export_table, name=name))
         self.graph.save_requested.connect(exports.save_picture)
         self.toolbar.links_requested.connect(show_links)

@@ -141,8 +141,14 @@ class TraceBuilder:
     ) -> int:
         """The number of an identity; equal arguments give the same number (1 and "1" differ)."""
         identity = (
-            int(kind), scope, self.intern(name), instruction, type(identifier), identifier, location
-        )  # fmt: skip
+            int(kind),
+            scope,
+            self.intern(name),
+            instruction,
+            type(identifier),
+            identifier,
+            location,
+        )
         number = self._keys.setdefault(identity, self._key_count)
         self._key_count += number == self._key_count
         return number
@@ -167,9 +173,17 @@ class TraceBuilder:
         return np.arange(first, first + count, dtype=np.uint32)
 
     def run(
-        self, kind: RunKind, name: str, track: int, scope: int, start: int, end: int,
-        *, bundled_input: int = -1, first_row: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        kind: RunKind,
+        name: str,
+        track: int,
+        scope: int,
+        start: int,
+        end: int,
+        *,
+        bundled_input: int = -1,
+        first_row: int = -1,
+    ) -> None:
         """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
         self._runs.append(
             Run(kind, 0, name, track, scope, start, end, bundled_input, first_row=first_row)
@@ -226,10 +240,17 @@ class TraceBuilder:
         level = unknown if levels is None else levels.astype(np.int32)
         self._chunks.append(
             Chunk(
-                full(track), np.asarray(start, np.int64), np.asarray(end, np.int64), full(name),
-                full(key), np.asarray(source_row, np.uint32), level, derived, dict(columns or {}),
+                full(track),
+                np.asarray(start, np.int64),
+                np.asarray(end, np.int64),
+                full(name),
+                full(key),
+                np.asarray(source_row, np.uint32),
+                level,
+                derived,
+                dict(columns or {}),
             )
-        )  # fmt: skip
+        )
 
     def build(self, step: Callable[[], None] = lambda: None) -> Trace:
         """Sort, nest and freeze. The builder must not be used afterwards.
@@ -431,11 +452,35 @@ def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_
 def _arrays(trace: Trace) -> list[NDArray[Any]]:
     s, k, u = trace.slices, trace.keys, trace.untimed
     found: list[NDArray[Any]] = [
-        s.start, s.end, s.name, s.key, s.source_row, s.order, s.row_ptr, s.row_track, s.row_lane,
-        s.row_depth, k.kind, k.scope, k.name, k.instruction, k.identifier, k.location,
-        u.kind, u.block, u.run, u.source_row, u.after, u.call, u.identifier, u.type, u.value,
-        u.output, trace.flows.producer, trace.flows.consumer,
-    ]  # fmt: skip
+        s.start,
+        s.end,
+        s.name,
+        s.key,
+        s.source_row,
+        s.order,
+        s.row_ptr,
+        s.row_track,
+        s.row_lane,
+        s.row_depth,
+        k.kind,
+        k.scope,
+        k.name,
+        k.instruction,
+        k.identifier,
+        k.location,
+        u.kind,
+        u.block,
+        u.run,
+        u.source_row,
+        u.after,
+        u.call,
+        u.identifier,
+        u.type,
+        u.value,
+        u.output,
+        trace.flows.producer,
+        trace.flows.consumer,
+    ]
     if s.derived is not None:
         found.append(s.derived)
     for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):

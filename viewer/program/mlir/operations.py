@@ -298,10 +298,14 @@ class _Scanner:
         # A quoted name is pointed at by its quote.
         name_at = match.start(kind) - (kind.startswith("generic"))
         found = _Found(
-            _BARE.get(name, name), result, depth, match.start("result") if result else name_at,
-            name_at, self._functions[-1] if self._functions else None,
+            _BARE.get(name, name),
+            result,
+            depth,
+            match.start("result") if result else name_at,
+            name_at,
+            self._functions[-1] if self._functions else None,
             self._around[-1][0] if self._around else -1,
-        )  # fmt: skip
+        )
         if self._around and (parent := self._around[-1][1]).inside_from < 0:
             parent.inside_from = found.start
         self._around.append((self._count, found))

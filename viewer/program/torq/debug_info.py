@@ -226,9 +226,16 @@ def _add_action(parts: _Parts, draft: _Draft, number: int) -> None:
     start, end = parts.cycles(number, attributes)
     job, name = (invocation.job, invocation.name) if invocation else (None, "")
     draft.actions[action] = Action(
-        action, operation.name, job, parts.location(number), start, end, name,
-        operation.line, operation.col,
-    )  # fmt: skip
+        action,
+        operation.name,
+        job,
+        parts.location(number),
+        start,
+        end,
+        name,
+        operation.line,
+        operation.col,
+    )
 
 
 @dataclass(slots=True)
@@ -283,9 +290,15 @@ class _DispatchReader:
             program = draft.jobs[job].program
             units, start, end = summed[program]
             jobs[job] = NssJob(
-                job, draft.jobs[job].name, starts.get(job), waits.get(job), tasks_of[program],
-                units, start, end,
-            )  # fmt: skip
+                job,
+                draft.jobs[job].name,
+                starts.get(job),
+                waits.get(job),
+                tasks_of[program],
+                units,
+                start,
+                end,
+            )
         return Dispatch(self._path, draft.name, dict(sorted(draft.actions.items())), jobs, tasks)
 
     def _follow(self, numbers: Sequence[int], job: int | None) -> tuple[int, ...]:
@@ -305,7 +318,7 @@ class _DispatchReader:
             place = self._parts.location(number)
             self._tasks[task] = NssTask(
                 task, job, start, end, place, (), operation.line, operation.col
-            )  # fmt: skip
+            )
             for at in self._draft.work.get(number, ()):
                 self._take(at, task, job)
         return tuple(own)

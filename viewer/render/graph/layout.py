@@ -87,9 +87,14 @@ def _extent(middle: Floats, size: Floats) -> float:
 
 
 def _grid(
-    nodes: Sequence[int], u: Floats, v: Floats, thick: Floats, breadth: Floats, top: float,
+    nodes: Sequence[int],
+    u: Floats,
+    v: Floats,
+    thick: Floats,
+    breadth: Floats,
+    top: float,
     gap: float,
-) -> float:  # fmt: skip
+) -> float:
     """Place nodes without edges in rows below the rest."""
     if not nodes:
         return top
@@ -160,9 +165,14 @@ class _Part:
     """The drawing of one connected part, along the layers (u) and beside (v)."""
 
     def __init__(
-        self, graph: _Graph, part: list[int], thick: Floats, breadth: Floats, layer_gap: float,
+        self,
+        graph: _Graph,
+        part: list[int],
+        thick: Floats,
+        breadth: Floats,
+        layer_gap: float,
         node_gap: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._graph, self._real = graph, part
         local = {node: at for at, node in enumerate(part)}
         first = min(graph.layer[node] for node in part)

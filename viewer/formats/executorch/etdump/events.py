@@ -91,9 +91,11 @@ def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
             head = file.read(12)
             if not sniff(head):
                 raise UnreadableFile(
-                    path, "this is not an ETDump (no ED00)", where="byte 4",
+                    path,
+                    "this is not an ETDump (no ED00)",
+                    where="byte 4",
                     remedy="Choose the .etdp file that the runtime wrote",
-                )  # fmt: skip
+                )
             if size >= 1 << 32:
                 raise UnreadableFile(path, f"a flatbuffer cannot have {size} bytes", remedy=DAMAGED)
             words = padded(size)
@@ -168,9 +170,13 @@ def decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
 
 
 def read_events(
-    buffer: Buffer, runs: Runs, builder: TraceBuilder, others: Callable[[Ints, Ints], None],
-    progress: Progress, cancelled: Cancelled,
-) -> ProfileEvents:  # fmt: skip
+    buffer: Buffer,
+    runs: Runs,
+    builder: TraceBuilder,
+    others: Callable[[Ints, Ints], None],
+    progress: Progress,
+    cancelled: Cancelled,
+) -> ProfileEvents:
     """All profile events whose times fit int64, no end before its start. Raises Malformed.
 
     others: takes the events that are no profile events, by their positions among all events and

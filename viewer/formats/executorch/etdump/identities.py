@@ -62,9 +62,12 @@ def identities(
     at = first[order]
     key = np.empty(len(first), np.uint32)
     key[order] = builder.distinct_keys(
-        kind[at], name[label[at]], scope[at].astype(np.uint32), instruction[at].astype(np.int64),
+        kind[at],
+        name[label[at]],
+        scope[at].astype(np.uint32),
+        instruction[at].astype(np.int64),
         identifier[label[at]],
-    )  # fmt: skip
+    )
     unnamed = ~delegate & ~filled(events.name, events.names)
     count_rows(
         builder, 'event without a name: called "event"', events.row[unnamed].astype(np.int64)

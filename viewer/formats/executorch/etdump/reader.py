@@ -94,9 +94,13 @@ FORMAT = format_of("executorch.etdump.reader")
 
 
 def _compose(
-    builder: TraceBuilder, process: str, runs: Runs, events: ProfileEvents, untimed: Untimed,
+    builder: TraceBuilder,
+    process: str,
+    runs: Runs,
+    events: ProfileEvents,
+    untimed: Untimed,
     cancelled: Cancelled,
-) -> None:  # fmt: skip
+) -> None:
     empty = np.flatnonzero(runs.length == 0)
     builder.problem("run without events", len(empty), f"run {empty[0]}" if len(empty) else "")
     kind = kinds(events)
@@ -165,10 +169,15 @@ def _compose(
     )
     for i, run in enumerate(parts.tolist()):
         builder.run(
-            RunKind.LOAD if is_load[i] else RunKind.INFERENCE, runs.names[run >> 1], int(track[i]),
-            int(scope[i]), int(begin[i]), int(finish[i]),
-            bundled_input=int(runs.bundled_input[run >> 1]), first_row=int(events.row[first[i]]),
-        )  # fmt: skip
+            RunKind.LOAD if is_load[i] else RunKind.INFERENCE,
+            runs.names[run >> 1],
+            int(track[i]),
+            int(scope[i]),
+            int(begin[i]),
+            int(finish[i]),
+            bundled_input=int(runs.bundled_input[run >> 1]),
+            first_row=int(events.row[first[i]]),
+        )
 
 
 def _tracks(

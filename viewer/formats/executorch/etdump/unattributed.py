@@ -62,10 +62,8 @@ def uncovered(
         np.concatenate([call, call[is_last]]),
         np.concatenate([before, covered_to[is_last]]),
         np.concatenate([begins, events.end[call[is_last]]]),
-        np.concatenate(
-            [2 * position[own], 2 * (position + inside)[call[is_last]] + 2]
-        ),
-    )  # fmt: skip
+        np.concatenate([2 * position[own], 2 * (position + inside)[call[is_last]] + 2]),
+    )
     keep = np.flatnonzero(found.end > found.start)
     return UnattributedParts(
         found.call[keep], found.start[keep], found.end[keep], found.place[keep]

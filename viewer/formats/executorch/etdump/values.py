@@ -77,10 +77,14 @@ class ValueReader:
         """The values at positions (0: none) of events at rows of the file. Raises Malformed."""
         n = len(at)
         found = LoggedValues(
-            np.zeros(n, np.uint8), np.zeros(n, np.int64), np.zeros(n, np.uint64),
-            np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.bool_),
+            np.zeros(n, np.uint8),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.uint64),
             np.zeros(n, np.bool_),
-        )  # fmt: skip
+            np.zeros(n, np.int64),
+            np.zeros(n, np.bool_),
+            np.zeros(n, np.bool_),
+        )
         self._report("debug event without a value", rows[at == 0])
         own = np.flatnonzero(at > 0)
         tables = Tables(self._buffer, at[own], "value")

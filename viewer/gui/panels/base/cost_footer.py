@@ -127,10 +127,13 @@ class CostFooter(QWidget):
         """
         theme = self._theme
         full: list[tuple[_Text, ...]] = [
-            ((name, "caption", "text1"), (format_time(ns), "section", "text1"),
-             (self._share(ns), "caption", "text2"))
+            (
+                (name, "caption", "text1"),
+                (format_time(ns), "section", "text1"),
+                (self._share(ns), "caption", "text2"),
+            )
             for name, _, ns in self._parts
-        ]  # fmt: skip
+        ]
         for count in (3, 2):
             texts = [part[:count] for part in full]
             wide = 0

@@ -42,9 +42,13 @@ class CostPanel(AnswerPanel[Answer]):
     links_requested = Signal()
 
     def __init__(
-        self, session: Session, table: QTableView | QuietTree, theme: Theme, name: str,
+        self,
+        session: Session,
+        table: QTableView | QuietTree,
+        theme: Theme,
+        name: str,
         parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """name: what a screen reader calls the filter."""
         super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)

@@ -27,9 +27,15 @@ class GroupedFrame(AnswerPanel[Answer]):
     table, for what a subclass adds."""
 
     def __init__(
-        self, session: Session, theme: Theme, table: RowTable, name: str, hint: str,
-        below: QWidget, parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        session: Session,
+        theme: Theme,
+        table: RowTable,
+        name: str,
+        hint: str,
+        below: QWidget,
+        parent: QWidget | None = None,
+    ) -> None:
         """name: what a screen reader calls the table. hint: what the filter takes. below: the
         widget under the table."""
         super().__init__(session, theme, parent)
@@ -61,9 +67,14 @@ class GroupedPanel(GroupedFrame[Answer]):
     """A frame around a table of operators and other groups; a subclass fills `model`."""
 
     def __init__(
-        self, session: Session, theme: Theme, name: str, hint: str, below: QWidget,
+        self,
+        session: Session,
+        theme: Theme,
+        name: str,
+        hint: str,
+        below: QWidget,
         parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """As `GroupedFrame`, which gets a table of its own."""
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, name)

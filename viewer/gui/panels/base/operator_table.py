@@ -171,10 +171,15 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
         keys += [cost.slices, fact.keys[1]]
         rows.append(
             TableRow(
-                cost.operators, fact.module, fact.op, fact.hint, tuple(texts), tuple(keys),
+                cost.operators,
+                fact.module,
+                fact.op,
+                fact.hint,
+                tuple(texts),
+                tuple(keys),
                 ns / most if most else 0.0,
             )
-        )  # fmt: skip
+        )
     return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
 
 
@@ -198,8 +203,13 @@ def record_contents(program: Program) -> OperatorContents:
         line = operator.source.line if operator.source else 0
         nodes = len(operator.nodes) if operator.ops else 0  # a debug handle alone has none known
         texts = (
-            "", *method, *map(str, handle), str(nodes or MISSING), str(line or MISSING), output
-        )  # fmt: skip
+            "",
+            *method,
+            *map(str, handle),
+            str(nodes or MISSING),
+            str(line or MISSING),
+            output,
+        )
         keys = (operator.label, *method, *handle, nodes, line, output)
         module, op = name_parts(operator.label)
         rows.append(TableRow((operator.index,), module, op, "", texts, keys))
@@ -273,9 +283,10 @@ class OperatorModel(TitledModel):
         titles = [heading.title for heading in self.contents.headings]
         line = titles.index(LINE) if LINE in titles else 0  # the name's own text is empty
         self.rows = [
-            row for row in self.contents.rows
+            row
+            for row in self.contents.rows
             if all(w in row.name.lower() or w in row.texts[line] for w in words)
-        ]  # fmt: skip
+        ]
         self._sort_rows()
 
     def _sort_rows(self) -> None:

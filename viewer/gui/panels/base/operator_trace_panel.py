@@ -31,9 +31,17 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
     source_requested = Signal(str, int)
 
     def __init__(
-        self, session: Session, view: OperatorView, model: OperatorModel, theme: Theme, hint: str,
-        name: str, parent: QWidget | None = None, *, fading: tuple[FadingWidget, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        session: Session,
+        view: OperatorView,
+        model: OperatorModel,
+        theme: Theme,
+        hint: str,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        fading: tuple[FadingWidget, ...] = (),
+    ) -> None:
         """As `TraceTablePanel`. fading: what else than the table may be out of date."""
         super().__init__(
             session, view, theme, hint, name, parent, ranges=True, fading=(view, *fading)

@@ -33,10 +33,17 @@ class TraceTablePanel(TracePanel[Answer]):
     """The frame; a subclass fills the table and knows what a row is about."""
 
     def __init__(
-        self, session: Session, table: RowTable, theme: Theme, hint: str, name: str,
-        parent: QWidget | None = None, *, ranges: bool = False,
+        self,
+        session: Session,
+        table: RowTable,
+        theme: Theme,
+        hint: str,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        ranges: bool = False,
         fading: tuple[FadingWidget, ...] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """hint, name: what the filter takes, and what a screen reader calls it. fading: the widgets
         whose figures may be out of date.
 

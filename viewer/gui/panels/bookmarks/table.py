@@ -102,9 +102,11 @@ class BookmarksModel(CellModel[BookmarkColumn]):
 
     def titles(self) -> Sequence[str]:
         return (
-            BookmarkColumn.NAME.title, f"{BookmarkColumn.START.title}, {self.start_unit}",
-            f"{BookmarkColumn.LENGTH.title}, {self.length_unit}", BookmarkColumn.NOTE.title,
-        )  # fmt: skip
+            BookmarkColumn.NAME.title,
+            f"{BookmarkColumn.START.title}, {self.start_unit}",
+            f"{BookmarkColumn.LENGTH.title}, {self.length_unit}",
+            BookmarkColumn.NOTE.title,
+        )
 
     def is_right(self, column: int) -> bool:
         return COLUMNS[column] not in _WRITTEN

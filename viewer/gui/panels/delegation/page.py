@@ -100,9 +100,13 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         count = MISSING if row.why else group_digits(len(row.operators))
         texts = cells(row.ticks, left, count, row.calls or row.events)
         keys = (
-            row.label, row.ticks, row.ticks, -1 if rest is None else rest, len(row.operators),
+            row.label,
+            row.ticks,
+            row.ticks,
+            -1 if rest is None else rest,
+            len(row.operators),
             row.calls or row.events,
-        )  # fmt: skip
+        )
         _instance(rows, row, several, texts, keys)
     if report.has_calls:
         if report.outside:
@@ -122,9 +126,10 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     parts: tuple[tuple[str, str, int], ...] = ()
     if report.has_calls:
         parts = (
-            ("Delegates", "accent", delegated), ("Outside", "slab", stayed),
+            ("Delegates", "accent", delegated),
+            ("Outside", "slab", stayed),
             ("Neither", "", whole - delegated - stayed),
-        )  # fmt: skip
+        )
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
         Heading(f"Time, {unit}", ColumnKind.BAR, 124),
@@ -179,25 +184,45 @@ class _Rows:
         self.rows: list[TableRow] = []
 
     def add(
-        self, item: DelegationItem, operators: tuple[int, ...], name: tuple[str, str], hint: str,
-        texts: tuple[str, ...], keys: tuple[float | str, ...], *,
-        ticks: int = 0, tone: str = "slab", full: float = 1.0, detail: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        item: DelegationItem,
+        operators: tuple[int, ...],
+        name: tuple[str, str],
+        hint: str,
+        texts: tuple[str, ...],
+        keys: tuple[float | str, ...],
+        *,
+        ticks: int = 0,
+        tone: str = "slab",
+        full: float = 1.0,
+        detail: str = "",
+    ) -> None:
         """name: module, "" for none, and what follows it; the rest as `TableRow` has it."""
         share = ticks / self._most if self._most else 0.0
         self.rows.append(
             TableRow(
-                operators, *name, hint, texts, keys, share, tone, group=len(self.items),
-                full=full, detail=detail,
+                operators,
+                *name,
+                hint,
+                texts,
+                keys,
+                share,
+                tone,
+                group=len(self.items),
+                full=full,
+                detail=detail,
             )
-        )  # fmt: skip
+        )
         self.items.append(item)
 
 
 def _page(
-    headings: tuple[Heading, ...], rows: _Rows, program: Program | None,
-    parts: tuple[tuple[str, str, int], ...] = (), whole: int = 0,
-) -> DelegationPage:  # fmt: skip
+    headings: tuple[Heading, ...],
+    rows: _Rows,
+    program: Program | None,
+    parts: tuple[tuple[str, str, int], ...] = (),
+    whole: int = 0,
+) -> DelegationPage:
     contents = OperatorContents(headings, tuple(rows.rows))
     if program is not None:
         contents = replace(contents, place=lambda i: source_place(program, i))
@@ -218,9 +243,8 @@ def _section(rows: _Rows, title: str, hint: str, below: str = "") -> None:
 
 
 def _instance(
-    rows: _Rows, row: Instance, several: bool, texts: tuple[str, ...],
-    keys: tuple[float | str, ...],
-) -> None:  # fmt: skip
+    rows: _Rows, row: Instance, several: bool, texts: tuple[str, ...], keys: tuple[float | str, ...]
+) -> None:
     where = f"instr. {row.instruction}" if row.instruction >= 0 else "call not named"
     hint = f"{row.method} · {where}" if several else where
     unknown = row.why_not_attributed

@@ -74,10 +74,15 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         model = DelegationModel()
         self.footer = CostFooter(theme)
         super().__init__(
-            session, DelegationView(model, theme), model, theme,
-            "Filter by delegate, operator or reason", "Filter delegation", parent,
+            session,
+            DelegationView(model, theme),
+            model,
+            theme,
+            "Filter by delegate, operator or reason",
+            "Filter delegation",
+            parent,
             fading=(self.footer,),
-        )  # fmt: skip
+        )
         self.column.addWidget(self.footer)
         self.refresh()
 

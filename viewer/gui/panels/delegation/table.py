@@ -63,10 +63,12 @@ class DelegationModel(OperatorModel):
         ):
             section = self._item_of(head).section
             rows = [
-                row for row in self.contents.rows
-                if row is not head and self._item_of(row).section == section
+                row
+                for row in self.contents.rows
+                if row is not head
+                and self._item_of(row).section == section
                 and all(word in f"{row.name} {row.detail}".lower() for word in words)
-            ]  # fmt: skip
+            ]
             if words and not rows:
                 continue
             if 0 <= column < len(self.contents.headings):

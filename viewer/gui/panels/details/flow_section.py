@@ -60,9 +60,8 @@ class FlowSection(QWidget):
             others = around.outputs if forward else around.inputs
         # Jobs, and what the file states, are of slices and of no operators.
         of_slices = [
-            end.slice for end in answer.flows.ends(forward=forward)
-            if end.is_job or end.is_stated
-        ]  # fmt: skip
+            end.slice for end in answer.flows.ends(forward=forward) if end.is_job or end.is_stated
+        ]
         self.count = len(others) + len(of_slices)
         for i in of_slices[:_MOST_SHOWN]:
             self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)

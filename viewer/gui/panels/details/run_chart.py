@@ -119,8 +119,9 @@ class CodeSnippet(QWidget):
             painter.setPen(theme.color("text2" if number == self._marked else "text3"))
             painter.drawText(
                 QRectF(0, y, digits, line),
-                int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(number),
-            )  # fmt: skip
+                int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter),
+                str(number),
+            )
             painter.setPen(theme.color("text1" if number == self._marked else "text2"))
             left = digits + theme.px(8)
             room = self.width() - left - theme.px(8)

@@ -98,9 +98,10 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         program = made.table.program
         measured = {path for path, gives in made.sources if gives == "measurement"}
         linked = [
-            number for number, shown in enumerate(self._session.traces)
+            number
+            for number, shown in enumerate(self._session.traces)
             if shown.table.program is program
-        ]  # fmt: skip
+        ]
         linked.sort(key=lambda number: self._session.traces[number].file.path not in measured)
         if linked:
             self._session.select_operators(linked[0], operators)
@@ -121,8 +122,9 @@ def _answer(space: Workspace) -> EstimatesAnswer:
         return EstimatesAnswer(made, {})
     several = len({row.dispatch for row in made.actions}) > 1
     parts: tuple[tuple[str, Sequence[ComparedAction]], ...] = (
-        (BY_ACTION, made.actions), (BY_OPERATOR, made.operators)
-    )  # fmt: skip
+        (BY_ACTION, made.actions),
+        (BY_OPERATOR, made.operators),
+    )
     tables = {title: (_contents(rows, title, several), _counts(rows)) for title, rows in parts}
     return EstimatesAnswer(made, tables)
 
@@ -140,8 +142,9 @@ def _counts(rows: Sequence[ComparedAction]) -> str:
 
 def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> OperatorContents:
     """several: whether there are dispatches to be told apart."""
-    longest = [max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0)
-               for row in rows]  # fmt: skip
+    longest = [
+        max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0) for row in rows
+    ]
     most = max(longest, default=0.0)
     unit, factor = unit_for(most)
 
@@ -164,20 +167,29 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
         spread = (measured.p50, measured.min, measured.max) if measured else (None,) * 3
         mean = measured.mean if measured else None
         texts = (
-            "", time(mean), time(row.estimate_ns), MISSING if ratio is None else _ratio(ratio),
-            group_digits(measured.runs) if measured else MISSING, *map(time, spread),
-        )  # fmt: skip
+            "",
+            time(mean),
+            time(row.estimate_ns),
+            MISSING if ratio is None else _ratio(ratio),
+            group_digits(measured.runs) if measured else MISSING,
+            *map(time, spread),
+        )
         numbers = (mean, row.estimate_ns, ratio, measured.runs if measured else None, *spread)
         keys = (row.label.lower(), *(-1.0 if n is None else n for n in numbers))
         listed.append(
             TableRow(
-                row.operators, "", row.label, _place(row, several), texts, keys,
+                row.operators,
+                "",
+                row.label,
+                _place(row, several),
+                texts,
+                keys,
                 (mean or 0.0) / most if most else 0.0,
                 tone="unit_compute" if row.on_npu else "unit_host",
                 mark=row.estimate_ns / most if row.estimate_ns is not None and most else -1.0,
                 detail=_detail(row),
             )
-        )  # fmt: skip
+        )
     return OperatorContents(headings, tuple(listed))
 
 

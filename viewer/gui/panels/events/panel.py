@@ -58,9 +58,13 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = EventsModel(theme)
         super().__init__(
-            session, EventsView(self.model, theme), theme,
-            "Filter by event, operator or metadata", "Filter events", parent,
-        )  # fmt: skip
+            session,
+            EventsView(self.model, theme),
+            theme,
+            "Filter by event, operator or metadata",
+            "Filter events",
+            parent,
+        )
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)
         self.filter.textChanged.connect(self.model.set_filter)

@@ -68,12 +68,17 @@ def rows_of(findings: Findings) -> tuple[FindingRow, ...]:
     rows = [
         FindingRow(
             FindingLine.FINDING,
-            ((one.title, "section", "text1"), (one.detail, "cell", "text1"),
-             (one.threshold, "caption", "text2")),
-            number, one.family.title, one,
+            (
+                (one.title, "section", "text1"),
+                (one.detail, "cell", "text1"),
+                (one.threshold, "caption", "text2"),
+            ),
+            number,
+            one.family.title,
+            one,
         )
         for number, one in enumerate(findings.found, 1)
-    ]  # fmt: skip
+    ]
     if not rows:
         rows.append(FindingRow(FindingLine.HEADING, ((NONE_FOUND, "section", "text1"),)))
     if findings.left_out:
@@ -226,8 +231,12 @@ class _FindingDelegate(QStyledItemDelegate):
         theme = self._theme
         painter.setFont(theme.font("section"))
         painter.setPen(theme.color("text2"))
-        place = QRect(rect.left() + theme.px(_INSET), rect.top() + theme.px(_AIR),
-                      theme.px(_NUMBER), theme.px(18))  # fmt: skip
+        place = QRect(
+            rect.left() + theme.px(_INSET),
+            rect.top() + theme.px(_AIR),
+            theme.px(_NUMBER),
+            theme.px(18),
+        )
         painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), str(row.number))
 
     def _paint_side(
@@ -235,8 +244,12 @@ class _FindingDelegate(QStyledItemDelegate):
     ) -> None:
         """The word for the kind, and below it the share as a bar and in figures."""
         theme = self._theme
-        side = QRect(rect.right() - theme.px(_SIDE + _INSET), rect.top() + theme.px(_AIR),
-                     theme.px(_SIDE), theme.px(18))  # fmt: skip
+        side = QRect(
+            rect.right() - theme.px(_SIDE + _INSET),
+            rect.top() + theme.px(_AIR),
+            theme.px(_SIDE),
+            theme.px(18),
+        )
         painter.setFont(theme.font("caption"))
         painter.setPen(theme.color("text2"))
         painter.drawText(side, int(Qt.AlignmentFlag.AlignRight), row.kind)

@@ -197,9 +197,12 @@ def _first_ns(axis: Axis, tick: int) -> int:
 
 
 def _answer(
-    shown: OpenTrace, run: Run | None, of: FindingsOf | None, space: Workspace,
+    shown: OpenTrace,
+    run: Run | None,
+    of: FindingsOf | None,
+    space: Workspace,
     made: Estimates | None,
-) -> FindingsAnswer:  # fmt: skip
+) -> FindingsAnswer:
     of = of or FindingsOf(shown.table, shown.costs)
     made = made or of_workspace(space)
     return FindingsAnswer(shown, run, of, of.of(run, shown.axis.ns_per_tick, made), space, made)

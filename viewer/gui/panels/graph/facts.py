@@ -66,19 +66,27 @@ class NodeFacts:
 
 
 def nodes_of(
-    program: Program, around: Neighborhood, costs: OperatorCosts | None, ns_per_tick: Fraction,
+    program: Program,
+    around: Neighborhood,
+    costs: OperatorCosts | None,
+    ns_per_tick: Fraction,
     tags: Mapping[int, str],
-) -> tuple[NodeFacts, ...]:  # fmt: skip
+) -> tuple[NodeFacts, ...]:
     """The nodes of a neighborhood, in its order. costs: None of a record alone."""
     fills = [NoCostFill.PLAIN] * len(around) if costs is None else fills_of(costs, around.operators)
     return tuple(
         NodeFacts(
-            index, _line((operator := program.operators[index]).name), place_of(operator),
-            "" if costs is None else cost_text(costs, index, ns_per_tick), fill,
-            tags.get(index, ""), int(around.hidden_inputs[at]), int(around.hidden_outputs[at]),
+            index,
+            _line((operator := program.operators[index]).name),
+            place_of(operator),
+            "" if costs is None else cost_text(costs, index, ns_per_tick),
+            fill,
+            tags.get(index, ""),
+            int(around.hidden_inputs[at]),
+            int(around.hidden_outputs[at]),
         )
         for at, (index, fill) in enumerate(zip(around.operators.tolist(), fills, strict=True))
-    )  # fmt: skip
+    )
 
 
 def place_of(operator: Operator) -> str:

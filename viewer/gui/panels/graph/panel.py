@@ -139,8 +139,15 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.scale = CostScale(theme)
         head = head_row(theme, 8)
         head.addWidget(label("Hops", theme, tone="text2"))
-        for widget in (self.hops, self.direction, self.delegate, self.whole, self.fit_button,
-                       self.copy_button, self.save_button):  # fmt: skip
+        for widget in (
+            self.hops,
+            self.direction,
+            self.delegate,
+            self.whole,
+            self.fit_button,
+            self.copy_button,
+            self.save_button,
+        ):
             head.addWidget(widget)
         head.addWidget(self.subtitle, 1)
         legend = QHBoxLayout()
@@ -259,10 +266,18 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         px = self._theme.px
         direction = self.direction.currentData()
         return GraphQuestion(
-            program, given, self._costs_of(given, program), seeds, what, self.hops.value(),
-            direction, self.view.is_wide, node_size(self._theme), (px(LAYER_GAP), px(NODE_GAP)),
+            program,
+            given,
+            self._costs_of(given, program),
+            seeds,
+            what,
+            self.hops.value(),
+            direction,
+            self.view.is_wide,
+            node_size(self._theme),
+            (px(LAYER_GAP), px(NODE_GAP)),
             self._instances,
-        )  # fmt: skip
+        )
 
     def stop(self) -> bool:
         """Take the question back that is being worked out; whether there was one. What is drawn

@@ -39,11 +39,14 @@ class GraphQuestion:
     def is_as(self, other: GraphQuestion) -> bool:
         """Whether the same is asked."""
         return (
-            self.program is other.program and self.given is other.given
-            and self.seeds == other.seeds and self.hops == other.hops
-            and self.direction is other.direction and self.across == other.across
+            self.program is other.program
+            and self.given is other.given
+            and self.seeds == other.seeds
+            and self.hops == other.hops
+            and self.direction is other.direction
+            and self.across == other.across
             and self.size == other.size
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +78,12 @@ def around_of(question: GraphQuestion) -> Neighborhood:
     """The operators and edges that are shown. Pure."""
     costs = question.costs
     return neighborhood(
-        dataflow_of(question.program), question.seeds, question.hops, question.direction,
+        dataflow_of(question.program),
+        question.seeds,
+        question.hops,
+        question.direction,
         None if costs is None else costs.cost_order,
-    )  # fmt: skip
+    )
 
 
 def work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswer:
@@ -85,9 +91,15 @@ def work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswe
     around = around_of(question) if around is None else around
     count, (wide, high), (layers, nodes) = len(around), question.size, question.gaps
     layout = layered(
-        np.full(count, wide), np.full(count, high), around.producer, around.consumer,
-        around.operators, across=question.across, layer_gap=layers, node_gap=nodes,
-    )  # fmt: skip
+        np.full(count, wide),
+        np.full(count, high),
+        around.producer,
+        around.consumer,
+        around.operators,
+        across=question.across,
+        layer_gap=layers,
+        node_gap=nodes,
+    )
     rate = question.given.shown.axis.ns_per_tick if question.given else Fraction(1)
     drawn = nodes_of(question.program, around, question.costs, rate, tags_of(question.instances))
     return GraphAnswer(question, around, layout, drawn)

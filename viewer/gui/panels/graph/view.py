@@ -168,8 +168,9 @@ class GraphView(QWidget):
             middle = QPointF(float(picture.layout.x[at]), float(picture.layout.y[at]))
             # As much of it as there is room for: nothing is gained by empty space next to it.
             for size, extent, read, put in (
-                (room[0], wide, middle.x, middle.setX), (room[1], high, middle.y, middle.setY),
-            ):  # fmt: skip
+                (room[0], wide, middle.x, middle.setX),
+                (room[1], high, middle.y, middle.setY),
+            ):
                 half = size / 2 / self.scale
                 put(extent / 2 if extent <= 2 * half else min(max(read(), half), extent - half))
         self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * self.scale
@@ -313,9 +314,9 @@ class GraphView(QWidget):
     def _is_own(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())
         plain = not event.modifiers() & _ELSEWHERE
-        return plain and (key in _SIDES or key in _ZOOMS or key in _ENTER or key in (
-            Qt.Key.Key_0, Qt.Key.Key_F,
-        ))  # fmt: skip
+        return plain and (
+            key in _SIDES or key in _ZOOMS or key in _ENTER or key in (Qt.Key.Key_0, Qt.Key.Key_F)
+        )
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

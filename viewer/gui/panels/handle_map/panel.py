@@ -78,9 +78,14 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         view.keep_swatch_room()
         self.by = QComboBox()
         super().__init__(
-            session, view, model, theme, "Filter by identifier, handle, operator or backend",
-            "Filter handle map", parent,
-        )  # fmt: skip
+            session,
+            view,
+            model,
+            theme,
+            "Filter by identifier, handle, operator or backend",
+            "Filter handle map",
+            parent,
+        )
         self.by.setAccessibleName("Show identifiers")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for show in RowFilter:
@@ -221,14 +226,15 @@ def summary_text(rows: tuple[MapRow, ...]) -> str:
     registered = sum(
         count[of]
         for of in (IdentifierStatus.LOGGED, IdentifierStatus.NEVER_LOGGED, IdentifierStatus.NOT_RUN)
-    ) + sum(row.standing is IdentifierStatus.UNCLEAR and not row.keys for row in rows)  # fmt: skip
+    ) + sum(row.standing is IdentifierStatus.UNCLEAR and not row.keys for row in rows)
     wordless = dict.fromkeys(row.detail for row in rows if row.detail.endswith(NO_MAP))
     texts = [*wordless, f"{counted(registered, 'identifier')} registered"]
     for standing, text in (
-        (IdentifierStatus.LOGGED, "logged"), (IdentifierStatus.NEVER_LOGGED, "never logged"),
+        (IdentifierStatus.LOGGED, "logged"),
+        (IdentifierStatus.NEVER_LOGGED, "never logged"),
         (IdentifierStatus.NOT_REGISTERED, "logged and not registered"),
         (IdentifierStatus.NO_RECORD, "logged, and no record tells of them"),
-    ):  # fmt: skip
+    ):
         if count[standing]:
             texts.append(f"{count[standing]} {text}")
     if count[IdentifierStatus.UNCOVERED]:

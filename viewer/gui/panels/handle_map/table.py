@@ -91,10 +91,16 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
             where += f" · {row.standing.value}"
         listed.append(
             TableRow(
-                row.operators, "", name, where, ("", *texts), (name.lower(), *keys), group=number,
+                row.operators,
+                "",
+                name,
+                where,
+                ("", *texts),
+                (name.lower(), *keys),
+                group=number,
                 detail=_detail(row),
             )
-        )  # fmt: skip
+        )
     own = Heading("Handles", ColumnKind.TEXT, 60), Heading("Operators", ColumnKind.TEXT, 140)
     before: tuple[Heading, ...] = ()
     behind: tuple[Heading, ...] = ()
@@ -103,9 +109,12 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
         before = time_heading, Heading("Standing", ColumnKind.TEXT, 104)
         behind = (Heading("Slices", ColumnKind.NUMBER, 56),)
     headings = (
-        Heading("Identifier", ColumnKind.NAME, 0), *before, *own, *behind,
+        Heading("Identifier", ColumnKind.NAME, 0),
+        *before,
+        *own,
+        *behind,
         Heading("Backend", ColumnKind.TEXT, 150),
-    )  # fmt: skip
+    )
     contents = OperatorContents(headings, tuple(listed))
     if program is not None:
         contents = OperatorContents(headings, tuple(listed), lambda i: source_place(program, i))
@@ -148,10 +157,11 @@ class HandleMapModel(OperatorModel):
     def _arrange(self) -> None:
         words = self._filter.lower().split()
         self.rows = [
-            row for row in self.contents.rows
+            row
+            for row in self.contents.rows
             if self._show.has(self.maps.rows[row.group])
             and all(word in self._searched(row) for word in words)
-        ]  # fmt: skip
+        ]
         self._sort_rows()
 
     def _searched(self, row: TableRow) -> str:

@@ -10,16 +10,18 @@ class ModelColumn(Enum):
 
     NAME = ("Module", 0, "")
     TOTAL = (
-        "Total", 150,
+        "Total",
+        150,
         "Time charged to a module and to all in it, each instant once. The bar is its share",
-    )  # fmt: skip
+    )
     SHARE = ("Share, %", 64, "Total as a share of the whole that is written below the table")
     SELF = ("Own", 64, "Time of the operators directly in a module, without modules in it")
     SHARED = (
-        "Shared", 72,
+        "Shared",
+        72,
         "Time of calls that it has in common with modules or operators outside of it. It is in the "
         "total of the module around all of them, and not in its own: nobody measured the parts",
-    )  # fmt: skip
+    )
     SLICES = ("Slices", 54, "How many slices begin; kernels inside of a call are not counted again")
     MEAN = ("Per slice", 80, "Total, divided by the slices")
     P50 = (

@@ -18,7 +18,8 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.model.costs import ModelCosts, parts_of
-from viewer.gui.panels.model.rows import ModelRow, ModelRows, RowKind
+from viewer.gui.panels.model.row import ModelRow, RowKind
+from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.panels.model.tree_model import ModuleModel
 from viewer.gui.panels.model.view import Key, ModuleView
 from viewer.gui.qt.theme.theme import Theme
@@ -274,9 +275,12 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
 
 def _answer(
-    given: CostAnswer, of: OpenTrace, program: Program, tree: ModuleTree | None,
+    given: CostAnswer,
+    of: OpenTrace,
+    program: Program,
+    tree: ModuleTree | None,
     medians: RunMedians | None,
-) -> ModelAnswer:  # fmt: skip
+) -> ModelAnswer:
     tree = tree or module_tree(program)
     medians = medians or run_medians(tree, of.table, of.costs)
     costs = module_costs(tree, given.table)

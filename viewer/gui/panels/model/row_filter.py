@@ -30,8 +30,10 @@ class NameFilter:
         """Per operator whether the filter leaves it: it, or a module around it, has all words."""
         if not self._words:
             return np.ones(len(self._tree.program.operators), np.bool_)
-        lines = [f"{o.source.path}:{o.source.line}" if o.source else "" for o in
-                 self._tree.program.operators]  # fmt: skip
+        lines = [
+            f"{o.source.path}:{o.source.line}" if o.source else ""
+            for o in self._tree.program.operators
+        ]
         return np.array(
             [
                 self._matches(f"{self._paths[int(at)]} {operator.label} {line}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 
@@ -22,42 +21,14 @@ from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING, plain_number, tensor_text
 from viewer.gui.panels.model.columns import OF_RECORD, WITH_COSTS, ModelColumn
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
+from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.row_filter import NameFilter
-from viewer.model.times import (
-    counted,
-    format_in,
-    format_time,
-    group_digits,
-    tick_to_ns,
-)
+from viewer.model.times import counted, format_in, format_time, group_digits, tick_to_ns
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
 
 # Slices listed below one operator; to make so many rows takes 10 ms.
 MOST_SLICES = 2000
-
-
-class RowKind(Enum):
-    """What a row is about."""
-
-    MODULE = "module"
-    OPERATOR = "operator"
-    SET = "shared"
-    SLICE = "slice"
-    REST = "more slices"
-
-
-@dataclass(eq=False, slots=True)
-class ModelRow:
-    """One row. number: the module, the operator, the position among the sets of the module or the
-    slice that it is about. id: its position among the rows made. inside: None until asked for."""
-
-    kind: RowKind
-    number: int
-    id: int
-    parent: int
-    place: int
-    inside: list[int] | None = None
 
 
 _NONE = ModelFigures()
@@ -242,9 +213,12 @@ class ModelRows:
             n = row.number
             median = float(costed.medians.modules[n])
             return charged_figures(
-                int(costs.total[n]), int(costs.own[n]), int(costs.outside[n]) or None,
-                int(costs.slices[n]), median if median == median else None,
-            )  # fmt: skip
+                int(costs.total[n]),
+                int(costs.own[n]),
+                int(costs.outside[n]) or None,
+                int(costs.slices[n]),
+                median if median == median else None,
+            )
         found, p50 = self._cost_row(row), costed.medians.sets.get(self.operators(row))
         if row.kind is RowKind.OPERATOR:
             shared = costs.in_sets.get(row.number) or None
@@ -412,15 +386,22 @@ class ModelRows:
         if row.kind is RowKind.MODULE and self.costed is not None:
             costs, n = self.costed.costs, row.number
             inside = sum(int(costs.total[child]) for child in self.tree.modules[n].children)
-            parts = ((int(costs.own[n]), "of its own operators"),
-                     (int(costs.shared[n]), "shared by modules in it"),
-                     (inside, "in the modules in it"))  # fmt: skip
+            parts = (
+                (int(costs.own[n]), "of its own operators"),
+                (int(costs.shared[n]), "shared by modules in it"),
+                (inside, "in the modules in it"),
+            )
             shares = [f"{self._time(ticks)} {what}" for ticks, what in parts if ticks]
-            lines.append(f"Total {self._time(int(costs.total[n]))}" + ": " * bool(shares)
-                         + " + ".join(shares))  # fmt: skip
+            lines.append(
+                f"Total {self._time(int(costs.total[n]))}"
+                + ": " * bool(shares)
+                + " + ".join(shares)
+            )
             if costs.outside[n]:
-                lines.append(f"{self._time(int(costs.outside[n]))} more is shared with modules "
-                             "outside of it, and in the total around both")  # fmt: skip
+                lines.append(
+                    f"{self._time(int(costs.outside[n]))} more is shared with modules "
+                    "outside of it, and in the total around both"
+                )
         elif row.kind is RowKind.SET and self.costed is not None:
             labels = [self.program.operators[i].label for i in self.operators(row)[:12]]
             more = len(self.operators(row)) - len(labels)
@@ -474,9 +455,10 @@ class ModelRows:
             return []
         costs, end = self.costed.costs, self.tree.modules[module].end
         found = [
-            row.operators for row in costs.table.rows
+            row.operators
+            for row in costs.table.rows
             if module <= self.tree.common(row.operators) < end
-        ]  # fmt: skip
+        ]
         if found:
             return found
         own = set(self.tree.operators_in(module))

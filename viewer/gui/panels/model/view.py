@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 
 from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.delegate import ModuleDelegate
-from viewer.gui.panels.model.rows import ModelRow, RowKind
+from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

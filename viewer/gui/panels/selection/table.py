@@ -47,9 +47,10 @@ class SelectionColumn(Enum):
     P90 = ("p90", 84, f"Of the counted slices; {_INSIDE}")
     MAX = ("Max", 84, f"Of the counted slices; {_INSIDE}")
     BUSY = (
-        "Busy, %", 72,
+        "Busy, %",
+        72,
         "Share of the selected time in which at least one slice of the group is at work",
-    )  # fmt: skip
+    )
 
     def __init__(self, title: str, width: int, meaning: str) -> None:
         self.title = title
@@ -119,9 +120,14 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     order = np.empty(len(labels), np.int64)
     order[sorted(range(len(small)), key=small.__getitem__)] = np.arange(len(labels))
     return SelectionContents(
-        answer, part[most_expensive], group[most_expensive], tuple(labels), small, order,
+        answer,
+        part[most_expensive],
+        group[most_expensive],
+        tuple(labels),
+        small,
+        order,
         {cell: column[most_expensive] for cell, column in columns.items()},
-    )  # fmt: skip
+    )
 
 
 class SelectionModel(ArrayModel[SelectionColumn]):
@@ -165,10 +171,12 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         if self._sort is not None:
             cell = COLUMNS[self._sort[0]]
             keys: NDArray[Any] = (
-                shown.order if cell is SelectionColumn.NAME
-                else shown.part if cell is SelectionColumn.FILE
+                shown.order
+                if cell is SelectionColumn.NAME
+                else shown.part
+                if cell is SelectionColumn.FILE
                 else shown.columns[cell]
-            )  # fmt: skip
+            )
             rows = self._sorted(rows, keys)
         self.rows = rows
 
@@ -258,26 +266,39 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
         own, rate = group[here], one.shown.axis.ns_per_tick
         of = one.found.figures
         for name, ticks in (
-            ("total", of.statistics.total), ("self", of.own), ("min", of.statistics.min),
-            ("max", of.statistics.max), ("busy", of.busy),
-        ):  # fmt: skip
+            ("total", of.statistics.total),
+            ("self", of.own),
+            ("min", of.statistics.min),
+            ("max", of.statistics.max),
+            ("busy", of.busy),
+        ):
             # Sums that would leave int64 are floats: these stay floats.
             whole = ticks.dtype.kind == "i"
             ns = ticks_to_ns(ticks[own], rate) if whole else ticks[own] * float(rate)
             by_part.setdefault(f"{name}_ns", np.zeros(size, object))[here] = ns
             by_part.setdefault(f"{name}_ticks", np.zeros(size, object))[here] = ticks[own]
         for name, floats in (
-            ("mean", of.statistics.avg), ("p50", of.statistics.p50), ("p90", of.statistics.p90)
-        ):  # fmt: skip
+            ("mean", of.statistics.avg),
+            ("p50", of.statistics.p50),
+            ("p90", of.statistics.p90),
+        ):
             by_part.setdefault(f"{name}_ns", np.zeros(size))[here] = floats[own] * float(rate)
     texts = [shown.labels[i] for i in rows.tolist()]
     files = [display_name(shown.answer.parts[i].shown.file.path) for i in part.tolist()]
     header, columns = [shown.answer.key, "file", "count"], [texts, files]
     columns.append(shown.columns[SelectionColumn.COUNT][rows].astype(np.int64).tolist())
     for name in (
-        "total_ns", "self_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "max_ns", "busy_ns",
-        "total_ticks", "self_ticks",
-    ):  # fmt: skip
+        "total_ns",
+        "self_ns",
+        "mean_ns",
+        "min_ns",
+        "p50_ns",
+        "p90_ns",
+        "max_ns",
+        "busy_ns",
+        "total_ticks",
+        "self_ticks",
+    ):
         header.append(name)
         columns.append(by_part[name].tolist() if name in by_part else [])
     header.append("busy_percent")

@@ -277,9 +277,11 @@ class _Side(QWidget):
                 self._text(painter, numbers + own + share, y, note.of_all, "cell", "text2")
                 room = bar - theme.px(12)
                 rect = QRectF(
-                    numbers + own + share + theme.px(8), y + (height - theme.px(8)) / 2,
-                    room * note.share, theme.px(8),
-                )  # fmt: skip
+                    numbers + own + share + theme.px(8),
+                    y + (height - theme.px(8)) / 2,
+                    room * note.share,
+                    theme.px(8),
+                )
                 paint_bar(painter, rect, theme.color("accent"), theme)
         self._brackets(painter, numbers + own + share + bar)
         painter.end()

@@ -108,9 +108,7 @@ class SourcePanel(PagePanel):
         foot.addWidget(self.shared)
         foot.addStretch(1)
         column = plain_column(page)
-        for widget in (
-            Hairline(theme), self.version, self.code, Hairline(theme), self._foot
-        ):  # fmt: skip
+        for widget in (Hairline(theme), self.version, self.code, Hairline(theme), self._foot):
             column.addWidget(widget)
         return page
 
@@ -275,16 +273,17 @@ class SourcePanel(PagePanel):
             whole = answer.table.whole
             notes = {
                 n: LineNote(
-                    format_in(own[n], factor), own[n] / most if most else 0,
+                    format_in(own[n], factor),
+                    own[n] / most if most else 0,
                     format_share(c.ticks, whole) if whole else "",
                 )
                 for n, c in costs.own.items()
-            }  # fmt: skip
+            }
             brackets = [
                 Bracket(s.lines, any(here.intersection(x) for x in s.sets))
                 for s in sorted(costs.shared, key=lambda s: s.lines[0] - s.lines[-1])
                 if len(s.lines) > 1
-            ]  # fmt: skip
+            ]
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets))
             self.gutter_title.setText(f"  Own, {unit}, share" if notes or brackets else "")
@@ -314,9 +313,11 @@ class SourcePanel(PagePanel):
         own = self._line_costs.own.get(line)
         if answer is None:
             return
-        sets = own.sets if own else next(
-            (s.sets for s in self._line_costs.shared if line in s.lines), ()
-        )  # fmt: skip
+        sets = (
+            own.sets
+            if own
+            else next((s.sets for s in self._line_costs.shared if line in s.lines), ())
+        )
         if not sets:
             return
         trace = self._session.number_of(answer.shown)

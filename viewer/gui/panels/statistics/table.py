@@ -116,9 +116,12 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
         lengths = [float(t * rate) for t in ticks] if spread.count else [-1.0] * len(ticks)
         texts = (
-            "", format_in(ns, factor), f"{100 * group.share:.1f}", group_digits(spread.count),
+            "",
+            format_in(ns, factor),
+            f"{100 * group.share:.1f}",
+            group_digits(spread.count),
             *(format_in(ns, factor) if ns >= 0 else MISSING for ns in lengths),
-        )  # fmt: skip
+        )
         keys: tuple[float | str, ...] = (
             group.label.lower(),
             ns,

@@ -57,9 +57,13 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = UntimedModel(theme)
         super().__init__(
-            session, UntimedView(self.model, theme), theme,
-            "Filter by operator, name, shape or type", "Filter events without a time", parent,
-        )  # fmt: skip
+            session,
+            UntimedView(self.model, theme),
+            theme,
+            "Filter by operator, name, shape or type",
+            "Filter events without a time",
+            parent,
+        )
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)
         self.filter.textChanged.connect(self.model.set_filter)

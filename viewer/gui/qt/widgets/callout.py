@@ -89,9 +89,10 @@ class Callout(QFrame):
     def _retheme(self) -> None:
         theme = self._theme
         for each, role, tone in (
-            (self.step, "caption", "text2"), (self.title, "operator", "text1"),
+            (self.step, "caption", "text2"),
+            (self.title, "operator", "text1"),
             (self.text, "body", "text1"),
-        ):  # fmt: skip
+        ):
             each.setFont(theme.font(role))  # type: ignore[arg-type]
             each.setProperty("tone", tone)
         self.update()
@@ -202,9 +203,11 @@ def place_next_to(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect]
     return min(
         fitting,
         key=lambda note: (
-            _covered(note, target), sum(_covered(note, box) for box in keep), _apart(note, target)
+            _covered(note, target),
+            sum(_covered(note, box) for box in keep),
+            _apart(note, target),
         ),
-    ).topLeft()  # fmt: skip
+    ).topLeft()
 
 
 def _covered(note: QRect, box: QRect) -> int:

@@ -27,9 +27,16 @@ class ColumnTable(RowTable, Generic[Column]):
     no room, first things first. sortable: whether a click on a title sorts, a third one no more."""
 
     def __init__(
-        self, model: QAbstractItemModel, name: str, theme: Theme, columns: Sequence[Column],
-        least: int, dispensable: Sequence[Column] = (), *, sortable: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        model: QAbstractItemModel,
+        name: str,
+        theme: Theme,
+        columns: Sequence[Column],
+        least: int,
+        dispensable: Sequence[Column] = (),
+        *,
+        sortable: bool = False,
+    ) -> None:
         super().__init__(model, name, theme)
         self._columns = tuple(columns)
         self._least = least
@@ -62,8 +69,10 @@ class ColumnTable(RowTable, Generic[Column]):
         """Show the columns in which there is anything, and of them what there is room for."""
         at = self._columns.index
         fit_columns(
-            self, self._theme,
+            self,
+            self._theme,
             {i: self.width_of(column) or self._least for i, column in enumerate(self._columns)},
-            {at(column) for column in self.hidden()}, [at(column) for column in self._dispensable],
+            {at(column) for column in self.hidden()},
+            [at(column) for column in self._dispensable],
             at(self.wide()),
-        )  # fmt: skip
+        )

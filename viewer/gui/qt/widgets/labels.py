@@ -72,9 +72,10 @@ def label(
     made.setFont(theme.font(role))
     made.setProperty("tone", tone)
     made.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.LinksAccessibleByMouse
+        Qt.TextInteractionFlag.TextSelectableByMouse
+        | Qt.TextInteractionFlag.LinksAccessibleByMouse
         | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
-    )  # fmt: skip
+    )
     made.setFocusPolicy(
         Qt.FocusPolicy.StrongFocus if html and "<a " in text else Qt.FocusPolicy.ClickFocus
     )

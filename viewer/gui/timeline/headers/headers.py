@@ -353,10 +353,11 @@ class Headers(HeaderColumn):
             return ""
         is_pinned = part in self._scene.session.state.tracks.pinned
         said = {
-            HeaderZone.PIN: "Unpin" if is_pinned else "Pin on top", HeaderZone.HIDE: "Hide",
+            HeaderZone.PIN: "Unpin" if is_pinned else "Pin on top",
+            HeaderZone.HIDE: "Hide",
             HeaderZone.HEIGHT: "Drag to make rows higher or lower",
             HeaderZone.WIDTH: "Drag to make the column wider or narrower",
-        }  # fmt: skip
+        }
         return said.get(spot) or self._scene.full_title(part)
 
     # -- keyboard ------------------------------------------------------------------------------
@@ -393,8 +394,9 @@ class Headers(HeaderColumn):
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return None
         acts: dict[int, Callable[[], object]] = {
-            Qt.Key.Key_Up: lambda: self._step(-1), Qt.Key.Key_Down: lambda: self._step(1)
-        }  # fmt: skip
+            Qt.Key.Key_Up: lambda: self._step(-1),
+            Qt.Key.Key_Down: lambda: self._step(1),
+        }
         if part is not None:
             session, view = self._scene.session, self._scene.session.state.tracks
             is_folded = self.is_folded(part)

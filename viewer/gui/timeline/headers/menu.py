@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QWidget
@@ -64,8 +65,8 @@ def header_menu(scene: Scene, part: HeaderPart | None, parent: QWidget) -> QMenu
         process = scene.track_list.processes[scene.track_list.process_of(part)].part
         heights = menu.addMenu("Row height")
         for name, height in HEIGHTS:
-            add(heights, f"{name} ({height} px)",
-                lambda now, height=height: now.with_row_height(process, height))  # type: ignore[misc]  # fmt: skip
+            change = partial(TrackView.with_row_height, process=process, height=height)
+            add(heights, f"{name} ({height} px)", change)
             heights.actions()[-1].setCheckable(True)
             heights.actions()[-1].setChecked(view.row_height(process) == height)
     orders = menu.addMenu("Sort")

@@ -112,30 +112,43 @@ class FramePainter:
             self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]
             draw_frame(
-                scene.layout, scene.scroll + top, bottom - top, xmap, sources, backdrop, part,
+                scene.layout,
+                scene.scroll + top,
+                bottom - top,
+                xmap,
+                sources,
+                backdrop,
+                part,
                 canvas.ratio,
-            )  # fmt: skip
+            )
             self._stamp_marks(image, xmap)
             self._stamp_counters(image, xmap)
             stamp_hits(
-                part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.rasters,
-                canvas, xmap, theme, bars=not scene.search.shows_only_hits,
-            )  # fmt: skip
+                part,
+                scene.layout,
+                (scene.scroll + top, scene.scroll + bottom),
+                scene.rasters,
+                canvas,
+                xmap,
+                theme,
+                bars=not scene.search.shows_only_hits,
+            )
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         drawn = QImage(
-            image.data, canvas.columns, canvas.lines, canvas.columns * 4,
-            QImage.Format.Format_RGB32,
-        )  # fmt: skip
+            image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
+        )
         drawn.setDevicePixelRatio(canvas.ratio)
         painter.drawImage(0, 0, drawn)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))
             painter.drawText(
-                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter,
+                QRect(0, 0, width, height),
+                Qt.AlignmentFlag.AlignCenter,
                 f"{missing}. Show all, above their names, brings them back"
-                if (missing := scene.missing_text) else NOTHING_TO_DRAW,
-            )  # fmt: skip
+                if (missing := scene.missing_text)
+                else NOTHING_TO_DRAW,
+            )
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)
             painter.setClipRect(QRect(0, top, width, bottom - top))
@@ -196,10 +209,14 @@ class FramePainter:
             left, right = found.x0 / ratio, (found.x1 - 1) / ratio
             only_hits = search.shows_only_hits
             for position, i, x0, wide, index, lit in zip(
-                found.position.tolist(), found.slice.tolist(), left.tolist(),
-                (right - left).tolist(), drawn.palette[found.slice].tolist(), standing.tolist(),
+                found.position.tolist(),
+                found.slice.tolist(),
+                left.tolist(),
+                (right - left).tolist(),
+                drawn.palette[found.slice].tolist(),
+                standing.tolist(),
                 strict=True,
-            ):  # fmt: skip
+            ):
                 if only_hits and not search.hits.holds(SliceRef(number, i)):
                     continue
                 room = QRectF(x0, tops[position], wide, talls[position])
@@ -298,8 +315,9 @@ class FramePainter:
                         x += int(self._marks.width(text.text()))
                         painter.drawText(
                             QRectF(x, y, 60, self._marks.line_height),
-                            Qt.AlignmentFlag.AlignLeft, more,
-                        )  # fmt: skip
+                            Qt.AlignmentFlag.AlignLeft,
+                            more,
+                        )
 
     # -- counters ------------------------------------------------------------------------------
 
@@ -377,9 +395,12 @@ class FramePainter:
             rows = [int(layout.row[b]) for b in bands]
             found = drawn.hits.labels(rows, here, self._canvas.device(UNDERLINED))
             for position, i, x0, x1 in zip(
-                found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
-                found.x1.tolist(), strict=True,
-            ):  # fmt: skip
+                found.position.tolist(),
+                found.slice.tolist(),
+                found.x0.tolist(),
+                found.x1.tolist(),
+                strict=True,
+            ):
                 band = bands[position]
                 y = self._y(band) + SLICE_TOP + int(layout.slice_height[band])
                 pen = QPen(accent, 2)

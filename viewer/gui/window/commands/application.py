@@ -274,10 +274,13 @@ def _motion_switch(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            "view.motion", "S&mooth motion", "View", toggle,
+            "view.motion",
+            "S&mooth motion",
+            "View",
+            toggle,
             checked=lambda: view_settings.moves_smoothly,
-        ),
-    ]  # fmt: skip
+        )
+    ]
 
 
 def _menu_commands() -> list[Command]:

@@ -30,13 +30,19 @@ def clock_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            "clock.file", "As &assumed or stated", "View", lambda: clock.choose(None),
-            enabled=has_clock, checked=lambda: has_clock() and chosen_rate() is None,
+            "clock.file",
+            "As &assumed or stated",
+            "View",
+            lambda: clock.choose(None),
+            enabled=has_clock,
+            checked=lambda: has_clock() and chosen_rate() is None,
             group="Clock rate",
         ),
         *(
             Command(
-                f"clock.{text.partition(' ')[0]}", f"&{text}", "View",
+                f"clock.{text.partition(' ')[0]}",
+                f"&{text}",
+                "View",
                 lambda rate=rate: clock.choose(rate),  # type: ignore[misc]
                 enabled=has_clock,
                 checked=lambda rate=rate: chosen_rate() == rate,  # type: ignore[misc]
@@ -45,7 +51,11 @@ def clock_commands(context: CommandContext) -> list[Command]:
             for text, rate in rates.items()
         ),
         Command(
-            "clock.other", "&Other clock rate…", "View", clock.ask,
-            enabled=has_clock, group="Clock rate",
+            "clock.other",
+            "&Other clock rate…",
+            "View",
+            clock.ask,
+            enabled=has_clock,
+            group="Clock rate",
         ),
-    ]  # fmt: skip
+    ]

@@ -42,7 +42,9 @@ def color_commands(context: CommandContext) -> list[Command]:
     return [
         *(
             Command(
-                f"view.colour_{scheme.id}", _MNEMONICS[scheme.id], "View",
+                f"view.colour_{scheme.id}",
+                _MNEMONICS[scheme.id],
+                "View",
                 lambda id=scheme.id: choose(id),  # type: ignore[misc]
                 enabled=Precondition(
                     _NEEDS[scheme.id],
@@ -54,16 +56,30 @@ def color_commands(context: CommandContext) -> list[Command]:
             for scheme in SCHEMES
         ),
         Command(
-            "view.colour_next", "Ne&xt colours", "View", lambda: step(1), ("C",),
-            has_trace, group="Colour by",
-        ),
-        Command(
-            "view.colour_previous", "&Previous colours", "View",
-            lambda: step(-1), ("Shift+C",), has_trace,
+            "view.colour_next",
+            "Ne&xt colours",
+            "View",
+            lambda: step(1),
+            ("C",),
+            has_trace,
             group="Colour by",
         ),
         Command(
-            "view.legend", "Le&gend of colours", "View", toggle_legend, ("L",),
-            checked=lambda: view_settings.shows_legend, group="Colour by",
+            "view.colour_previous",
+            "&Previous colours",
+            "View",
+            lambda: step(-1),
+            ("Shift+C",),
+            has_trace,
+            group="Colour by",
         ),
-    ]  # fmt: skip
+        Command(
+            "view.legend",
+            "Le&gend of colours",
+            "View",
+            toggle_legend,
+            ("L",),
+            checked=lambda: view_settings.shows_legend,
+            group="Colour by",
+        ),
+    ]

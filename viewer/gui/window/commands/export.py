@@ -17,22 +17,38 @@ def export_commands(context: CommandContext) -> list[Command]:
     )
     return [
         Command(
-            "file.export", "&Export Perfetto…", "File", exports.export_perfetto, ("Ctrl+E",),
+            "file.export",
+            "&Export Perfetto…",
+            "File",
+            exports.export_perfetto,
+            ("Ctrl+E",),
             open_profile(session),
         ),
         Command(
-            "file.export_table", "Export &table of slices…", "File",
-            lambda: exports.export_rows("slices"), ("Ctrl+Shift+E",), open_profile(session),
-        ),
-        Command(
-            "file.export_operators", "Export ta&ble of operators…", "File",
-            lambda: exports.export_rows("operators"), (), operators,
-        ),
-        Command(
-            "file.save_picture", "Save &picture…", "File", exports.save_view, (),
+            "file.export_table",
+            "Export &table of slices…",
+            "File",
+            lambda: exports.export_rows("slices"),
+            ("Ctrl+Shift+E",),
             open_profile(session),
         ),
-    ]  # fmt: skip
+        Command(
+            "file.export_operators",
+            "Export ta&ble of operators…",
+            "File",
+            lambda: exports.export_rows("operators"),
+            (),
+            operators,
+        ),
+        Command(
+            "file.save_picture",
+            "Save &picture…",
+            "File",
+            exports.save_view,
+            (),
+            open_profile(session),
+        ),
+    ]
 
 
 def _has_operators(session: Session) -> bool:

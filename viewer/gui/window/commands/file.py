@@ -20,8 +20,12 @@ def file_commands(context: CommandContext) -> list[Command]:
         Command("file.open", "&Open…", "File", context.opener.open_dialog, ("Ctrl+O",)),
         Command("file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something),
         Command(
-            "file.save_session_as", "Save session &as…", "File", files.save_as,
-            ("Ctrl+Shift+S",), something,
+            "file.save_session_as",
+            "Save session &as…",
+            "File",
+            files.save_as,
+            ("Ctrl+Shift+S",),
+            something,
         ),
         Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
         Command(
@@ -29,19 +33,26 @@ def file_commands(context: CommandContext) -> list[Command]:
         ),
         *export_commands(context),
         Command(
-            "file.close_all", "&Close all", "File", context.close_guard.close_all, ("Ctrl+W",),
+            "file.close_all",
+            "&Close all",
+            "File",
+            context.close_guard.close_all,
+            ("Ctrl+W",),
             something,
         ),
         Command("file.close_window", "Close &window", "File", shell.close, ("Ctrl+Shift+W",)),
         Command("file.quit", "&Quit", "File", shell.quit_requested.emit, ("Ctrl+Q",)),
-    ]  # fmt: skip
+    ]
 
 
 def perfetto_ui_commands(context: CommandContext) -> list[Command]:
     """The command that hands what is open to the Perfetto UI."""
     return [
         Command(
-            "file.perfetto_ui", "Open in Perfetto &UI", "File", context.perfetto_ui.open,
+            "file.perfetto_ui",
+            "Open in Perfetto &UI",
+            "File",
+            context.perfetto_ui.open,
             enabled=open_profile(context.session),
-        ),
-    ]  # fmt: skip
+        )
+    ]

@@ -21,23 +21,42 @@ def flow_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            "view.flows", "Flows of the selected slice", "View", toggle,
+            "view.flows",
+            "Flows of the selected slice",
+            "View",
+            toggle,
             checked=lambda: view_settings.shows_flows,
         ),
         Command(
-            "go.next_flow", "Along the flow: what takes its result", "Go",
-            lambda: steps.step(forward=True), ("]",), has_slice,
+            "go.next_flow",
+            "Along the flow: what takes its result",
+            "Go",
+            lambda: steps.step(forward=True),
+            ("]",),
+            has_slice,
         ),
         Command(
-            "go.previous_flow", "Along the flow: what it takes", "Go",
-            lambda: steps.step(forward=False), ("[",), has_slice,
+            "go.previous_flow",
+            "Along the flow: what it takes",
+            "Go",
+            lambda: steps.step(forward=False),
+            ("[",),
+            has_slice,
         ),
         Command(
-            "go.next_branch", "Next branch of the flow", "Go",
-            lambda: steps.sibling(1), ("Ctrl+]",), has_siblings,
+            "go.next_branch",
+            "Next branch of the flow",
+            "Go",
+            lambda: steps.sibling(1),
+            ("Ctrl+]",),
+            has_siblings,
         ),
         Command(
-            "go.previous_branch", "Previous branch of the flow", "Go",
-            lambda: steps.sibling(-1), ("Ctrl+[",), has_siblings,
+            "go.previous_branch",
+            "Previous branch of the flow",
+            "Go",
+            lambda: steps.sibling(-1),
+            ("Ctrl+[",),
+            has_siblings,
         ),
-    ]  # fmt: skip
+    ]

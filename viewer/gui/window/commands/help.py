@@ -18,12 +18,14 @@ def sample_commands(context: CommandContext) -> list[Command]:
     """One command per bundled sample, which opens it."""
     return [
         Command(
-            f"sample.{sample.key}", sample.title, "Help",
+            f"sample.{sample.key}",
+            sample.title,
+            "Help",
             lambda sample=sample: context.opener.open(sample.paths()),  # type: ignore[misc]
             group="Open a sample",
         )
         for sample in SAMPLES
-    ]  # fmt: skip
+    ]
 
 
 def keys_and_about_commands(context: CommandContext) -> list[Command]:
@@ -62,10 +64,14 @@ def palette_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            "help.palette", "&Command palette…", "Help", show_palette, ("Ctrl+Shift+P",),
+            "help.palette",
+            "&Command palette…",
+            "Help",
+            show_palette,
+            ("Ctrl+Shift+P",),
             repeats=False,
-        ),
-    ]  # fmt: skip
+        )
+    ]
 
 
 def guide_commands(context: CommandContext) -> list[Command]:
@@ -75,8 +81,10 @@ def guide_commands(context: CommandContext) -> list[Command]:
         Command("help.here", "&Help on this panel", "Help", help.show_help_here, ("F1",)),
         Command("help.tour", "Take the &tour", "Help", help.start_tour),
         Command(
-            "help.recording", "How to &record a profile", "Help",
+            "help.recording",
+            "How to &record a profile",
+            "Help",
             lambda: help.show_help(RECORDING),
         ),
         Command("help.glossary", "&Glossary", "Help", lambda: help.show_help(GLOSSARY)),
-    ]  # fmt: skip
+    ]

@@ -38,7 +38,10 @@ def motion_commands(context: CommandContext) -> list[Command]:
         moving("view.scroll_up", "Scroll tracks &up", HeldWay(HeldAxis.SCROLL, -1), "Up"),
         moving("view.scroll_down", "Scroll tracks &down", HeldWay(HeldAxis.SCROLL, 1), "Down"),
         Command(
-            "view.drag_pans", "Dra&g to move, Shift+drag to select an area", "View",
-            toggle_drag_pans, checked=lambda: view_settings.drag_pans,
+            "view.drag_pans",
+            "Dra&g to move, Shift+drag to select an area",
+            "View",
+            toggle_drag_pans,
+            checked=lambda: view_settings.drag_pans,
         ),
-    ]  # fmt: skip
+    ]

@@ -20,12 +20,15 @@ def panel_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            spec.command, f"Show {spec.title}", "Go",
+            spec.command,
+            f"Show {spec.title}",
+            "Go",
             lambda name=spec.id: show(name),  # type: ignore[misc]
-            enabled=something, group="Panels",
+            enabled=something,
+            group="Panels",
         )
         for spec in PANELS
-    ]  # fmt: skip
+    ]
 
 
 def _take_keys(dock: QDockWidget) -> None:

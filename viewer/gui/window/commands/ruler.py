@@ -26,11 +26,13 @@ def ruler_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            f"ruler.{unit.name.lower()}", title, "View",
+            f"ruler.{unit.name.lower()}",
+            title,
+            "View",
             lambda unit=unit: set_ruler(session, unit),  # type: ignore[misc]
             enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
             checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
             group="Ruler",
         )
         for unit, title in _TITLES.items()
-    ]  # fmt: skip
+    ]

@@ -29,22 +29,26 @@ def search_commands(context: CommandContext) -> list[Command]:
     is_on = Precondition("a search", lambda: Search.of(session).is_on)
 
     return [
-        Command(
-            "search.find", "Searc&h", "Go", find, ("Ctrl+F", "/"), has_trace
-        ),
+        Command("search.find", "Searc&h", "Go", find, ("Ctrl+F", "/"), has_trace),
         Command(
             "search.next", "Next hi&t", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
         ),
         Command(
-            "search.previous", "Previous h&it", "Go", lambda: Search.of(session).step(-1),
-            ("Shift+F3",), is_on,
+            "search.previous",
+            "Previous h&it",
+            "Go",
+            lambda: Search.of(session).step(-1),
+            ("Shift+F3",),
+            is_on,
         ),
+        Command("search.list", "List &of hits", "Go", show_hits, ("Ctrl+Shift+F",), has_trace),
         Command(
-            "search.list", "List &of hits", "Go", show_hits, ("Ctrl+Shift+F",), has_trace
-        ),
-        Command(
-            "view.only_hits", "Show only &hits", "View",
-            lambda: Search.of(session).show_only_hits(not session.state.only_hits), ("H",), is_on,
+            "view.only_hits",
+            "Show only &hits",
+            "View",
+            lambda: Search.of(session).show_only_hits(not session.state.only_hits),
+            ("H",),
+            is_on,
             lambda: session.state.only_hits,
         ),
-    ]  # fmt: skip
+    ]

@@ -146,18 +146,24 @@ class ExportDialog(FramedDialog):
         for name, setting, text, why in (
             ("flows", EXPORT_FLOWS, "Flows, from what gives a result to what takes it", ""),
             (
-                "counters", EXPORT_COUNTERS, "Counters of the units of the NPU",
+                "counters",
+                EXPORT_COUNTERS,
+                "Counters of the units of the NPU",
                 "" if plotted else "none in these files",
             ),
             (
-                "annotations", EXPORT_ANNOTATIONS,
-                "Annotations: operator, source line, handles, identifier, bytes", "",
+                "annotations",
+                EXPORT_ANNOTATIONS,
+                "Annotations: operator, source line, handles, identifier, bytes",
+                "",
             ),
             (
-                "marks", EXPORT_MARKS, "Your marks and their notes",
+                "marks",
+                EXPORT_MARKS,
+                "Your marks and their notes",
                 "" if session.state.marks else "none were made",
             ),
-        ):  # fmt: skip
+        ):
             box = boxes[name] = QCheckBox(f"{text} · {why}" if why else text)
             box.setAccessibleName(box.text())
             box.setEnabled(not why)

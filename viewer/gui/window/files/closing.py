@@ -69,13 +69,12 @@ class CloseGuard(QObject):
                 f"Save the changes to {display_name(self._files.path)}?",
                 "The file lacks some of your marks, track order or links. If you do not save, you "
                 "find them in the File menu only, under Earlier sessions."
-                if kept else _CANNOT_KEEP.format(self._files.recent.folder),
+                if kept
+                else _CANNOT_KEEP.format(self._files.recent.folder),
                 then,
-            )  # fmt: skip
+            )
         elif not kept and not self._files.path and self._files.work.is_any:
-            self._ask(
-                "Save this session?", _CANNOT_KEEP.format(self._files.recent.folder), then
-            )  # fmt: skip
+            self._ask("Save this session?", _CANNOT_KEEP.format(self._files.recent.folder), then)
         else:
             return False
         return True

@@ -87,9 +87,11 @@ class FileOpener(QObject):
         suffixes = [suffix for known in formats() for suffix in known.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         paths, _ = QFileDialog.getOpenFileNames(
-            self._shell, "Open profiles, records and sources", self._settings.get(LAST_FOLDER),
+            self._shell,
+            "Open profiles, records and sources",
+            self._settings.get(LAST_FOLDER),
             f"Profiles, records, sources, sessions ({patterns});;All files (*)",
-        )  # fmt: skip
+        )
         if paths:
             self.open(paths)
 

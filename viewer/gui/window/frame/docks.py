@@ -102,9 +102,10 @@ class Docks(QObject):
     def in_front(self) -> tuple[str, ...]:
         """The docks that stand before their fellow tabs, by name."""
         return tuple(
-            name for name, dock in self.by_name.items()
+            name
+            for name, dock in self.by_name.items()
             if not dock.visibleRegion().isEmpty() and self._window.tabifiedDockWidgets(dock)
-        )  # fmt: skip
+        )
 
     def put_in_front(self, names: Iterable[str]) -> None:
         """Put docks before their fellow tabs, of these names those that are open now."""

@@ -31,9 +31,13 @@ from viewer.gui.timeline.view import TimelineView
 
 _SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
 NAVIGATION = _SIDEWAYS | {
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_PageUp,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_PageUp,
     Qt.Key.Key_PageDown,
-}  # fmt: skip
+}
 _ELSEWHERE = Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 _KEEP_ALL = (
     QAbstractItemView, QAbstractSpinBox, QAbstractSlider, QComboBox, QLineEdit, QMenuBar,

@@ -21,9 +21,7 @@ RECORDING = "recording"
 GLOSSARY = "glossary"
 _PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
 # In the order of the list beside the text: first steps, then the panels as they are in the window.
-PAGES = (
-    INDEX, RECORDING, TIMELINE, *(spec.help_page for spec in _PANELS), "export", GLOSSARY,
-)  # fmt: skip
+PAGES = (INDEX, RECORDING, TIMELINE, *(spec.help_page for spec in _PANELS), "export", GLOSSARY)
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

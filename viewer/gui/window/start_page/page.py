@@ -45,8 +45,10 @@ SENTENCE = (
     "found and paired."
 )
 KEYS: tuple[tuple[str, str], ...] = (
-    ("Open files", "Ctrl+O"), ("Any command", "Ctrl+Shift+P"), ("All keys", "?"),
-)  # fmt: skip
+    ("Open files", "Ctrl+O"),
+    ("Any command", "Ctrl+Shift+P"),
+    ("All keys", "?"),
+)
 SESSION, SESSION_SUFFIX = "Session", ".opscope"
 # One line per format, by its name; a format that is not here is described by its kind.
 ABOUT = {
@@ -400,8 +402,11 @@ class FormatRow(QPushButton):
         usual = label("  ".join(suffixes[:2]), theme, "code", "text2")
         usual.setFixedWidth(theme.px(120))
         for each, stretch in (
-            (icon, 0), (title, 0), (usual, 0), (ElidedLabel(about, theme, "body", "text2"), 1)
-        ):  # fmt: skip
+            (icon, 0),
+            (title, 0),
+            (usual, 0),
+            (ElidedLabel(about, theme, "body", "text2"), 1),
+        ):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             row.addWidget(each, stretch)

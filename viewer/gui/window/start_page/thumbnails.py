@@ -62,9 +62,10 @@ def _cells(table: LinkTable, width: int) -> Cells:
     classes = classes_of(scheme, table)
     long = slices.end > slices.start
     rows = [
-        row for row in range(len(slices.row_ptr) - 1)
+        row
+        for row in range(len(slices.row_ptr) - 1)
         if long[slices.row_ptr[row] : slices.row_ptr[row + 1]].any()
-    ]  # fmt: skip
+    ]
     raster = RowRaster.of(slices, classes.palette(trace))
     xmap = XMap(first, max(last, first + 1), width, Axis())
     return raster.draw(rows[:_MOST_ROWS], xmap)
