@@ -1,1 +1,1 @@
-"""What panels share: answer panels, grouped tables, cost footer, swatches."""
+"""Base classes and widgets that the panels share: frames, tables, cost footer, swatches."""

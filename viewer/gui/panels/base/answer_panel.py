@@ -1,7 +1,8 @@
-"""A panel over one background question: its page, faint while it is stale, or a sentence.
+"""Base class of panels that show the answer to one background question.
 
-A subclass states the question, shows the answer, and explains why there is none. A small question
-is answered at once, a large one by a worker thread once somebody sees the panel.
+A subclass implements `question`, `show_answer` and `nothing`. The panel answers a small question
+synchronously. It sends a large one to a worker thread, as soon as the panel is visible. While the
+answer is stale, the page is painted faint.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A pure function of frozen data: `work(*args)` gives the answer.
+    """A computation that a panel needs: `work(*args)`, a pure function of frozen data.
 
-    size: how much it has to look at, in the unit of the panel's `MOST_AT_ONCE`. about: the object
-    that decides the answer; while it is the same one, the panel does not ask again (None: always).
-    stays: whether the page may be shown until the answer comes, since it is about the same trace.
+    size: the amount of data, in the unit of the panel's `MOST_AT_ONCE`. about: the object that
+    determines the answer; the panel does not ask again for the same object (None: it always asks).
+    stays: whether the old page may stay until the answer arrives, because it shows the same trace.
     """
 
     work: Callable[..., object]
@@ -42,9 +43,9 @@ class Question:
 class AnswerPanel(PagePanel, Generic[Answer]):
     """A panel that shows the answer to its latest question."""
 
-    # Up to so many slices a question is answered at once: that is sooner than by a thread.
+    # Questions up to this size are answered synchronously: that is faster than a thread.
     MOST_AT_ONCE: ClassVar[int] = AT_ONCE
-    # Whether a large question is put off until somebody sees the panel.
+    # Whether a large question waits until the panel is visible.
     WAITS_TO_BE_SEEN: ClassVar[bool] = True
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -59,25 +60,25 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         self._seen.due.connect(self._refresh)
 
     def question(self) -> Question | None:
-        """What there is to calculate now; None: show that there is nothing."""
+        """Return the question to answer now, or None if there is nothing to compute."""
         raise NotImplementedError
 
     def show_answer(self, answer: Answer) -> None:
-        """Fill the page and show it, or show a sentence."""
+        """Fill and show the page, or show a sentence if the answer is empty."""
         raise NotImplementedError
 
     def nothing(self) -> Sentence:
-        """Why there is no question, and what helps."""
+        """Explain why there is no question, with a button that helps."""
         raise NotImplementedError
 
     @property
     def is_pending(self) -> bool:
-        """Whether the latest question has no answer yet."""
+        """Whether the latest question is still unanswered."""
         return self._latest.pending
 
     @Slot()
     def refresh(self) -> None:
-        """Ask for what the panel shows now, or show why there is nothing."""
+        """Ask the current question, or show why there is none."""
         question = self.question()
         if question is None:
             self._latest.cancel()
@@ -93,8 +94,11 @@ class AnswerPanel(PagePanel, Generic[Answer]):
             self._latest.ask(at_once, question.work, *question.args)
 
     def put_off(self, *, stays: bool) -> bool:
-        """Whether nobody sees the panel: then it asks once somebody does, and the last question is
-        taken back. stays: whether the page may be shown until then."""
+        """Defer the question and return True if the panel is not visible.
+
+        The panel then cancels the previous question and refreshes as soon as it is visible. stays:
+        whether the page may stay until then; otherwise a sentence replaces it.
+        """
         if not self.WAITS_TO_BE_SEEN or not self._seen.put_off():
             return False
         self._latest.cancel()
@@ -105,12 +109,12 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         return True
 
     def show_nothing(self) -> None:
-        """Show what there is without an answer: a sentence, unless a subclass has more."""
+        """Show what the panel has without an answer: a sentence, unless a subclass overrides it."""
         nothing = self.nothing()
         self.show_sentence(nothing.text, nothing.button, nothing.pressed)
 
     def show_again(self) -> None:
-        """Show what the last question is about, with another theme or after a change elsewhere."""
+        """Show the latest answer again, after a change of theme or elsewhere in the session."""
         if self.answer is not None and not self.is_pending:
             self._take(self.answer)
 
@@ -122,10 +126,10 @@ class AnswerPanel(PagePanel, Generic[Answer]):
 
     @Slot()
     def show_stale(self) -> None:
-        """Paint the page faint: newer figures take their time."""
+        """Paint the page faint while newer figures are computed."""
         self.set_stale(True)
 
     @Slot()
     def _ask_again(self) -> None:
-        """Without an answer the same question may be asked again."""
+        """Allow the same question again, because it failed."""
         self._asked = None

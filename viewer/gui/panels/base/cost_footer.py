@@ -1,4 +1,4 @@
-"""How a cost table adds up, as one bar and as figures: operators, shared, none of them."""
+"""The bar and figures below a cost table that show how its costs add up."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from viewer.model.queries import execute_keys
 from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.trace import Trace
 
-_Text = tuple[str, FontRole, str]  # a text, its font, its tone
+_Text = tuple[str, FontRole, str]  # text, font, color token
 
 
 class CostFooter(QWidget):
-    """Operators, shared and time without one: one bar, and figures that add up to the whole."""
+    """One bar and a legend for operators, shared time and time without an operator.
+
+    The parts add up to the total exactly.
+    """
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -33,14 +36,14 @@ class CostFooter(QWidget):
         self.hide()
 
     def clear(self) -> None:
-        """Show nothing, where nothing ran."""
+        """Hide the footer."""
         self._parts = ()
         self.hide()
 
     def show_answer(self, answer: CostAnswer) -> None:
         """Show how a cost table adds up."""
         table, rate = answer.table, answer.shown.axis.ns_per_tick
-        # The parts are floored one by one; the last is what is left, so that the sum is exact.
+        # Each part is rounded down; the last one is the remainder, so that the sum is exact.
         whole = tick_to_ns(table.whole, rate)
         single, shared = tick_to_ns(table.single, rate), tick_to_ns(table.shared, rate)
         parts = (
@@ -51,9 +54,9 @@ class CostFooter(QWidget):
         self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
 
     def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
-        """Show parts that add up to a whole: name, color ("": hatched) and ns of each.
+        """Show parts that add up to a total: the name, color token ("": hatched) and ns of each.
 
-        what: what the whole is called.
+        whole: the total in ns. what: the name of the total.
         """
         self._parts, self._whole, self._what = parts, whole, what
         self.setAccessibleName(self.text())
@@ -62,7 +65,7 @@ class CostFooter(QWidget):
         self.update()
 
     def text(self) -> str:
-        """The figures in one line: "Operators 22.656 µs 41.0 %, Shared …"."""
+        """Return the figures as one line: "Operators 22.656 µs 41.0 %, Shared …"."""
         parts = [f"{name} {format_time(ns)} {self._share(ns)}" for name, _, ns in self._parts]
         return ", ".join([*parts, f"{self._what} {format_time(self._whole)}"])
 
@@ -83,37 +86,39 @@ class CostFooter(QWidget):
         room = self.width() - 2 * inset
         x: float = inset
         for _, token, ns in self._parts:
-            wide = room * max(ns, 0) / self._whole if self._whole else 0
-            rect = QRectF(x, top, max(wide - 1, 0), height)
+            width = room * max(ns, 0) / self._whole if self._whole else 0
+            rect = QRectF(x, top, max(width - 1, 0), height)
             if token:
                 painter.fillRect(rect, theme.color(token))
             else:
                 paint_hatch(painter, rect, theme.color("text3"))
-            x += wide
+            x += width
         self._legend(painter, inset, top + height + theme.px(6))
         painter.end()
 
     def _legend(self, painter: QPainter, x: float, y: float) -> None:
         theme = self._theme
         height = theme.px(18)
-        whole = format_time(self._whole)
+        total = format_time(self._whole)
         bold, plain = theme.font("section"), theme.font("caption")
         right = self.width() - theme.px(12)
         painter.setFont(bold)
-        wide = painter.fontMetrics().horizontalAdvance(whole)
-        self._put(painter, right - wide, y, height, whole, "text1")
+        total_width = painter.fontMetrics().horizontalAdvance(total)
+        self._put(painter, right - total_width, y, height, total, "text1")
         painter.setFont(plain)
-        what = painter.fontMetrics().horizontalAdvance(self._what)
-        self._put(painter, right - wide - theme.px(6) - what, y, height, self._what, "text2")
-        end = right - wide - what - theme.px(18)
-        marks, gap = theme.px(13), theme.px(6)
+        name_width = painter.fontMetrics().horizontalAdvance(self._what)
+        self._put(
+            painter, right - total_width - theme.px(6) - name_width, y, height, self._what, "text2"
+        )
+        end = right - total_width - name_width - theme.px(18)
+        mark_width, gap = theme.px(13), theme.px(6)
         for (_, token, _), texts in zip(self._parts, self.legend(end - x), strict=True):
             mark = QRectF(x, y + (height - theme.px(8)) / 2, theme.px(8), theme.px(8))
             if token:
                 painter.fillRect(mark, theme.color(token))
             else:
                 paint_hatch(painter, mark, theme.color("text3"))
-            x += marks
+            x += mark_width
             for text, role, tone in texts:
                 painter.setFont(theme.font(role))
                 self._put(painter, x, y, height, text, tone)
@@ -121,9 +126,10 @@ class CostFooter(QWidget):
             x += theme.px(10)
 
     def legend(self, room: float) -> list[tuple[_Text, ...]]:
-        """What is written of each part: every part has a name, or its color would mean nothing.
+        """Return the texts of each part that fit in `room` px.
 
-        Where there is no room for all, shares go first, then times; the tooltip has them.
+        Every part keeps its name, because its color means nothing without it. If there is not
+        enough room, shares are dropped first, then times; the tooltip shows all of them.
         """
         theme = self._theme
         full: list[tuple[_Text, ...]] = [
@@ -136,11 +142,11 @@ class CostFooter(QWidget):
         ]
         for count in (3, 2):
             texts = [part[:count] for part in full]
-            wide = 0
+            width = 0
             for text, role, _ in (one for part in texts for one in part):
-                wide += QFontMetrics(theme.font(role), self).horizontalAdvance(text)
+                width += QFontMetrics(theme.font(role), self).horizontalAdvance(text)
             gaps = len(texts) * (theme.px(13) + (count - 1) * theme.px(6))
-            if wide + gaps + (len(texts) - 1) * theme.px(16) <= room:
+            if width + gaps + (len(texts) - 1) * theme.px(16) <= room:
                 return texts
         return [part[:1] for part in full]
 
@@ -154,5 +160,5 @@ class CostFooter(QWidget):
 
 
 def whole_text(trace: Trace, otherwise: str) -> str:
-    """What all costs of a trace are shares of: "Method::execute" where the runtime logs that."""
+    """Name the total of a trace's costs: "Method::execute" if the runtime logs it."""
     return EXECUTE if execute_keys(trace).any() else otherwise

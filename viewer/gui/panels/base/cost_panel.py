@@ -1,4 +1,4 @@
-"""A panel with one table of costs: a filter above it, below it the bar that adds up and a note."""
+"""Base class of the panels with a table of costs: a filter, the table, its totals and a note."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ Answer = TypeVar("Answer")
 
 
 class CostPanel(AnswerPanel[Answer]):
-    """The frame; it follows the costs of the session. A click selects; in a record alone it asks
-    for the source line instead.
+    """A filter above a cost table, with a footer and a note below it.
 
-    `source_requested(path, line)`: a recorded place. `open_dialog_requested()`: open more files.
-    `links_requested()`: choose what belongs together.
+    The panel follows the costs of the session. A click selects; without a profile it requests the
+    source line instead.
+
+    `source_requested(path, line)`: open a recorded source location. `open_dialog_requested()`: open
+    more files. `links_requested()`: choose which ETRecord belongs to which profile.
     """
 
     source_requested = Signal(str, int)
@@ -49,7 +51,7 @@ class CostPanel(AnswerPanel[Answer]):
         name: str,
         parent: QWidget | None = None,
     ) -> None:
-        """name: what a screen reader calls the filter."""
+        """name: the accessible name of the filter."""
         super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
         hint = "Filter by module, operator or line"
@@ -77,32 +79,33 @@ class CostPanel(AnswerPanel[Answer]):
 
     @Slot(str)
     def _filter(self, text: str) -> None:
-        """Show only rows that have every word of a text."""
+        """Show only the rows that contain every word of a text."""
         raise NotImplementedError
 
     @Slot()
     def _select(self) -> None:
-        """Let the table follow what is selected."""
+        """Mark the rows that are selected in the session."""
         raise NotImplementedError
 
     @Slot()
     def _color(self) -> None:
-        """Color operators as their slices are; those of a record alone have their own colors."""
+        """Color operators like their slices; without a profile each operator has its own color."""
         raise NotImplementedError
 
     def no_costs(self, answer: CostAnswer) -> Sentence:
-        """Why a profile has no costs to show, and what helps."""
+        """Explain why a profile has no costs to show, with a button that helps."""
         return no_costs(self._session, answer, self.open_dialog_requested, self.links_requested)
 
     def show_subject(self, answer: CostAnswer) -> None:
-        """State above the table what its costs are of."""
+        """Show above the table which trace and time range the costs are for."""
         name = display_name(answer.shown.trace.path)
         self.subtitle.setText(f"{scope_text(answer.shown, answer.scope)} · {name}")
 
     def show_record(self, program: Program, counts: str, others: int) -> None:
-        """State above and below the table that it lists a record alone.
+        """Show above and below the table that it lists a program without costs.
 
-        counts: how many parts it has. others: how many more records are open.
+        counts: the number of its modules or operators, as text. others: how many more programs are
+        open.
         """
         self.footer.clear()
         self.subtitle.setText(display_name(program.path))

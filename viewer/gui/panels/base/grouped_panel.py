@@ -1,4 +1,4 @@
-"""A panel with one table of groups: a chooser of what they are grouped by, a filter, a summary."""
+"""Base classes of the panels with a table of groups: a key selector, a filter and a summary."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable
 from viewer.gui.session.session import Session
 
 Answer = TypeVar("Answer")
-# The role in which a combo box keeps the flags of an entry. Its items themselves are not asked for:
-# their Python wrappers outlive the box and take the program down with them.
+# The role in which a combo box stores the flags of an entry. The code never accesses the items
+# themselves: their Python wrappers outlive the box and crash the program.
 _FLAGS_ROLE = Qt.ItemDataRole.UserRole - 1
 
 
 class GroupedFrame(AnswerPanel[Answer]):
-    """The frame around any table of groups: `by` chooses the key; `head` is the line above the
-    table, for what a subclass adds."""
+    """The frame around a table of groups.
+
+    `by` selects the grouping key. `head` is the line above the table; a subclass can add to it.
+    """
 
     def __init__(
         self,
@@ -36,8 +38,7 @@ class GroupedFrame(AnswerPanel[Answer]):
         below: QWidget,
         parent: QWidget | None = None,
     ) -> None:
-        """name: what a screen reader calls the table. hint: what the filter takes. below: the
-        widget under the table."""
+        """name: accessible name of the table. hint: placeholder of the filter. below: a widget."""
         super().__init__(session, theme, parent)
         self.by = QComboBox()
         self.by.setAccessibleName(f"{name} by")
@@ -57,8 +58,10 @@ class GroupedFrame(AnswerPanel[Answer]):
         self.set_page(page)
 
     def offer_key(self, at: int, missing: str, tooltip: str | None) -> None:
-        """Offer an entry of the chooser, or gray it. missing: why it cannot be chosen, "" if it
-        can."""
+        """Enable an entry of the key selector, or disable it and set its tooltip.
+
+        missing: why the key is not available, "" if it is.
+        """
         self.by.setItemData(at, 0 if missing else None, _FLAGS_ROLE)
         self.by.setItemData(at, tooltip, Qt.ItemDataRole.ToolTipRole)
 
@@ -75,7 +78,7 @@ class GroupedPanel(GroupedFrame[Answer]):
         below: QWidget,
         parent: QWidget | None = None,
     ) -> None:
-        """As `GroupedFrame`, which gets a table of its own."""
+        """Like `GroupedFrame`, with its own `OperatorView` as the table."""
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, name)
         self.table.keep_swatch_room()

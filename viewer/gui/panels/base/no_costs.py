@@ -1,4 +1,4 @@
-"""Why a profile has no costs to show, and the button that helps; the same in all cost panels."""
+"""Why a profile has no costs to show, and the button that helps; shared by all cost panels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from viewer.model.text import display_name
 def no_costs(
     session: Session, answer: CostAnswer, open_files: SignalInstance, show_links: SignalInstance
 ) -> Sentence:
-    """Why no operator cost anything, and the signal to emit where the user wants to change that."""
+    """Explain why no operator has a cost, with a button that emits one of the two signals.
+
+    The button emits `show_links` if an open program could be linked to the profile, else
+    `open_files`.
+    """
     why = _why(session, answer)
     if session.workspace.candidates(answer.shown.file):
         return Sentence(why, "Choose what it is linked to…", show_links)

@@ -1,7 +1,8 @@
-"""Operators, units and other groups as a table: what each cost, and where nothing ran the record.
+"""Table model and painting of operators and other groups, with their costs.
 
-Sorting and filtering are done on the rows' own keys, not through a proxy: 5000 rows stay instant.
-The delegate paints swatches and bars, so no cell has a widget.
+Without a profile the table lists a program's operators instead. The model sorts and filters by the
+rows' own keys, without a proxy: 5,000 rows stay instant. The delegate paints swatches and bars, so
+that no cell needs a widget.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from viewer.render.palette import Palette
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
-_INDENT = 16  # px a level
+_INDENT = 16  # px per level
 
 
 class ColumnKind(Enum):
@@ -57,13 +58,13 @@ class ColumnKind(Enum):
     CODE = "code"
 
 
-LINE = "Line"  # the column of source lines
+LINE = "Line"  # the title of the column of source lines
 _SHARE_OF = "Of the whole that stands at the right end of the line below the table"
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """One column: its title, how it is painted, how wide it is in px (0: what is left)."""
+    """A column: its title, how it is painted, and its width in px (0: the remaining width)."""
 
     title: str
     kind: ColumnKind
@@ -72,13 +73,13 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row: the operators it is about and, per column, its text and what it is sorted by.
+    """A row: the operators it covers, and the text and sort key of each column.
 
-    share: 0 to 1 of the most expensive row, for the bar. tone: the theme's color of a row without
-    operators. indent: how deep its name is below those that it is a part of. group: its number
-    among the groups of the table; -1 where rows are no groups. mark: where on the bar's scale a
-    line crosses it, 0 to 1; -1 for none. full: which part of the bar is known, 0 to 1; the rest is
-    hatched. detail: a sentence for the tooltip.
+    share: length of the bar, 0 to 1 of the most expensive row. tone: color token of a row without
+    operators. indent: nesting level of the name. group: index of the row's group in the table, -1
+    if rows are not groups. mark: position of a line across the bar, 0 to 1 on the bar's scale, -1
+    for none. full: the known part of the bar, 0 to 1; the rest is hatched. detail: a sentence for
+    the tooltip.
     """
 
     operators: tuple[int, ...]
@@ -97,14 +98,14 @@ class TableRow:
 
     @property
     def name(self) -> str:
-        """Module, operator and hint, as they are copied and searched."""
+        """Module, operator and hint, as text to copy and to search."""
         text = f"{self.module} · {self.op}" if self.module else self.op
         return f"{text} ({self.hint})" if self.hint else text
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorContents:
-    """What a table shows. `place` gives the recorded path and line of an operator."""
+    """The contents of a table. `place` returns the recorded path and line of an operator."""
 
     headings: tuple[Heading, ...] = ()
     rows: tuple[TableRow, ...] = ()
@@ -113,7 +114,10 @@ class OperatorContents:
 
 @dataclass(frozen=True, slots=True)
 class SetFacts:
-    """What a table says of one set of operators whatever it cost; keys: as rows are sorted by."""
+    """The cells of a set of operators that do not depend on its cost.
+
+    keys: the sort keys of its name and its source line.
+    """
 
     module: str
     op: str
@@ -123,22 +127,25 @@ class SetFacts:
 
 
 def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
-    """The facts of every set of a linked trace; of 5,000 sets it takes 50 ms, so they are kept."""
-    found = {}
+    """Return the facts of every operator set of a linked trace.
+
+    This takes 50 ms for 5,000 sets, so callers cache it.
+    """
+    facts = {}
     operators = () if table.program is None else table.program.operators
-    for own in table.sets:
-        members = [operators[i] for i in own]
-        module, op = name_parts(set_label(table, own))
-        hint = f"shared by {len(own)}" if len(own) > 1 else ""
+    for operator_set in table.sets:
+        members = [operators[i] for i in operator_set]
+        module, op = name_parts(set_label(table, operator_set))
+        hint = f"shared by {len(operator_set)}" if len(operator_set) > 1 else ""
         keys = f"{module} {op}", _first_line(members)
-        found[own] = SetFacts(module, op, hint, _line_of(members), keys)
-    return found
+        facts[operator_set] = SetFacts(module, op, hint, _line_of(members), keys)
+    return facts
 
 
 def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -> OperatorContents:
-    """The sets of operators that cost something, most expensive first; one unit for all times.
+    """List the operator sets that have a cost, most expensive first, with one unit for all times.
 
-    facts: those of the trace of the answer.
+    facts: `set_facts` of the answer's trace.
     """
     shown, table = answer.shown, answer.table
     program = shown.table.program
@@ -157,7 +164,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
         Heading(LINE, ColumnKind.NUMBER, 76),
     )
     rows = []
-    whole = table.whole  # a sum over all rows
+    whole = table.whole  # a property that sums all rows: read it once
     for cost in table.rows:
         fact = facts[cost.operators]
         ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
@@ -184,7 +191,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
 
 
 def record_contents(program: Program) -> OperatorContents:
-    """All operators of a program that no trace is linked to; nothing ran, so nothing costs."""
+    """List all operators of a program that has no linked trace, without costs."""
     is_text = bool(program.text_lines)
     headings = (
         Heading("Operator", ColumnKind.NAME, 0),
@@ -201,7 +208,7 @@ def record_contents(program: Program) -> OperatorContents:
         method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
         handle = () if is_text else (operator.debug_handle,)
         line = operator.source.line if operator.source else 0
-        nodes = len(operator.nodes) if operator.ops else 0  # a debug handle alone has none known
+        nodes = len(operator.nodes) if operator.ops else 0  # a bare debug handle: unknown
         texts = (
             "",
             *method,
@@ -230,7 +237,7 @@ class OperatorModel(TitledModel):
         self._wanted: frozenset[int] = frozenset()
 
     def show(self, contents: OperatorContents) -> None:
-        """Replace all rows; sorting and filter stay while the columns do."""
+        """Replace all rows; keep the filter, and the order if the number of columns is equal."""
         self.beginResetModel()
         if len(contents.headings) != len(self.contents.headings):
             self._sort = (-1, Qt.SortOrder.DescendingOrder)
@@ -241,7 +248,7 @@ class OperatorModel(TitledModel):
         self.endResetModel()
 
     def clear(self) -> None:
-        """Show no rows, of the same columns."""
+        """Remove all rows and keep the columns."""
         self.show(OperatorContents(self.contents.headings))
 
     @property
@@ -250,7 +257,7 @@ class OperatorModel(TitledModel):
         return self._has_swatches
 
     def set_filter(self, text: str) -> None:
-        """Show only rows whose name or line contains every word of a text."""
+        """Show only the rows whose name or line contains every word of a text."""
         self.beginResetModel()
         self._filter = text
         self._arrange()
@@ -258,20 +265,20 @@ class OperatorModel(TitledModel):
 
     def set_selected(self, operators: Iterable[int]) -> None:
         """Tint the rows that share one of these operators."""
-        wanted = frozenset(operators)
-        if wanted != self._wanted:
-            self._wanted = wanted
+        selected = frozenset(operators)
+        if selected != self._wanted:
+            self._wanted = selected
             if self.rows:
                 last = self.index(len(self.rows) - 1, self.columnCount() - 1)
                 self.dataChanged.emit(self.index(0, 0), last, [RELATED_ROLE])
 
     def row_of(self, operators: tuple[int, ...]) -> int:
-        """The row of exactly a set of operators, -1 if none is shown."""
-        wanted = set(operators)
-        return next((i for i, r in enumerate(self.rows) if set(r.operators) == wanted), -1)
+        """Return the row that covers exactly these operators, -1 if it is not shown."""
+        members = set(operators)
+        return next((i for i, r in enumerate(self.rows) if set(r.operators) == members), -1)
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings, as tab separated text with plain spaces and points."""
+        """Return rows and headings as tab-separated text, numbers without digit grouping."""
         lines = ["\t".join(self._titles)]
         for i in rows:
             row = self.rows[i]
@@ -281,7 +288,7 @@ class OperatorModel(TitledModel):
     def _arrange(self) -> None:
         words = self._filter.lower().split()
         titles = [heading.title for heading in self.contents.headings]
-        line = titles.index(LINE) if LINE in titles else 0  # the name's own text is empty
+        line = titles.index(LINE) if LINE in titles else 0  # the text of the name column is empty
         self.rows = [
             row
             for row in self.contents.rows
@@ -294,7 +301,8 @@ class OperatorModel(TitledModel):
         if 0 <= column < len(self.contents.headings):
             reverse = order == Qt.SortOrder.DescendingOrder
             self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
-            # What has no number is neither the least nor the greatest: it comes last.
+            # A missing number is neither the smallest nor the greatest: it comes last in both
+            # orders.
             self.rows.sort(key=lambda row: row.texts[column] == MISSING)
 
     @guard
@@ -312,7 +320,7 @@ class OperatorModel(TitledModel):
         return len(self.rows)
 
     def title_tip(self, column: int) -> str:
-        """What a share is of."""
+        """Explain what a share is relative to."""
         return _SHARE_OF if self.titles()[column].startswith("Share") else ""
 
     def titles(self) -> Sequence[str]:
@@ -344,18 +352,18 @@ class OperatorModel(TitledModel):
 
 
 class OperatorDelegate(QStyledItemDelegate):
-    """Paints a cell: swatch and name, number and bar, or text, on the ground of its row."""
+    """Paints a cell (swatch and name, number and bar, or text) on its row's background."""
 
     NUMBER_WIDTH = 66
     NAME_LEFT = 40
-    BARE_NAME_LEFT = 12  # of names without a swatch
+    BARE_NAME_LEFT = 12  # for names without a swatch
 
     def __init__(self, model: OperatorModel, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._model = model
         self._theme = theme
-        self.colors: Palette | None = None  # the palette index of every operator; None: its own
-        self.swatch_room = False  # whether names without a swatch are below those with one
+        self.colors: Palette | None = None  # palette index per operator; None: its own
+        self.swatch_room = False  # whether to align names without a swatch with those that have one
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -390,15 +398,17 @@ class OperatorDelegate(QStyledItemDelegate):
             left, height = rect.left() + width + theme.px(12), theme.px(8)
             room = rect.right() - left - theme.px(12)
             one = len(row.operators) == 1
-            own = colors_of(row.operators, self.colors)
-            color = slice_color(own[0], theme) if one else theme.color(row.tone)
+            palette_indices = colors_of(row.operators, self.colors)
+            color = slice_color(palette_indices[0], theme) if one else theme.color(row.tone)
             top = rect.center().y() - height / 2 + 1
             if row.share > 0:
-                wide = room * row.share
-                full = wide * row.full
-                if full >= 1 or row.full == 1:
-                    paint_bar(painter, QRectF(left, top, full, height), color, theme)
-                paint_hatch(painter, QRectF(left + full, top, wide - full, height), color)
+                bar_width = room * row.share
+                known_width = bar_width * row.full
+                if known_width >= 1 or row.full == 1:
+                    paint_bar(painter, QRectF(left, top, known_width, height), color, theme)
+                paint_hatch(
+                    painter, QRectF(left + known_width, top, bar_width - known_width, height), color
+                )
             if row.mark >= 0:
                 at, over = left + room * min(row.mark, 1.0), theme.px(3)
                 line = QRectF(at - 1, top - over, 2, height + 2 * over)
@@ -417,8 +427,8 @@ class OperatorDelegate(QStyledItemDelegate):
         top = rect.center().y() - side / 2 + 1
         left, right = rect.left() + theme.px(self.NAME_LEFT), rect.right() - theme.px(8)
         if row.operators:
-            own = colors_of(row.operators, self.colors)
-            paint_swatch(painter, rect.left() + theme.px(12), top, own, theme)
+            palette_indices = colors_of(row.operators, self.colors)
+            paint_swatch(painter, rect.left() + theme.px(12), top, palette_indices, theme)
         elif not (self.swatch_room and self._model.has_swatches):
             left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)
         metrics = QFontMetrics(theme.font("cell"))
@@ -427,8 +437,8 @@ class OperatorDelegate(QStyledItemDelegate):
         room = right - left - (hint + theme.px(10) if hint else 0)
         module = f"{row.module} · " if row.module else ""
         shown_module = metrics.elidedText(module, Qt.TextElideMode.ElideLeft, room // 2)
-        wide = metrics.horizontalAdvance(module)
-        if wide + metrics.horizontalAdvance(row.op) <= room:
+        module_width = metrics.horizontalAdvance(module)
+        if module_width + metrics.horizontalAdvance(row.op) <= room:
             shown_module = module
         painter.setPen(theme.color("text2"))
         at = QRect(left, rect.top(), max(room, 0), rect.height())
@@ -446,7 +456,7 @@ class OperatorDelegate(QStyledItemDelegate):
 
 
 def name_parts(label: str) -> tuple[str, str]:
-    """ "features.4 · convolution" as its two parts; the first is "" where it is in no module."""
+    """Split "features.4 · convolution" into module and operator; the module may be ""."""
     module, dot, op = label.partition(" · ")
     return (module, op) if dot else ("", module)
 

@@ -1,4 +1,4 @@
-"""A panel with one table of operators, or of slices of operators, of the current trace."""
+"""Base class of panels with a table of operators, or of operators' slices, of the current trace."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ Answer = TypeVar("Answer")
 
 
 class OperatorTracePanel(TraceTablePanel[Answer]):
-    """The frame. It can be about a selected range; without a profile it is about the first record,
-    and a click there asks by `source_requested(path, line)` for a recorded place."""
+    """A table of operators that follows the current trace, its inference or the selected range.
+
+    Without a profile it lists the first ETRecord instead; a click then emits
+    `source_requested(path, line)`.
+    """
 
     source_requested = Signal(str, int)
 
@@ -42,7 +45,7 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         *,
         fading: tuple[FadingWidget, ...] = (),
     ) -> None:
-        """As `TraceTablePanel`. fading: what else than the table may be out of date."""
+        """Like `TraceTablePanel`. fading: more widgets besides the table that can be stale."""
         super().__init__(
             session, view, theme, hint, name, parent, ranges=True, fading=(view, *fading)
         )
@@ -61,7 +64,7 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
 
     @property
     def first_record(self) -> Program | None:
-        """The first record that is open."""
+        """The first open program that has methods and is not MLIR."""
         programs = self._session.workspace.programs
         return next((p for p in programs if p.methods and not p.is_mlir), None)
 
@@ -77,12 +80,12 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard, or all if none is marked."""
+        """Copy the marked rows, or all rows if none is marked."""
         self.view.copy()
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Select what a row is about."""
+        """Select what a row shows."""
         raise NotImplementedError
 
     @Slot(QModelIndex)
@@ -90,13 +93,16 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         navigation.fit_selection(self._session)
 
     def _ask_for_source(self, operators: tuple[int, ...]) -> None:
-        """Ask for the recorded place of the first of some operators, if there is one."""
+        """Request the recorded source location of the first of some operators, if it has one."""
         place = self.model.contents.place(operators[0]) if operators else None
         if place is not None:
             self.source_requested.emit(*place)
 
     def _select_slices(self, shown: OpenTrace, number: int, found: Ints) -> None:
-        """Select slices of a trace, the longest first; one alone is brought into view."""
+        """Select slices of a trace, given by their indices, with the longest as the current one.
+
+        A single slice is also scrolled into view.
+        """
         longest = SliceRef(number, longest_slice(shown, found))
         if len(found) == 1:
             self._session.select_slice(longest, reveal=True, keep_area=True)

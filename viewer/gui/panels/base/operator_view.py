@@ -1,4 +1,4 @@
-"""The table of operators, units and other groups on screen: columns that fit, marks, copies."""
+"""The table widget for operators and other groups: column layout, marked rows and copying."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from viewer.gui.qt.widgets.tables import (
 )
 from viewer.render.palette import Palette
 
-_LEAST_NAME = 230  # px of the column of names
+_LEAST_NAME = 230  # px; the minimum width of the name column
 
 
 class OperatorView(RowTable):
-    """The table, painted fainter while its numbers are out of date. Ctrl+C copies marked rows."""
+    """The table widget. It is painted fainter while its figures are stale. Ctrl+C copies rows."""
 
     def __init__(self, model: OperatorModel, theme: Theme, name: str = "Operators") -> None:
         super().__init__(model, name, theme)
@@ -48,16 +48,16 @@ class OperatorView(RowTable):
         add_copying(self, self.copy, self._menu)
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
-        """Show other rows; with other columns, sort by one of them (-1: as they come)."""
-        titles = [h.kind for h in self._model.contents.headings]
+        """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted)."""
+        kinds = [h.kind for h in self._model.contents.headings]
         self._model.show(contents)
-        if titles != [h.kind for h in contents.headings]:
+        if kinds != [h.kind for h in contents.headings]:
             self._size_columns()
             order = Qt.SortOrder.DescendingOrder
             self.horizontalHeader().setSortIndicator(sorted_by, order)
 
     def color_operators(self, colors: Palette | None) -> None:
-        """Paint swatches and bars in the palette index of every operator; None: in their own."""
+        """Set the palette index of every operator's swatch and bar; None: each its own color."""
         self._delegate.colors = colors
         self.viewport().update()
 
@@ -78,8 +78,10 @@ class OperatorView(RowTable):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Keep the names legible. Of a narrow table's other columns time and share stay, and the
-        source lines, which the table leads to, go last."""
+        """Keep names legible: hide other columns if the table is too narrow.
+
+        The name, time and share stay. The source lines are hidden last, because they are links.
+        """
         headings = self._model.contents.headings
         widths = {
             i: _LEAST_NAME if heading.kind is ColumnKind.NAME else heading.width
@@ -91,7 +93,7 @@ class OperatorView(RowTable):
         fit_columns(self, self._theme, widths, (), [*others, *lines], wide=0)
 
     def mark(self, row: int) -> None:
-        """Mark one row and bring it into view; -1 marks none."""
+        """Mark one row and scroll it into view; -1 clears the marks."""
         if row < 0:
             self.selectionModel().clear()
             return
@@ -101,12 +103,12 @@ class OperatorView(RowTable):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard, or all if none is marked."""
+        """Copy the marked rows, or all rows if none is marked."""
         self._put(marked_rows(self) or range(len(self._model.rows)))
 
     @Slot()
     def copy_all(self) -> None:
-        """Put the whole table on the clipboard, in the order shown."""
+        """Copy the whole table, in the order shown."""
         self._put(range(len(self._model.rows)))
 
     def _put(self, rows: list[int] | range) -> None:
@@ -128,7 +130,7 @@ class OperatorView(RowTable):
 
 
 class _Header(QHeaderView):
-    """A header whose first title is above the names, not over their swatches."""
+    """A header that aligns the first title with the names, not with their swatches."""
 
     def __init__(self, model: OperatorModel, theme: Theme) -> None:
         super().__init__(Qt.Orientation.Horizontal)

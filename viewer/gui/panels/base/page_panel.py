@@ -1,4 +1,4 @@
-"""The frame of a panel: one page, or in its place a sentence with at most one button."""
+"""Base class of panels: one page, or a sentence with at most one button in its place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.gui.session.session import Session
 
-_FAINT = 0.6  # the opacity of figures that are out of date
+_FAINT = 0.6  # the opacity of stale figures
 
 
 @runtime_checkable
@@ -23,12 +23,15 @@ class FadingWidget(Protocol):
     opacity: float
 
     def update(self) -> None:
-        """Paint it soon."""
+        """Schedule a repaint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What an empty panel shows: a sentence, and the button that helps with what it calls."""
+    """What an empty panel shows: a sentence, and optionally a button.
+
+    pressed: the signal or function that the button calls.
+    """
 
     text: str
     button: str = ""
@@ -36,7 +39,7 @@ class Sentence:
 
 
 class PagePanel(QWidget):
-    """A panel over a session. A subclass builds its page and hands it to `set_page`."""
+    """A panel over a session. A subclass builds its page and passes it to `set_page`."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,8 +51,11 @@ class PagePanel(QWidget):
     def set_page(
         self, page: QWidget, *, above: QWidget | None = None, fading: tuple[FadingWidget, ...] = ()
     ) -> None:
-        """Set the page, once. above: what stays above the sentence too. fading: the widgets of the
-        page whose figures may be out of date."""
+        """Set the page; call this once.
+
+        above: a widget that stays visible above the sentence too. fading: the widgets whose figures
+        can be stale.
+        """
         self._stack = PageOrSentence(page, self._theme)
         self._fading = fading
         outer = plain_column(self)
@@ -59,33 +65,33 @@ class PagePanel(QWidget):
 
     @property
     def session(self) -> Session:
-        """The session that the panel is about."""
+        """The session that the panel shows."""
         return self._session
 
     @property
     def is_empty(self) -> bool:
-        """Whether a sentence is shown in place of the page."""
+        """Whether a sentence is shown instead of the page."""
         return self._stack.is_empty
 
     @property
     def sentence(self) -> str:
-        """The sentence that is shown in place of the page, "" while the page is shown."""
+        """The sentence shown instead of the page, "" while the page is shown."""
         return self._stack.sentence
 
     @property
     def empty(self) -> EmptyPlace | None:
-        """The place of the last sentence."""
+        """The widget of the latest sentence, None if no sentence has been shown."""
         return self._stack.empty
 
     @property
     def is_stale(self) -> bool:
-        """Whether the page is painted faint, since newer figures are being calculated."""
+        """Whether the page is painted faint because newer figures are being computed."""
         return self._is_stale
 
     def refresh_on(self, *signals: SignalInstance) -> None:
-        """Refresh whenever one of some signals is emitted."""
-        # Not connected to `refresh` itself: PySide calls what a subclass overrides as long as
-        # Python knows the panel, and the theme outlives its window.
+        """Refresh whenever one of these signals is emitted."""
+        # Not connected to `refresh` itself: PySide calls a method that a subclass overrides for as
+        # long as Python references the panel, and the theme outlives its window.
         for signal in signals:
             signal.connect(self._refresh)
 
@@ -95,7 +101,7 @@ class PagePanel(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what there is now."""
+        """Show the current state of the session."""
         raise NotImplementedError
 
     def show_page(self) -> None:
@@ -109,15 +115,15 @@ class PagePanel(QWidget):
         button: str = "",
         pressed: SignalInstance | Callable[[], object] | None = None,
     ) -> None:
-        """Show a sentence in place of the page, and a button that does something about it."""
+        """Show a sentence instead of the page, and optionally a button that helps."""
         self._stack.show_sentence(sentence, button, pressed)
         self.clear_page()
 
     def clear_page(self) -> None:
-        """Let go of what the page showed: it may be all that keeps a closed file in memory."""
+        """Release what the page showed: it may be the last reference to a closed file."""
 
     def set_stale(self, stale: bool) -> None:
-        """Paint figures that are out of date faint, or all of them as usual."""
+        """Paint the widgets with stale figures faint, or normally again."""
         self._is_stale = stale
         for widget in self._fading:
             widget.opacity = _FAINT if stale else 1.0
@@ -126,7 +132,7 @@ class PagePanel(QWidget):
 
 
 def plain_column(parent: QWidget) -> QVBoxLayout:
-    """A column without margins and gaps that fills a widget."""
+    """Add a vertical layout without margins and spacing to a widget."""
     column = QVBoxLayout(parent)
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
@@ -134,7 +140,7 @@ def plain_column(parent: QWidget) -> QVBoxLayout:
 
 
 def head_row(theme: Theme, gap: int = 12) -> QHBoxLayout:
-    """The line above a table; gap: px of the design between its widgets."""
+    """Return the layout for the line above a table. gap: px between its widgets."""
     head = QHBoxLayout()
     head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
     head.setSpacing(theme.px(gap))
@@ -142,7 +148,7 @@ def head_row(theme: Theme, gap: int = 12) -> QHBoxLayout:
 
 
 def subtitle_label(theme: Theme) -> ElidedLabel:
-    """The label at the right of that line for what is listed below."""
+    """Return the right-aligned label of that line, which describes the listed data."""
     subtitle = ElidedLabel("", theme, "caption", "text2")
     subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
     return subtitle

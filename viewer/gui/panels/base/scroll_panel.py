@@ -1,4 +1,4 @@
-"""A scrolled panel whose one tall widget is replaced when what it shows changes."""
+"""A scrolling panel that holds one tall widget and replaces it when its contents change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viewer.gui.session.session import Session
 
 
 class ScrollPanel(QScrollArea):
-    """The frame; name: what a screen reader calls it."""
+    """The frame. name: its accessible name."""
 
     def __init__(
         self, session: Session, theme: Theme, name: str, parent: QWidget | None = None
@@ -25,12 +25,12 @@ class ScrollPanel(QScrollArea):
 
     @property
     def session(self) -> Session:
-        """The session that the panel is about."""
+        """The session that the panel shows."""
         return self._session
 
     def replace_widget(self, widget: QWidget) -> None:
-        """Show another widget."""
+        """Replace the widget and delete the old one."""
         old = self.takeWidget()
         if old is not None:
-            old.deleteLater()  # it may be the sender of the click that led here
+            old.deleteLater()  # the old widget may be the sender of the click that led here
         self.setWidget(widget)

@@ -1,6 +1,6 @@
-"""What the details panel says about slices, operators and areas, as plain text. No Qt.
+"""Facts about slices, operators and areas, as plain text for panels. No Qt.
 
-Everything is looked up for the one thing that is selected, whatever the size of the trace.
+Most functions read only the selected slice or operator, so they do not depend on the trace's size.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ from viewer.view.open_trace import OpenTrace
 from viewer.view.selected_slices import chosen_in
 from viewer.view.state import Area
 
-# Said in rows of their own.
+# The card shows these in their own rows.
 _TORQ_NUMBERS = (KeyKind.LOCATION, KeyKind.ACTION, KeyKind.JOB)
 _SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
-_TITLES = {"metadata": "Metadata"}  # the other columns are called as their file calls them
+_TITLES = {"metadata": "Metadata"}  # other columns keep their name in the file
 MISSING = "–"
-# A key of many lines of JSON is cut here, with its length said.
+# Longer values, such as keys of many lines of JSON, are cut here and show their length.
 _LONGEST_VALUE = 4000
 _SHORT_ARRAY = 80
 
 
 def plain_number(text: str) -> str:
-    """A figure of a table as copies have it: without thin spaces, "" where it is missing."""
+    """Return a table's number without digit grouping and with an ASCII minus, "" if missing."""
     return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with its unit and what it is."""
+    """A number with its unit and caption."""
 
     number: str
     unit: str
@@ -69,29 +69,31 @@ class Figure:
 
 
 def figure(ns: float, caption: str) -> Figure:
-    """A time as a figure."""
+    """Format a time as a figure."""
     unit, factor = unit_for(ns)
     return Figure(format_in(ns, factor), unit if ns else "", caption)
 
 
 def longest_slice(shown: OpenTrace, found: Ints) -> int:
-    """The longest of some slices, given by their positions in the file."""
+    """Return the longest of these slices; `found` has their indices, as does the result."""
     slices = shown.trace.slices
     return int(found[np.argmax(slices.end[found] - slices.start[found])])
 
 
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
-    """Duration, self time and start of a slice; the start counts from the trace's own start.
+    """Return duration, self time and start of a slice, the start relative to the trace's start.
 
-    Of a slice that a clock of its own timed, duration and start as that clock has them.
+    For a slice timed by a separate clock, return only that clock's duration and start.
     """
-    own = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
-    if own[0][0] is not None:
-        return tuple(Figure(*measured, caption) for measured, caption in own if measured)
+    measured_values = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
+    if measured_values[0][0] is not None:
+        return tuple(
+            Figure(*measured, caption) for measured, caption in measured_values if measured
+        )
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
     return (
-        # The difference of the floored ends, as the tooltip and every export have it.
+        # The difference of the rounded-down ends, as in the tooltip and in every export.
         figure(end - start, "duration"),
         figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
         figure(start - shown.axis.to_ns(shown.trace.start), "start"),
@@ -99,12 +101,12 @@ def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
 
 
 def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
-    """What the file says about a slice, row by row."""
+    """Return what the file states about a slice, as title -> text."""
     trace, slices = shown.trace, shown.trace.slices
     key, keys = int(slices.key[i]), trace.keys
     rows: dict[str, str] = {}
     instruction = int(keys.instruction[key])
-    # Torq numbers actions and jobs, which are columns of their own.
+    # Torq has columns for the numbers of actions and jobs.
     has_instruction = instruction >= 0 and keys.kind[key] not in _TORQ_NUMBERS
     rows["Event"] = _pretty(trace.name(i)) + (
         f" · instruction {instruction}" if has_instruction else ""
@@ -135,21 +137,21 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
 
 
 def ticks_text(shown: OpenTrace, i: int) -> str:
-    """ "1 643 · 1 tick = 1 ns": the exact length and what a tick is."""
+    """Return the exact length in ticks and the clock rate: "1 643 · 1 tick = 1 ns"."""
     slices = shown.trace.slices
     length = int(slices.end[i]) - int(slices.start[i])
     return f"{group_digits(length)} · {shown.rate.tick_text}"
 
 
 def track_text(shown: OpenTrace, i: int) -> str:
-    """Process, thread and the run that a slice is in."""
+    """Return the process, thread and inference of a slice, and its bundled input."""
     trace = shown.trace
     number = trace.slices.track(i)
     track = trace.tracks[number]
     thread = track_name(shown.table, number)
     parts = [thread if len(trace.tracks) == 1 else f"{track.process} › {thread}"]
     run = run_of(shown, i)
-    # A thread of aligned runs or of their mean is called by them.
+    # In views of aligned or averaged inferences the thread's name already includes them.
     if run is not None and shown.trace is shown.file:
         parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
         if run.bundled_input >= 0:
@@ -158,7 +160,7 @@ def track_text(shown: OpenTrace, i: int) -> str:
 
 
 def run_of(shown: OpenTrace, i: int) -> Run | None:
-    """The run that a slice begins in."""
+    """Return the inference or load in which a slice starts, None outside all of them."""
     trace = shown.trace
     number = trace.run_at(trace.slices.track(i), int(trace.slices.start[i]))
     return None if number is None else trace.runs[number]
@@ -177,7 +179,7 @@ def _kernel_inside(shown: OpenTrace, i: int) -> str:
 
 
 def _unattributed(shown: OpenTrace, i: int) -> str:
-    """ "2.104 µs · 55.1 %": what the events of a delegate's call leave open."""
+    """Return the unattributed time of a delegate call: "2.104 µs · 55.1 %"; "" for none."""
     trace, slices = shown.trace, shown.trace.slices
     if trace.keys.kind[slices.key[i]] != KeyKind.DELEGATE_CALL:
         return ""
@@ -202,9 +204,9 @@ def _value_text(value: int | float | bool | str) -> str:
 
 
 def _pretty(text: str) -> str:
-    """JSON indented, other text as it is; both cut where no one reads on."""
+    """Indent JSON, keep other text; cut both at `_LONGEST_VALUE` characters."""
     if text[:1] == "[" and len(text) <= _SHORT_ARRAY:
-        return text  # such as the shapes of inputs: a line for each number would hide the rest
+        return text  # such as the shapes of inputs: one line per number would hide the rest
     if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
         with contextlib.suppress(ValueError, RecursionError):
             text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
@@ -217,13 +219,13 @@ def _pretty(text: str) -> str:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """ "f32  1 × 4 × 8 × 8"; a scalar has no sizes, an unknown shape is "?"."""
+    """Return dtype and shape: "f32  1 × 4 × 8 × 8"; "scalar" if 0-dimensional, "?" if unknown."""
     shape = "?" if tensor.shape is None else " × ".join(map(str, tensor.shape)) or "scalar"
     return f"{tensor.dtype or '?'}  {shape}"
 
 
 def makers(program: Program, method: str) -> Mapping[str, int]:
-    """Value name -> index of the operator that makes it, in one method."""
+    """Map each value name to the index of the operator that produces it, in one method."""
     return {
         tensor.name: operator.index
         for operator in program.operators
@@ -234,9 +236,10 @@ def makers(program: Program, method: str) -> Mapping[str, int]:
 
 
 def place_texts(operator: Operator) -> list[tuple[Frame, str]]:
-    """The frames of the user's code, outermost first, each with "AttentionBlock.forward".
+    """Return the user's frames, outermost first, each with "AttentionBlock.forward".
 
-    The class is said where module types and forward calls correspond one to one.
+    The class is included only if there are at least as many module types as forward calls. Without
+    a frame of the user's, all frames are returned.
     """
     frames = [f for f in operator.frames if not f.is_library] or list(operator.frames)
     modules = next((n.modules for n in operator.nodes if n.modules), ())
@@ -251,7 +254,7 @@ def place_texts(operator: Operator) -> list[tuple[Frame, str]]:
 
 @dataclass(frozen=True, slots=True)
 class NameCount:
-    """How many slices of a name an area touches, and their time inside it in ns."""
+    """The number of slices with a name that an area touches, and their time inside it in ns."""
 
     name: str
     count: int
@@ -260,7 +263,7 @@ class NameCount:
 
 @dataclass(frozen=True, slots=True)
 class AreaFacts:
-    """What an area holds: slices in all, per track its busy ns, and the names by their time."""
+    """An area's contents: slice count, busy ns per track, and names by time, longest first."""
 
     slices: int
     busy: tuple[tuple[str, int], ...]
@@ -268,7 +271,7 @@ class AreaFacts:
 
 
 def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
-    """Count what an area touches; its names have the figures of the selection panel."""
+    """Count the slices in an area; the figures per name match the Selection panel's."""
     busy: list[tuple[str, int]] = []
     for number, track in sorted(area.tracks):
         shown = traces[number]
@@ -292,7 +295,7 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
 
 
 def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
-    """What a cost is of: "run 2", the selected range, all of the inferences, the whole trace."""
+    """Name the scope of costs: "run 2", the selected range, all inferences or the whole trace."""
     if scope.run is not None:
         return run_label(shown.table, scope.run).rpartition(" · ")[2]
     if scope.ticks is not None:
@@ -301,7 +304,7 @@ def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
     counts = [run.count for run in shown.trace.inferences()]
     if counts and max(counts) > 1:
         return f"the mean of {sum(counts)} runs"
-    # Only where the runtime times inferences are costs of these alone.
+    # Costs cover only inferences if the runtime logs `Method::execute`.
     if not counts or not execute_keys(shown.trace).any():
         return "the whole trace"
     count = len(counts)

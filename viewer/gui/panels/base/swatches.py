@@ -1,9 +1,9 @@
-"""The colors of operators outside the timeline: swatches, cost bars, the hatch of what is unknown.
+"""Painting of operator colors outside the timeline: swatches, cost bars and hatches.
 
-One operator is a square in its color; several are two by two small ones. A color is a palette
-index, as slices have it: of the operator itself, or of its type, module or backend where slices are
-colored by that. All is painted by hand, so that a table of thousands of rows needs no widget per
-cell.
+The swatch of one operator is a square in its color; several operators share a 2 × 2 grid of small
+squares. A color is a palette index, like a slice's: the operator's own, or that of its type, module
+or backend, depending on the color scheme. Everything is painted by hand, so that a table of
+thousands of rows needs no widget per cell.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import OPERATORS, Palette, fills
 
 SWATCH = 12
-_SHARP = 2  # pictures are painted for screens of two pixels a point
+_SHARP = 2  # pixmaps have two pixels per point, for high-density screens
 _RADIUS = 2.5
 _SMALL = 5
 _BAR_RADIUS = 1.5
-# Fills are light in both themes; on white they need a line around them to be seen at all.
+# Fills are light in both themes; on white they need an outline to be visible.
 _EDGE = QColor(0, 0, 0, 41)
 _HATCH_STEP = 5.0
 
 
 def colors_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, ...]:
-    """The palette index of each of some operators, given by their positions in their program.
+    """Return the palette index of each of some operators, given by their index in the program.
 
-    palette: that of every operator, as `OpenTrace.operator_colors`; None: each has its own.
+    palette: the palette index of every operator, as `OpenTrace.operator_colors` returns it; None:
+    each operator's own color.
     """
     if palette is None:
         return tuple(i % OPERATORS for i in operators)
@@ -39,16 +40,16 @@ def colors_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, .
 
 
 def slice_color(color: int, theme: Theme) -> QColor:
-    """The fill of slices of a palette index."""
+    """Return the fill color of a palette index."""
     return QColor.fromRgb(fills(theme.dark)[color])
 
 
 def paint_swatch(
     painter: QPainter, x: float, y: float, colors: Sequence[int], theme: Theme
 ) -> None:
-    """Paint the swatch of one operator, or of several, with its left upper corner at (x, y).
+    """Paint the swatch of one or several operators with its upper left corner at (x, y).
 
-    colors: the palette index of each.
+    colors: the palette index of each. At most four are painted.
     """
     side = theme.px(SWATCH)
     painter.save()
@@ -59,7 +60,7 @@ def paint_swatch(
         painter.drawRoundedRect(_inside(QRectF(x, y, side, side), theme), _RADIUS, _RADIUS)
     else:
         small = theme.px(_SMALL)
-        # Two are side by side in the middle, four fill the square.
+        # Two squares are centered side by side; four fill the swatch.
         y += (side - small) / 2 if len(colors) == 2 else 0
         for i, color in enumerate(colors[:4]):
             corner = QPointF(x + (i % 2) * (side - small), y + (i // 2) * (side - small))
@@ -71,18 +72,18 @@ def paint_swatch(
 
 
 class SwatchPixmaps:
-    """Swatches as pictures for item views, made once per set of colors and theme."""
+    """Swatches as pixmaps for item views, cached by palette indices."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._made: dict[tuple[int, ...], QPixmap] = {}
 
     def clear(self) -> None:
-        """Forget all, as after a change of theme."""
+        """Empty the cache, for example after the theme changed."""
         self._made.clear()
 
     def of(self, colors: tuple[int, ...]) -> QPixmap | None:
-        """The swatch of some operators by their palette indices, None for none."""
+        """Return the swatch for these palette indices, None if there are none."""
         if not colors:
             return None
         if colors not in self._made:
@@ -94,7 +95,7 @@ class SwatchPixmaps:
         return self._made[colors]
 
     def blank(self) -> QPixmap:
-        """Nothing, as wide as a swatch: keeps the texts of a column in one line."""
+        """Return a transparent pixmap of a swatch's size, to align the texts of a column."""
         if () not in self._made:
             self._made[()] = self._transparent()
         return self._made[()]
@@ -108,7 +109,7 @@ class SwatchPixmaps:
 
 
 def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> None:
-    """Paint a cost bar, at least a pixel wide."""
+    """Paint a cost bar, at least 1.5 px wide."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(_pen(theme))
@@ -119,7 +120,7 @@ def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> N
 
 
 def paint_hatch(painter: QPainter, rect: QRectF, color: QColor) -> None:
-    """Paint lines at 45 degrees and nothing between them: what is not known."""
+    """Paint 45° lines on a transparent background: the hatch for unknown time."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setClipRect(rect)
@@ -140,7 +141,7 @@ def _inside(rect: QRectF, theme: Theme) -> QRectF:
 
 
 class Swatch(QWidget):
-    """The swatch of some operators, or a plain square where there is none."""
+    """A widget with the swatch of some operators, or a plain square for none."""
 
     def __init__(self, colors: Sequence[int], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

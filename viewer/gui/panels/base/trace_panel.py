@@ -1,4 +1,4 @@
-"""A panel about the current trace, in the run or the selected range that costs are of."""
+"""Base class of panels about the current trace, in the current inference or selected range."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TraceScope = tuple[OpenTrace | None, TimeScope]
 
 
 def current_scope(session: Session, *, ranges: bool) -> TraceScope:
-    """The current trace as it ran, however it is shown, and what of it costs are of.
+    """Return the current trace, with inferences as they ran, and the scope of its costs.
 
-    ranges: whether that can be a selected range, not only a run.
+    ranges: whether the scope may be a selected range, not only an inference.
     """
     trace = session.current_trace
     if trace is None:
@@ -29,19 +29,19 @@ def current_scope(session: Session, *, ranges: bool) -> TraceScope:
 
 
 def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
-    """The selected operators, if they are of a trace."""
+    """Return the selected operators, () if they belong to another trace."""
     selected = session.state.operators
     here = selected is not None and session.as_run(selected[0]) is shown
     return selected[1] if selected is not None and here else ()
 
 
 class TracePanel(AnswerPanel[Answer]):
-    """A panel that refreshes with another trace or scope, not with another selection."""
+    """A panel that refreshes when the trace or scope changes, not on every selection."""
 
     def __init__(
         self, session: Session, theme: Theme, parent: QWidget | None = None, *, ranges: bool = False
     ) -> None:
-        """ranges: whether it can be about a selected range, not only about runs."""
+        """ranges: whether the scope may be a selected range, not only an inference."""
         super().__init__(session, theme, parent)
         self._ranges = ranges
         self._of: TraceScope = (None, WHOLE)
@@ -49,12 +49,12 @@ class TracePanel(AnswerPanel[Answer]):
         session.selection_changed.connect(self._follow)
 
     def current_scope(self) -> TraceScope:
-        """The trace and the scope that the panel is about now."""
+        """Return the trace and scope that the panel shows now."""
         return current_scope(self._session, ranges=self._ranges)
 
     @Slot()
     def _follow(self) -> None:
-        """Refresh if another trace or scope is current; the marked rows and the place stay else."""
+        """Refresh if the trace or scope changed; otherwise keep marked rows and scroll position."""
         shown, scope = self.current_scope()
         if shown is not self._of[0] or scope != self._of[1]:
             self.refresh()

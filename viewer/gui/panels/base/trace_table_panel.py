@@ -1,7 +1,7 @@
-"""A panel with one table about the current trace.
+"""Base class of panels with one table about the current trace.
 
-A filter and a line on what is listed are above the table. It copies marked rows, and a click on a
-row selects a slice of the file.
+A filter and a subtitle are above the table. Ctrl+C copies the marked rows; a click on a row selects
+a slice of the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 class TraceTablePanel(TracePanel[Answer]):
-    """The frame; a subclass fills the table and knows what a row is about."""
+    """The frame; a subclass fills the table and handles its rows."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class TraceTablePanel(TracePanel[Answer]):
         ranges: bool = False,
         fading: tuple[FadingWidget, ...] = (),
     ) -> None:
-        """hint, name: what the filter takes, and what a screen reader calls it. fading: the widgets
-        whose figures may be out of date.
+        """hint, name: the filter's placeholder and accessible name. fading: what can be stale.
 
-        `head` is the line above the table and `column` all of the page, for what a subclass adds.
+        A subclass can add to `head`, the line above the table, and to `column`, the layout of the
+        page.
         """
         super().__init__(session, theme, parent, ranges=ranges)
         self.table = table
-        if not table.actions():  # some tables copy by themselves
+        if not table.actions():  # some tables copy on their own
             let_copy(table, self.copy)
         self.filter = FilterLine(hint, name, table, theme)
         self.subtitle = subtitle_label(theme)
@@ -68,16 +68,16 @@ class TraceTablePanel(TracePanel[Answer]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard."""
+        """Copy the marked rows."""
         raise NotImplementedError
 
     @Slot()
     def _color(self) -> None:
-        """Paint operators in the colors that their slices have now."""
+        """Paint operators in the current colors of their slices."""
         raise NotImplementedError
 
     def _operator_colors(self) -> Palette | None:
-        """The palette index of every operator of the trace that is shown."""
+        """Return the palette index of every operator of the shown trace."""
         shown = self._of[0]
         return None if shown is None else shown.operator_colors(self._session.state.scheme)
 
@@ -86,7 +86,7 @@ class TraceTablePanel(TracePanel[Answer]):
         self.subtitle.setText(subtitle)
 
     def _select(self, shown: OpenTrace, index: int) -> None:
-        """Select a slice of the file, with the inferences as they ran."""
+        """Select a slice of the file, and show the inferences as they ran."""
         self._session.show_inferences(Inferences.AS_RUN)
         number = self._session.number_of(shown)
         if number is not None:

@@ -1,4 +1,4 @@
-"""The columns of the model panel: their titles, widths and meanings."""
+"""The columns of the Model panel: titles, widths and tooltips."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class ModelColumn(Enum):
-    """A column: its title, its width in px (0: what is left), its tooltip."""
+    """A column: its title, its width in px (0: the remaining width) and its tooltip."""
 
     NAME = ("Module", 0, "")
     TOTAL = (
@@ -41,7 +41,7 @@ class ModelColumn(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether its numbers are lengths."""
+        """Whether its numbers are durations."""
         return self in (
             ModelColumn.TOTAL,
             ModelColumn.SELF,

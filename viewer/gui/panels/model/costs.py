@@ -1,4 +1,4 @@
-"""What a tree of modules cost: figures of its rows, units of its columns, and how they add up."""
+"""Costs of a module tree: figures of its rows, units of its columns, and how they add up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from viewer.view.open_trace import OpenTrace
 
 @dataclass(frozen=True, eq=False)
 class ModelCosts:
-    """What a tree of modules cost: in a trace as it is shown, in a run or range of it or in all."""
+    """The costs of a module tree, in one inference, a range, or the whole trace.
+
+    shown: the trace as it is displayed. medians: over all inferences, whatever the scope is.
+    """
 
     shown: OpenTrace
     scope: TimeScope
@@ -26,7 +29,7 @@ class ModelCosts:
 
     @cached_property
     def units(self) -> dict[ModelColumn, tuple[str, int]]:
-        """The unit of every column of lengths, by the longest in it, with how many ns it has."""
+        """Return the unit of each time column, by its longest duration, and its length in ns."""
         costs, medians = self.costs, self.medians.modules
         rate = self.shown.axis.ns_per_tick
         rows = [(row.ticks, row.slices) for row in costs.table.rows]
@@ -45,10 +48,9 @@ class ModelCosts:
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """The numbers of a row, None where there is none. total, self_ticks and shared: ticks of
-    the trace.
+    """The numbers of a row, None if it has none.
 
-    mean, p50: ticks too. slices: how many.
+    total, self_ticks, shared: integer ticks. mean, p50: ticks as floats. slices: a count.
     """
 
     total: int | None = None
@@ -62,28 +64,28 @@ class ModelFigures:
 def charged_figures(
     total: int, self_ticks: int | None, shared: int | None, slices: int, p50: float | None
 ) -> ModelFigures:
-    """Figures of operators; without time and without slices they have no total, not one of 0."""
+    """Return the figures of operators. Without time and slices the total is None, not 0."""
     if not total and not slices:
         return ModelFigures(shared=shared, p50=p50 or None)
     return ModelFigures(total, self_ticks, shared, slices, total / slices if slices else None, p50)
 
 
 def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, int], ...]:
-    """How modules add up to the whole: name, color of the theme and ns of each part.
+    """Return the parts of the total: the name, color token and ns of each.
 
-    Modules: of sets that are in one module. Shared: of those that are in several.
+    "Modules" covers operator sets inside one module, "Shared" those across several modules.
     """
     costs, rate = costed.costs, costed.shown.axis.ns_per_tick
     unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
     loose = int(costs.own[np.array(unplaced)].sum())
     whole = tick_to_ns(costs.whole, rate)
-    one = tick_to_ns(int(costs.own.sum()) - loose, rate)
-    several = tick_to_ns(int(costs.shared.sum()), rate)
-    none = tick_to_ns(loose, rate)
-    # The parts are floored one by one; the last is what is left, so that the sum is exact.
-    # Short names: at 1600 px of width longer ones leave no room for the figures.
-    parts = [("Modules", "accent", one), ("Shared", "slab", several)]
+    inside_one = tick_to_ns(int(costs.own.sum()) - loose, rate)
+    across = tick_to_ns(int(costs.shared.sum()), rate)
+    no_module = tick_to_ns(loose, rate)
+    # Each part is rounded down; the last one is the remainder, so that the sum is exact. The names
+    # are short: at 1600 px of width longer ones leave no room for the figures.
+    parts = [("Modules", "accent", inside_one), ("Shared", "slab", across)]
     if loose:
-        parts.append(("No module", "text3", none))
-    parts.append(("No operator", "", whole - one - several - none))
+        parts.append(("No module", "text3", no_module))
+    parts.append(("No operator", "", whole - inside_one - across - no_module))
     return tuple(parts)

@@ -1,4 +1,4 @@
-"""The painting of the tree of modules, cell by cell."""
+"""Cell painting of the module tree."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.render.palette import Palette
 
-_NUMBER_WIDTH = 62  # px of the number next to a bar
+_NUMBER_WIDTH = 62  # px; the width of the number next to a bar
 
 
 class ModuleDelegate(QStyledItemDelegate):
-    """Paints a cell on the ground of its row: swatch, name and hint, number and bar, or text."""
+    """Paints a cell on its row's background: swatch, name and hint, number and bar, or text."""
 
     def __init__(self, model: ModuleModel, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._model = model
         self._theme = theme
-        self.colors: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # palette index per operator; None: its own
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -67,7 +67,7 @@ class ModuleDelegate(QStyledItemDelegate):
         painter.setPen(theme.color("text2" if text == MISSING else "text1"))
         number = QRectF(rect.left(), rect.top(), width, rect.height())
         if painter.fontMetrics().horizontalAdvance(text) > width:
-            # The unit of a clock of its own is next to the number, where others have a bar.
+            # A duration with the unit of a separate clock takes the place of the bar too.
             number = QRectF(rect.adjusted(theme.px(6), 0, 0, 0))
             painter.drawText(number, int(LEFT), text)
             return
@@ -90,25 +90,25 @@ class ModuleDelegate(QStyledItemDelegate):
         if row.kind in (RowKind.OPERATOR, RowKind.SET):
             side = theme.px(SWATCH)
             top = rect.center().y() - side / 2 + 1
-            own = colors_of(rows.operators(row), self.colors)
-            paint_swatch(painter, left, top, own, theme)
+            palette_indices = colors_of(rows.operators(row), self.colors)
+            paint_swatch(painter, left, top, palette_indices, theme)
             left += side + theme.px(8)
         font = theme.font("cell")
         name, hint = rows.name(row), rows.hint(row)
         hint_font = theme.font("caption")
-        wide = QFontMetrics(hint_font).horizontalAdvance(hint) if hint else 0
+        hint_width = QFontMetrics(hint_font).horizontalAdvance(hint) if hint else 0
         room = max(right - left, 0)
         painter.setFont(font)
         metrics = painter.fontMetrics()
         full = metrics.horizontalAdvance(name)
-        # The name comes first: what is next to it gets what is left.
+        # The name has priority; the hint gets the remaining width.
         shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
         quiet = row.kind in (RowKind.SLICE, RowKind.REST)
         painter.setPen(theme.color("text2" if quiet else "text1"))
         at = QRect(left, rect.top(), room, rect.height())
         painter.drawText(at, int(LEFT), shown)
         at.setLeft(left + min(full, room) + theme.px(10))
-        if hint and at.width() > min(wide, theme.px(30)):
+        if hint and at.width() > min(hint_width, theme.px(30)):
             painter.setFont(hint_font)
             painter.setPen(theme.color("text2"))
             text = painter.fontMetrics().elidedText(hint, Qt.TextElideMode.ElideRight, at.width())

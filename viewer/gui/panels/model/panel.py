@@ -1,8 +1,8 @@
-"""The model panel: the modules of the model as a tree, and what each of them cost.
+"""The Model panel: the model's modules as a tree, with their costs.
 
-Below a module are the modules and operators in it and the calls that these share, below an
-operator its slices. It is about the same trace and run as the operators panel. A module selects the
-slices that its total counts; what is selected on the timeline is marked in the tree.
+A module contains its submodules, its operators and the calls that these share; an operator contains
+its slices. The panel shows the same trace and scope as the Operators panel. Choosing a module
+selects the slices that its total counts; the tree marks what is selected on the timeline.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NOTHING = "Open a profile and the record of its model to see what its modules co
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswer:
-    """The costs of a tree; of: the trace as it ran, which the medians are of."""
+    """The costs of a module tree. of: the trace with inferences as they ran, for the medians."""
 
     given: CostAnswer
     of: OpenTrace
@@ -47,9 +47,9 @@ class ModelAnswer:
 
 
 class ModelPanel(CostPanel[ModelAnswer]):
-    """Modules by cost. `operators_requested()`: show operators."""
+    """Modules by cost. `operators_requested()`: show the Operators panel."""
 
-    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
+    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
     operators_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -59,8 +59,8 @@ class ModelPanel(CostPanel[ModelAnswer]):
         self.model.setParent(self)
         self._tree: ModuleTree | None = None
         self._choosing = False
-        self._picked: tuple[SliceSet, int] | None = None  # by the module of a number
-        self._open_before: list[Key] | None = None  # what was open before the filter
+        self._picked: tuple[SliceSet, int] | None = None  # slices selected by a module
+        self._open_before: list[Key] | None = None  # the rows that were open before filtering
         self._latest.failed.connect(self.show_sentence)
         self.view.chosen.connect(self._choose)
         self.view.entered_row.connect(self._enter)
@@ -70,13 +70,13 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the present costs, or the record, or what to do."""
+        """Show the current costs, the program without costs, or a sentence."""
         given = self._costs.answer
         if given is None or self._session.number_of(given.shown) is not None:
-            super().refresh()  # else the trace is gone; the costs of another are on their way
+            super().refresh()  # else the trace was closed, and the costs of another one will follow
 
     def question(self) -> Question | None:
-        """What modules cost, and the medians of all inferences."""
+        """Return the question for the module costs, with the medians of all inferences."""
         given = self._costs.answer
         program = None if given is None else given.shown.table.program
         if given is None or program is None or not given.table.rows:
@@ -90,7 +90,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
         return Question(_answer, (given, of, program, tree, medians), size, about=given)
 
     def show_nothing(self) -> None:
-        """Show the record that is open alone, or what to do."""
+        """Show a program that is open without a profile, or a sentence."""
         programs = [p for p in self._session.workspace.programs if p.methods]
         if self._costs.answer is not None:
             super().show_nothing()
@@ -107,7 +107,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
             self.show_record(program, _counts(tree), len(programs) - 1)
 
     def nothing(self) -> Sentence:
-        """Why no module cost anything, and what to do."""
+        """Explain why no module has a cost, with a button that helps."""
         given = self._costs.answer
         if given is None:
             return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
@@ -117,7 +117,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
         self.model.show(None)
 
     def _forget_tree(self) -> None:
-        """Let go of what is open in a tree: it may be all that keeps a closed record in memory."""
+        """Release the tree and its open rows: it may be the last reference to a closed ETRecord."""
         self._tree = None
         self.model.show(None)
         self.view.forget()
@@ -127,20 +127,22 @@ class ModelPanel(CostPanel[ModelAnswer]):
         costed, given = answer.costed, answer.given
         if not self._fill(costed.costs.tree, costed):
             return
-        whole = parts_of(costed)
+        parts = parts_of(costed)
         self.footer.show_parts(
-            whole, sum(ns for _, _, ns in whole), whole_text(given.shown.trace, "Busy time")
+            parts, sum(ns for _, _, ns in parts), whole_text(given.shown.trace, "Busy time")
         )
         self.show_subject(given)
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
-        idle = len(costed.costs.tree.program.operators) - len(seen)
-        # Not "cost nothing": what runs in a branch of control flow is linked to no operator.
-        quiet = f" · {counted(idle, 'operator')} without a slice here" if idle else ""
-        self.note.setText(f"{_counts(costed.costs.tree)}{quiet}")
+        without_slice = len(costed.costs.tree.program.operators) - len(seen)
+        # Not "cost nothing": operators in a branch of control flow have no links.
+        note = (
+            f" · {counted(without_slice, 'operator')} without a slice here" if without_slice else ""
+        )
+        self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
 
     def _fill(self, tree: ModuleTree, costed: ModelCosts | None) -> bool:
-        """Show a tree, unless there is nothing in it; then explain why."""
+        """Show a tree and return True, or explain why it is empty and return False."""
         if not tree.is_stated:
             name, is_text = display_name(tree.program.path), bool(tree.program.text_lines)
             self.show_sentence(
@@ -189,7 +191,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
     @Slot()
     def _select(self) -> None:
-        """Let the tree follow what is selected."""
+        """Mark the row of the current selection."""
         rows, answer = self.model.rows, self.answer
         if rows is None or answer is None or self._choosing:
             return
@@ -219,7 +221,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
     @Slot(object)
     def _choose(self, row: ModelRow) -> None:
-        """Select what a row is about."""
+        """Select what a row shows."""
         answer, rows = self.answer, self.model.rows
         if rows is None:
             return
@@ -285,12 +287,12 @@ def _answer(
     medians = medians or run_medians(tree, of.table, of.costs)
     costs = module_costs(tree, given.table)
     costed = ModelCosts(given.shown, given.scope, costs, medians)
-    _ = costs.in_sets, costed.units  # passes over all rows, not made where the answer is shown
+    _ = costs.in_sets, costed.units  # cached by the worker thread: both pass over all rows
     return ModelAnswer(given, of, costed)
 
 
 def _counts(tree: ModuleTree) -> str:
-    """ "13 modules, 38 operators"."""
+    """Return the counts of a tree: "13 modules, 38 operators"."""
     modules = sum(m.kind is ModuleKind.MODULE for m in tree.modules)
     count = group_digits(len(tree.program.operators))
     return f"{counted(modules, 'module')}, {count} operators"

@@ -1,4 +1,4 @@
-"""One row of the model panel: a module, an operator, a shared set or a slice."""
+"""One row of the Model panel: a module, an operator, a shared set or a slice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class RowKind(Enum):
-    """What a row is about."""
+    """What a row shows."""
 
     MODULE = "module"
     OPERATOR = "operator"
@@ -18,8 +18,13 @@ class RowKind(Enum):
 
 @dataclass(eq=False, slots=True)
 class ModelRow:
-    """One row. number: the module, the operator, the position among the sets of the module or the
-    slice that it is about. id: its position among the rows made. inside: None until asked for."""
+    """One row of the tree.
+
+    number: the module, operator or slice that it shows, or the index among the module's shared
+    sets; for `REST`, how many slices are not listed. id: index in `ModelRows.made`. parent: id of
+    its parent, -1 for the root. place: index among its siblings. inside: ids of its children, None
+    until they are created.
+    """
 
     kind: RowKind
     number: int

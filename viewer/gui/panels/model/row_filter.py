@@ -1,4 +1,4 @@
-"""Which modules, operators and sets of the model panel a filter leaves."""
+"""Filter of the Model panel: which modules, operators and shared sets match."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from viewer.program.module_tree import ModuleTree
 
 
 class NameFilter:
-    """Leaves what has all words in its name or in that of a module around it; all without words.
+    """Matches items whose own name or path of modules contains every word.
 
-    words: in lower case.
+    Without words everything matches. words: in lower case.
     """
 
     def __init__(self, tree: ModuleTree, costed: ModelCosts | None, words: tuple[str, ...]) -> None:
@@ -27,7 +27,7 @@ class NameFilter:
 
     @cached_property
     def operators(self) -> Bools:
-        """Per operator whether the filter leaves it: it, or a module around it, has all words."""
+        """Whether each operator matches (bool, one per operator)."""
         if not self._words:
             return np.ones(len(self._tree.program.operators), np.bool_)
         lines = [
@@ -46,7 +46,7 @@ class NameFilter:
 
     @cached_property
     def modules(self) -> Bools:
-        """Per module whether the filter leaves it, for anything in it or around it."""
+        """Whether each module, or anything in it or around it, matches (one bool per module)."""
         if not self._words:
             return np.ones(len(self._tree.modules), np.bool_)
         found = np.zeros(len(self._tree.modules), np.int64)
@@ -58,7 +58,7 @@ class NameFilter:
 
     @cached_property
     def _paths(self) -> list[str]:
-        """Per module its path and class, and those of all around it, in lower case."""
+        """Name, path and class of each module and of all modules around it, in lower case."""
         paths: list[str] = []
         for number, module in enumerate(self._tree.modules):
             above = paths[module.parent] if module.parent >= 0 else ""
@@ -70,7 +70,7 @@ class NameFilter:
         return all(word in small for word in self._words)
 
     def has_set(self, module: int, row: CostRow) -> bool:
-        """Whether the filter leaves a set of operators that share slices in a module."""
+        """Whether a set of operators that share slices in a module matches."""
         if not self._words or self._costed is None:
             return True
         label = set_label(self._costed.shown.table, row.operators)

@@ -1,7 +1,7 @@
-"""The rows of the model panel: modules, their operators and what these share, and single slices.
+"""The rows of the Model panel: modules, operators, sets that share slices, and single slices.
 
-Rows are made when they are first asked for, and their figures when they are shown or sorted by: a
-profile of a million slices has a row for each of them, but only below an operator that is opened.
+Rows are created on demand, and their figures when they are shown or sorted. A profile of a million
+slices can have a row for each of them, but only below operators that are open.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from viewer.model.times import counted, format_in, format_time, group_digits, ti
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
 
-# Slices listed below one operator; to make so many rows takes 10 ms.
+# The maximum number of slices listed below one operator; creating that many rows takes 10 ms.
 MOST_SLICES = 2000
 
 
@@ -45,10 +45,10 @@ _FIELDS = {
 
 @dataclass(eq=False)
 class ModelRows:
-    """All rows of a tree, with costs or without; made again for every answer.
+    """All rows of a tree, with or without costs; created again for every answer.
 
-    words: what rows must have in their names, in lower case. by: the column that they are sorted
-    by among their neighbors, None for graph order; descending: the greatest first.
+    words: the filter, in lower case. by: the column that sorts siblings, None for graph order.
+    descending: whether the greatest value comes first.
     """
 
     tree: ModuleTree
@@ -57,7 +57,7 @@ class ModelRows:
     by: ModelColumn | None = None
     descending: bool = True
     made: list[ModelRow] = field(default_factory=list)
-    _modules: dict[int, int] = field(default_factory=dict)  # the rows of modules, by their numbers
+    _modules: dict[int, int] = field(default_factory=dict)  # module number -> row id
 
     def __post_init__(self) -> None:
         self._filter = NameFilter(self.tree, self.costed, self.words)
@@ -72,7 +72,7 @@ class ModelRows:
 
     @property
     def cells(self) -> tuple[ModelColumn, ...]:
-        """The columns."""
+        """The columns, in order."""
         return OF_RECORD if self.costed is None else WITH_COSTS
 
     def _make(self, kind: RowKind, number: int, parent: int, place: int) -> int:
@@ -83,7 +83,7 @@ class ModelRows:
         return at
 
     def has_inside(self, row: ModelRow) -> bool:
-        """Whether any row is in it, without making them."""
+        """Whether a row has children, without creating them."""
         if row.kind is RowKind.MODULE:
             return True
         if self.costed is None or (
@@ -94,7 +94,7 @@ class ModelRows:
         return found is not None and found.slices > 0
 
     def inside(self, row: ModelRow) -> list[int]:
-        """The rows in it by their ids, made now if need be."""
+        """Return the ids of a row's children; creates them on the first call."""
         if row.inside is None:
             parts = self._slices_in(row) if row.kind is not RowKind.MODULE else self._parts_of(row)
             row.inside = [
@@ -112,7 +112,7 @@ class ModelRows:
         else:
             parts = [(RowKind.MODULE, n) for n in module.children]
             parts += [(RowKind.OPERATOR, i) for i in module.operators]
-        # In graph order: a module is where its first operator is.
+        # In graph order, a module is where its first operator is.
         parts.sort(key=lambda part: self._first[part[1]] if part[0] is RowKind.MODULE else part[1])
         parts += [
             (RowKind.SET, n)
@@ -123,7 +123,7 @@ class ModelRows:
 
     @cached_property
     def _first(self) -> list[int]:
-        """Per module its first operator."""
+        """The first operator of each module, including submodules."""
         last = len(self.program.operators)
         first = [min(module.operators, default=last) for module in self.tree.modules]
         for number in range(len(first) - 1, 0, -1):
@@ -135,7 +135,7 @@ class ModelRows:
         return () if self.costed is None else self.costed.costs.sets[module]
 
     def _slices_in(self, row: ModelRow) -> list[tuple[RowKind, int]]:
-        """The slices of a row of operators in order of time, or of their length."""
+        """List the slices of an operator or set, by time or by duration."""
         if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return []
         shown = self.costed.shown
@@ -164,14 +164,17 @@ class ModelRows:
         else:
             keys = [self._record_key(part, by) for part in rows]
         known = [i for i, key in enumerate(keys) if key is not None]
-        # What has no number is neither the least nor the greatest: it comes last.
+        # A missing number is neither the smallest nor the greatest: it comes last in both orders.
         rest = [i for i, key in enumerate(keys) if key is None]
         known.sort(key=lambda i: keys[i], reverse=self.descending)  # type: ignore[arg-type, return-value]
         return [parts[i] for i in (*known, *rest)]
 
     def _number(self, row: ModelRow, by: ModelColumn) -> float | None:
-        """What a row is sorted by; as its figures have it, and for thousands of operators without
-        making them all: that is a third of the time that sorting takes."""
+        """Return a row's sort key, equal to its figure.
+
+        For operators it does not create all figures: that takes a third of the time of sorting
+        thousands.
+        """
         plain = row.kind is RowKind.OPERATOR and by in (
             ModelColumn.TOTAL,
             ModelColumn.SHARE,
@@ -188,7 +191,7 @@ class ModelRows:
     # -- figures and texts -----------------------------------------------------------------------
 
     def operators(self, row: ModelRow) -> tuple[int, ...]:
-        """The operators of a row; of a module all in it and below it, of a slice its own."""
+        """Return a row's operators: all inside a module; those of the parent for a slice."""
         if row.kind is RowKind.MODULE:
             return self.tree.operators_in(row.number)
         if row.kind is RowKind.OPERATOR:
@@ -198,7 +201,7 @@ class ModelRows:
         return self.operators(self.made[row.parent])
 
     def figures(self, row: ModelRow) -> ModelFigures:
-        """The numbers of a row."""
+        """Return the numbers of a row."""
         costed = self.costed
         if costed is None or row.kind is RowKind.REST:
             return _NONE
@@ -206,7 +209,7 @@ class ModelRows:
         if row.kind is RowKind.SLICE:
             shown, i = costed.shown, row.number
             if shown.native(i) is not None:
-                return _NONE  # its length is told in the unit of its own clock
+                return _NONE  # its duration is shown in the unit of its separate clock
             slices = shown.trace.slices
             return ModelFigures(total=int(slices.end[i] - slices.start[i]))
         if row.kind is RowKind.MODULE:
@@ -226,7 +229,7 @@ class ModelRows:
                 return ModelFigures(shared=shared, p50=p50 or None)
             return charged_figures(found.ticks, found.ticks, shared, found.slices, p50)
         assert found is not None
-        # What modules share is no module's own.
+        # Time shared across modules belongs to no single module.
         across = costs.is_across(self.made[row.parent].number, found)
         return charged_figures(
             found.ticks, None if across else found.ticks, None, found.slices, p50
@@ -239,7 +242,10 @@ class ModelRows:
         return self._sets(self.made[row.parent].number)[row.number]
 
     def share(self, row: ModelRow) -> float | None:
-        """Its total as a part of the whole, 0 to 1; None of slices and where there is no whole."""
+        """Return a row's total as a fraction of the overall total, 0 to 1.
+
+        None for slices, and if the row or the trace has no total.
+        """
         if self.costed is None or row.kind in (RowKind.SLICE, RowKind.REST):
             return None
         whole, total = self.costed.costs.whole, self.figures(row).total
@@ -251,31 +257,31 @@ class ModelRows:
         return self.costed.shown.axis.ns_per_tick
 
     def title(self, cell: ModelColumn) -> str:
-        """The title of a column, lengths with their unit."""
+        """Return a column's title; durations include their unit."""
         if self.costed is None or not cell.is_time:
             return cell.title
         return f"{cell.title}, {self.costed.units[cell][0]}"
 
     def tip(self, cell: ModelColumn) -> str:
-        """The tooltip of a column; why it is empty, if it is."""
+        """Return a column's tooltip, or why the column is empty."""
         why = self.costed.medians.why if self.costed is not None and cell is ModelColumn.P50 else ""
         return why or cell.tip
 
     @cached_property
     def unused(self) -> frozenset[ModelColumn]:
-        """The columns in which there is nothing here."""
+        """The columns that have no values for these costs."""
         costed = self.costed
         if costed is None:
             return frozenset()
-        found = set()
+        unused = set()
         if not costed.costs.outside.any() and not costed.costs.in_sets:
-            found.add(ModelColumn.SHARED)
+            unused.add(ModelColumn.SHARED)
         if costed.medians.runs < 2:
-            found.add(ModelColumn.P50)
-        return frozenset(found)
+            unused.add(ModelColumn.P50)
+        return frozenset(unused)
 
     def name(self, row: ModelRow) -> str:
-        """What a row is called next to its neighbors: "fc1", "linear", "run 2 · 3.125 µs"."""
+        """Return a row's name among its siblings: "fc1", "linear", "at 3.125 µs"."""
         if row.kind is RowKind.MODULE:
             return self.tree.name(row.number)
         if row.kind is RowKind.REST:
@@ -284,8 +290,8 @@ class ModelRows:
             return f"{counted(row.number, f'{which} slice')} not listed"
         if row.kind is RowKind.SLICE:
             assert self.costed is not None
-            begin, _ = self.costed.shown.span_ns(row.number)
-            return f"at {format_time(begin)}"
+            start, _ = self.costed.shown.span_ns(row.number)
+            return f"at {format_time(start)}"
         if row.kind is RowKind.OPERATOR:
             return self.program.operators[row.number].name
         assert self.costed is not None
@@ -293,7 +299,7 @@ class ModelRows:
         return label.partition(" · ")[2] or label
 
     def hint(self, row: ModelRow) -> str:
-        """The text next to the name: the class of a module, the line of an operator."""
+        """Return the text next to the name: class, source line or inference."""
         if row.kind is RowKind.MODULE:
             return self.tree.modules[row.number].type
         if row.kind is RowKind.SET:
@@ -305,7 +311,8 @@ class ModelRows:
         operator = self.program.operators[row.number]
         parts = [operator.branch]
         if self.costed is not None:
-            # First why it has no figures: what comes last is cut where room is short.
+            # Comes first, since it explains missing figures and the end of the hint is cut if room
+            # is short.
             if self._cost_row(row) is None:
                 shared = row.number in self.costed.costs.in_sets
                 parts.insert(0, "shared" if shared else "no slice")
@@ -313,7 +320,7 @@ class ModelRows:
         return " · ".join(part for part in parts if part)
 
     def _run_text(self, i: int) -> str:
-        """Of which run a slice is, where they are of several: "run 2 of 5"."""
+        """Return the inference of a slice, if there are several: "run 2 of 5"."""
         if self.costed is None or self.costed.scope.run is not None:
             return ""
         trace = self.costed.shown.trace
@@ -323,7 +330,7 @@ class ModelRows:
         return run_label(self.costed.shown.table, trace.runs[number]).rpartition(" · ")[2]
 
     def full_name(self, row: ModelRow) -> str:
-        """What a row is called where nothing is around it, as in copies and tooltips."""
+        """Return a row's name without its context, for copies and tooltips."""
         if row.kind is RowKind.MODULE:
             module = self.tree.modules[row.number]
             return module.path or self.tree.name(row.number)
@@ -336,7 +343,7 @@ class ModelRows:
         return self.name(row)
 
     def text(self, row: ModelRow, cell: ModelColumn) -> str:
-        """The text of a cell."""
+        """Return the text of a cell."""
         if cell is ModelColumn.NAME:
             return self.name(row)
         if self.costed is None:
@@ -381,7 +388,7 @@ class ModelRows:
         return ""
 
     def explained(self, row: ModelRow) -> str:
-        """How the numbers of a row come about, as lines for a tooltip."""
+        """Explain how a row's numbers add up, as lines for a tooltip."""
         lines = [self.full_name(row)]
         if row.kind is RowKind.MODULE and self.costed is not None:
             costs, n = self.costed.costs, row.number
@@ -418,24 +425,26 @@ class ModelRows:
     # -- finding rows ----------------------------------------------------------------------------
 
     def find(self, operators: tuple[int, ...]) -> int | None:
-        """The row of an operator, or of exactly a set of several, made if need be; None if it is
-        not among them, or the filter leaves it out."""
+        """Return the row of one operator, or of exactly a set of several; creates it if needed.
+
+        None if there is no such row, or if the filter hides it.
+        """
         if not operators or not self.top:
             return None
         module = self.tree.common(operators)
         at = self.row_of_module(module)
         if at is None:
             return None
-        wanted = set(operators)
-        kind = RowKind.OPERATOR if len(wanted) == 1 else RowKind.SET
+        members = set(operators)
+        kind = RowKind.OPERATOR if len(members) == 1 else RowKind.SET
         for number in self.inside(self.made[at]):
             row = self.made[number]
-            if row.kind is kind and wanted == set(self.operators(row)):
+            if row.kind is kind and members == set(self.operators(row)):
                 return number
         return None
 
     def row_of_module(self, module: int) -> int | None:
-        """The row of a module, made if need be; None if the filter leaves it out."""
+        """Return the row of a module; creates it if needed. None if the filter hides it."""
         if not self.top or not self._filter.modules[module]:
             return None
         missing = []
@@ -449,8 +458,7 @@ class ModelRows:
         return self._modules[module]
 
     def charged_sets(self, module: int) -> list[tuple[int, ...]]:
-        """The sets of operators that make up the total of a module; of a module without any, those
-        that it shares with others."""
+        """Return the operator sets in a module's total, or if none, those shared with others."""
         if self.costed is None:
             return []
         costs, end = self.costed.costs, self.tree.modules[module].end
@@ -465,13 +473,13 @@ class ModelRows:
         return [row.operators for row in costs.table.rows if not own.isdisjoint(row.operators)]
 
     def slices_of_module(self, module: int) -> Ints:
-        """The slices of these sets, in the scope."""
+        """Return the indices of the slices of `charged_sets` in the scope."""
         if self.costed is None:
             return np.empty(0, np.int64)
         return self.costed.shown.costs.slices_of(self.charged_sets(module), self.costed.scope)
 
     def tsv(self, rows: Sequence[ModelRow], cells: Sequence[ModelColumn]) -> str:
-        """Some rows with their headings, as tab separated text with plain spaces and points."""
+        """Return rows and headings as tab-separated text, numbers without digit grouping."""
         titles = [self.title(cell) for cell in cells]
         lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
         for row in rows:

@@ -1,4 +1,4 @@
-"""The rows of the model panel as a tree for Qt; an index holds the id of its row."""
+"""Qt item model of the Model panel; the internal id of an index is its row's id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
 
 
 class ModuleModel(QAbstractItemModel):
-    """Rows below rows, sorted among their neighbors and filtered."""
+    """The rows of the Model panel, sorted among siblings and filtered."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class ModuleModel(QAbstractItemModel):
         self._wanted: frozenset[int] = frozenset()
 
     def show(self, rows: ModelRows | None) -> None:
-        """Replace all rows; filter and order stay while there is such a column."""
+        """Replace all rows; keep the filter, and the sort order if its column still exists."""
         if rows is not None:
             if self._sort[0] not in rows.cells:
                 self._sort = (None, True)
@@ -41,8 +41,7 @@ class ModuleModel(QAbstractItemModel):
         self.endResetModel()
 
     def set_filter(self, text: str) -> None:
-        """Leave only rows that have every word of a text in their name, with what is around and
-        inside of them."""
+        """Show only rows whose name contains every word, with their parents and children."""
         self._words = tuple(text.lower().split())
         self.show(self.rows)
 
@@ -50,32 +49,32 @@ class ModuleModel(QAbstractItemModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         cells = self.rows.cells if self.rows else ()
         cell = cells[column] if 0 <= column < len(cells) else None
-        wanted = (cell, order == Qt.SortOrder.DescendingOrder)
-        # Qt asks twice where a program sets the order.
-        if wanted != self._sort and (cell, self._sort[0]) != (None, None):
-            self._sort = wanted
+        order_now = (cell, order == Qt.SortOrder.DescendingOrder)
+        # Qt calls this twice if the program sets the order.
+        if order_now != self._sort and (cell, self._sort[0]) != (None, None):
+            self._sort = order_now
             self.show(self.rows)
 
     def set_selected(self, operators: Iterable[int]) -> None:
-        """Tint the rows that share one of these operators."""
+        """Set the operators whose rows are tinted; the caller repaints the view."""
         self._wanted = frozenset(operators)
 
     def row(self, index: Index) -> ModelRow | None:
-        """The row of an index, None of none."""
+        """Return the row of an index, None for an invalid one."""
         return self.rows.made[index.internalId()] if index.isValid() and self.rows else None
 
     def index_of(self, number: int | None, column: int = 0) -> QModelIndex:
-        """The index of a row by its id."""
+        """Return the index of a row, given by its id."""
         if number is None or self.rows is None:
             return QModelIndex()
         return self.createIndex(self.rows.made[number].place, column, number)
 
     def cell(self, column: int) -> ModelColumn:
-        """What a column holds."""
+        """Return the column at a position."""
         assert self.rows is not None
         return self.rows.cells[column]
 
-    # -- what Qt asks ----------------------------------------------------------------------------
+    # -- Qt interface ----------------------------------------------------------------------------
 
     @guard(QModelIndex())
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
@@ -166,7 +165,7 @@ class ModuleModel(QAbstractItemModel):
         return None
 
     def _spoken(self, row: ModelRow, cell: ModelColumn) -> str:
-        """What a screen reader says of a cell: of a name also what sort of row it is."""
+        """Return a cell's text for screen readers; a name includes the kind of its row."""
         assert self.rows is not None
         text = self.rows.text(row, cell)
         if cell is not ModelColumn.NAME:

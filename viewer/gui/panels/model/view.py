@@ -1,8 +1,8 @@
-"""The tree of modules on screen: names with swatches and bars, columns that fit, rows that stay.
+"""The module tree widget: column layout, open rows, marked rows, copying and painting.
 
-Which rows are open is kept by what they are about, so that another run, filter or order leaves them
-open. To many rows at once the view is told before it lays them out: one by one, a thousand modules
-take seconds.
+Open rows are remembered by what they show, so that they stay open with another inference, filter or
+order. Many rows are expanded before the view lays them out: one by one, a thousand modules take
+seconds.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from viewer.gui.qt.widgets.tables import (
 from viewer.model.times import counted
 from viewer.render.palette import Palette
 
-MOST_COPIED = 2000  # rows; writing so many takes 50 ms
-_LEAST_NAME = 180  # px of the column of names
-_INDENT = 16  # px a level
-_MOST_FOUND = 500  # modules that a filter opens
-# What goes first where there is no room: the bar tells the share too.
+MOST_COPIED = 2000  # rows; writing that many takes 50 ms
+_LEAST_NAME = 180  # px; the minimum width of the name column
+_INDENT = 16  # px per level
+_MOST_FOUND = 500  # the maximum number of modules that a filter opens
+# Columns that are hidden first if room is short; the bar already shows the share.
 _DISPENSABLE = (
     ModelColumn.SHARE,
     ModelColumn.MEAN,
@@ -62,12 +62,14 @@ _DISPENSABLE = (
     ModelColumn.SELF,
     ModelColumn.OUTPUT,
 )
-Key = tuple[RowKind, int, int]  # a row by what it is about, and of a set its module
+Key = tuple[RowKind, int, int]  # what a row shows: kind, number, and the module of a shared set
 
 
 class ModuleView(QuietTree):
-    """The tree. `chosen` on a click, Enter or an arrow key, `entered_row` on a double click or
-    Enter; both carry the row."""
+    """The tree widget.
+
+    `chosen(row)`: a click, Enter or an arrow key. `entered_row(row)`: a double click or Enter.
+    """
 
     chosen = Signal(object)
     entered_row = Signal(object)
@@ -79,8 +81,8 @@ class ModuleView(QuietTree):
         self._open: list[Key] = []
         self._instead: Sequence[Key] | None = None
         self._current: Key | None = None
-        self._at = 0  # the scroll bar
-        self._by_itself: list[Key] = []  # opened for a selection on the timeline
+        self._at = 0  # position of the scroll bar
+        self._by_itself: list[Key] = []  # rows opened for a selection on the timeline
         self._cells: tuple[ModelColumn, ...] = ()
         self.opacity = 1.0
         self.setModel(model)
@@ -105,7 +107,7 @@ class ModuleView(QuietTree):
     # -- columns ---------------------------------------------------------------------------------
 
     def fit_columns(self) -> None:
-        """Show the columns in which there is anything, and of them what there is room for."""
+        """Show the columns that have values, as far as there is room."""
         rows = self._model.rows
         if rows is None:
             return
@@ -117,21 +119,21 @@ class ModuleView(QuietTree):
                 header.setSectionResizeMode(i, mode.Stretch if stretch else mode.Interactive)
                 if cell.width:
                     header.resizeSection(i, theme.px(cell.width))
-        # Those of the root are the greatest: of ten million slices more digits than usual.
+        # The root has the greatest counts: ten million slices need more digits than usual.
         if ModelColumn.SLICES in rows.cells and rows.top:
             widest = rows.text(rows.made[rows.top[0]], ModelColumn.SLICES)
             room = QFontMetrics(theme.font("cell")).horizontalAdvance(widest) + theme.px(14)
             header.resizeSection(
                 rows.cells.index(ModelColumn.SLICES), max(theme.px(ModelColumn.SLICES.width), room)
             )
-        away = set(rows.unused)
-        width = _LEAST_NAME + sum(cell.width for cell in rows.cells if cell not in away)
+        hidden = set(rows.unused)
+        width = _LEAST_NAME + sum(cell.width for cell in rows.cells if cell not in hidden)
         for cell in _DISPENSABLE:
-            if cell in rows.cells and cell not in away and theme.px(width) > self._room:
-                away.add(cell)
+            if cell in rows.cells and cell not in hidden and theme.px(width) > self._room:
+                hidden.add(cell)
                 width -= cell.width
         for i, cell in enumerate(rows.cells):
-            self.setColumnHidden(i, cell in away)
+            self.setColumnHidden(i, cell in hidden)
 
     @property
     def _room(self) -> int:
@@ -139,7 +141,7 @@ class ModuleView(QuietTree):
 
     @property
     def shown_cells(self) -> list[ModelColumn]:
-        """The columns that are shown."""
+        """The visible columns."""
         return [cell for i, cell in enumerate(self._cells) if not self.isColumnHidden(i)]
 
     @guard
@@ -156,7 +158,7 @@ class ModuleView(QuietTree):
         return row.kind, row.number, around
 
     def _row_of(self, key: Key) -> int | None:
-        """The id of the row that a key names, made if need be."""
+        """Return the id of the row that a key names; creates the row if needed."""
         rows = self._model.rows
         if rows is None or not rows.top:
             return None
@@ -188,7 +190,7 @@ class ModuleView(QuietTree):
         self._current = None if current is None else self._key(current)
 
     def open_keys(self) -> list[Key]:
-        """What the open rows are about, to open them again among other rows."""
+        """Return the keys of the open rows, to open them again later."""
         rows = self._model.rows
         made = [] if rows is None else rows.made
         return [
@@ -200,7 +202,7 @@ class ModuleView(QuietTree):
     @Slot()
     def _restore(self) -> None:
         if self._model.rows is None:
-            self._cells = ()  # with its columns the header has lost their widths
+            self._cells = ()  # without columns the header loses their widths
             return
         self.fit_columns()
         self.open_again(self._open)
@@ -209,11 +211,11 @@ class ModuleView(QuietTree):
         self.verticalScrollBar().setValue(self._at)
 
     def forget(self) -> None:
-        """Another model is shown: what was open in the one before means nothing."""
+        """Forget the open rows, because another model is shown."""
         self._open, self._by_itself, self._current, self._at = [], [], None, 0
 
     def open_rows(self, numbers: Iterable[int]) -> None:
-        """Open rows by their ids, all before the view is laid out."""
+        """Open rows, given by their ids, before the view is laid out."""
         self.scheduleDelayedItemsLayout()
         for number in numbers:
             self.expand(self._model.index_of(number))
@@ -221,7 +223,7 @@ class ModuleView(QuietTree):
 
     @contextmanager
     def opening(self, keys: Sequence[Key]) -> Iterator[None]:
-        """Rows that are replaced in here leave these open, and not what was open before."""
+        """Open these rows after the rows are replaced in this context, not those open before."""
         self._instead = keys
         try:
             yield
@@ -229,17 +231,17 @@ class ModuleView(QuietTree):
             self._instead = None
 
     def open_again(self, keys: Iterable[Key]) -> None:
-        """Open the rows that are about these, as far as there are any."""
+        """Open the rows that these keys name, if they exist."""
         found = [self._row_of(key) for key in keys]
         self.open_rows([number for number in found if number is not None])
 
     def open_found(self) -> None:
-        """Open modules from the outside in, so that what a filter has found is seen."""
+        """Open modules from the outside in, to show what a filter found."""
         rows = self._model.rows
         if rows is None:
             return
         todo = list(rows.top)
-        for number in todo:  # it grows
+        for number in todo:  # the loop appends to it
             if len(todo) > _MOST_FOUND:
                 break
             inside = rows.inside(rows.made[number])
@@ -247,7 +249,7 @@ class ModuleView(QuietTree):
         self.open_rows(todo)
 
     def open_first(self) -> None:
-        """Open the root, and what is alone in it, down to where there is a choice."""
+        """Open the root and its only child, down to the first module with several children."""
         rows = self._model.rows
         number = rows.top[0] if rows is not None and rows.top else None
         while rows is not None and number is not None:
@@ -257,7 +259,7 @@ class ModuleView(QuietTree):
             number = inside[0] if alone else None
 
     def open_modules(self, index: QModelIndex) -> None:
-        """Open a module and all modules in it, but not the slices of their operators."""
+        """Open a module and all modules in it, but not their operators."""
         rows, row = self._model.rows, self._model.row(index)
         if rows is None or row is None:
             return
@@ -271,7 +273,7 @@ class ModuleView(QuietTree):
         self.open_rows(found)
 
     def mark(self, number: int | None, *, scroll: bool = True) -> None:
-        """Mark one row, by its id, and bring it into view; None marks none."""
+        """Mark one row, given by its id, and scroll it into view; None clears the marks."""
         if number is None:
             self.selectionModel().clear()
             return
@@ -281,8 +283,10 @@ class ModuleView(QuietTree):
             self.scrollTo(index)
 
     def show_row(self, number: int) -> None:
-        """Mark a row because something else chose it: what is around it is opened, and what was
-        opened so before is closed again, all at once."""
+        """Mark a row that was selected elsewhere, and open the rows around it.
+
+        Rows that an earlier call opened are closed, all in one layout.
+        """
         rows = self._model.rows
         assert rows is not None
         around = list[int]()
@@ -292,10 +296,10 @@ class ModuleView(QuietTree):
             above = rows.made[above].parent
         needed = [n for n in around if not self.isExpanded(self._model.index_of(n))]
         around_keys = {self._key(rows.made[n]) for n in around}
-        gone = [self._row_of(key) for key in self._by_itself if key not in around_keys]
-        if needed or gone:
+        obsolete = [self._row_of(key) for key in self._by_itself if key not in around_keys]
+        if needed or obsolete:
             self.scheduleDelayedItemsLayout()
-            for at in gone:
+            for at in obsolete:
                 if at is not None:
                     self.collapse(self._model.index_of(at))
             self._by_itself = [key for key in self._by_itself if key in around_keys]
@@ -307,7 +311,7 @@ class ModuleView(QuietTree):
 
     @Slot(QModelIndex)
     def choose(self, index: QModelIndex) -> None:
-        """Tell that a row was chosen."""
+        """Emit `chosen` for a row, unless several rows are marked."""
         row = self._model.row(index)
         if row is not None and len(self.selectionModel().selectedRows()) <= 1:
             self._touched(row)
@@ -320,7 +324,7 @@ class ModuleView(QuietTree):
             self.entered_row.emit(row)
 
     def _touched(self, row: ModelRow) -> None:
-        """What the user works in stays open."""
+        """Keep the row that the user works in open, and the rows around it."""
         rows = self._model.rows
         assert rows is not None
         around = {self._key(row)}
@@ -349,7 +353,7 @@ class ModuleView(QuietTree):
     # -- copies ----------------------------------------------------------------------------------
 
     def listed_rows(self) -> list[ModelRow]:
-        """The rows as they are, from top to bottom, as far as they are open."""
+        """Return the listed rows from top to bottom, including children of open rows."""
         rows = self._model.rows
         if rows is None:
             return []
@@ -363,14 +367,14 @@ class ModuleView(QuietTree):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard, or all if none is marked."""
+        """Copy the marked rows, or all open rows if none is marked."""
         marked = {index.internalId() for index in self.selectionModel().selectedRows()}
         listed = self.listed_rows()
         self._put([row for row in listed if row.id in marked] or listed)
 
     @Slot()
     def copy_all(self) -> None:
-        """Put all open rows on the clipboard, in the order shown."""
+        """Copy all open rows, in the order shown."""
         self._put(self.listed_rows())
 
     def _put(self, listed: list[ModelRow]) -> None:
@@ -398,7 +402,7 @@ class ModuleView(QuietTree):
     # -- painting --------------------------------------------------------------------------------
 
     def color_operators(self, colors: Palette | None) -> None:
-        """Paint swatches and bars in the palette index of every operator; None: in their own."""
+        """Set the palette index of every operator's swatch and bar; None: each its own color."""
         self._delegate.colors = colors
         self.viewport().update()
 

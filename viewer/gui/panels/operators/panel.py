@@ -1,7 +1,7 @@
-"""The operators panel: what each operator cost, and that all of it adds up.
+"""The Operators panel: the cost of each operator, and how the costs add up.
 
-It is of what costs are of: a selected range, a run, or all. Where a record is open alone, it lists
-what the record says about its operators instead.
+It covers the selected range, an inference, or the whole trace. If a program is open without a
+profile, it lists the program's operators without costs.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ NOTHING = "Open a profile and the record of its model to see its operators."
 
 
 class OperatorsPanel(CostPanel["ListedCosts"]):
-    """Operators by cost, a row for every set of operators that share slices."""
+    """Operators by cost, with one row for each set of operators that share slices."""
 
-    # Sets of operators, not slices: 500 are listed in 10 ms, 5,000 in 100.
+    # Operator sets, not slices: listing 500 takes 10 ms, 5,000 takes 100 ms.
     MOST_AT_ONCE = 500
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -49,7 +49,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """How the sets of operators that cost something are listed."""
+        """Return the question that lists the operator sets that have a cost."""
         answer = self._costs.answer
         if answer is None or answer.shown.table.program is None or not answer.table.rows:
             return None
@@ -58,7 +58,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         return Question(_list, (answer, known), size, about=answer, stays=True)
 
     def show_nothing(self) -> None:
-        """Show the record that is open alone, or what to do."""
+        """Show a program that is open without a profile, or a sentence."""
         programs = self._session.workspace.programs
         if self._costs.answer is not None or self._session.traces or not programs:
             super().show_nothing()
@@ -72,7 +72,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         self.show_record(program, counts, len(programs) - 1)
 
     def nothing(self) -> Sentence:
-        """Why no operator cost anything, and what to do."""
+        """Explain why no operator has a cost, with a button that helps."""
         answer = self._costs.answer
         return Sentence(NOTHING) if answer is None else self.no_costs(answer)
 
@@ -111,7 +111,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
 
     @Slot()
     def _select(self) -> None:
-        """Let the table follow what is selected."""
+        """Mark the rows of the selected operators."""
         listed, chosen = self.answer, self._session.state.operators
         if listed is None:
             return
@@ -121,16 +121,18 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         self.table.mark(self.model.row_of(operators) if operators else -1)
 
     def select_most_expensive(self) -> str:
-        """Select what took most, as a click on its row does; "" where no costs are shown, else
-        "head · linear, 3.4 ms in run 2"."""
+        """Select the most expensive row, like a click, and describe it.
+
+        Returns "head · linear, 3.4 ms in run 2", or "" if no costs are shown.
+        """
         if self.answer is None or not self.answer.answer.table.rows:
             return ""
         answer = self.answer.answer
         most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
         self._choose(self.model.row_of(most_expensive.operators))
-        took = format_time(tick_to_ns(most_expensive.ticks, answer.shown.axis.ns_per_tick))
+        duration = format_time(tick_to_ns(most_expensive.ticks, answer.shown.axis.ns_per_tick))
         name = set_label(answer.shown.table, most_expensive.operators)
-        return f"{name}, {took} in {scope_text(answer.shown, answer.scope)}"
+        return f"{name}, {duration} in {scope_text(answer.shown, answer.scope)}"
 
     @Slot(int)
     def _choose(self, row: int) -> None:
@@ -147,14 +149,14 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListedCosts:
-    """Costs as a table. facts: what holds for all costs of that trace."""
+    """Costs as a table. facts: `set_facts` of the trace, reused for its other costs."""
 
     answer: CostAnswer
     facts: dict[tuple[int, ...], SetFacts]
     contents: OperatorContents
 
     def is_of_trace(self, answer: CostAnswer) -> bool:
-        """Whether other costs are of the same trace, linked as here."""
+        """Whether other costs belong to the same linked trace."""
         return self.answer.shown.table is answer.shown.table
 
 
