@@ -75,7 +75,7 @@ def figure(ns: float, caption: str) -> Figure:
 
 
 def longest_slice(shown: OpenTrace, found: Ints) -> int:
-    """Return the longest of these slices; `found` has their indices, as does the result."""
+    """Return the index of the longest of these slices, given by their indices."""
     slices = shown.trace.slices
     return int(found[np.argmax(slices.end[found] - slices.start[found])])
 

@@ -1,4 +1,4 @@
-"""What the fills of the graph mean: the ramp with its numbers, and the fills that are no cost."""
+"""Legend of the Graph panel: the color ramp with its range, and the fills that are not a cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERS: tuple[tuple[Fill, str], ...] = (
 
 
 class CostScale(QWidget):
-    """The scale from 0 to the most expensive operator, and what else is among the nodes."""
+    """The ramp from 0 to the most expensive operator, and the other fills in the graph."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -27,8 +27,11 @@ class CostScale(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def show_scale(self, most: str, fills_used: set[Fill]) -> None:
-        """most: the time of the most expensive operator of the program, "" where none has self
-        own. fills_used: those of the nodes, so that what none of them has is not explained."""
+        """Show the legend for these nodes; hide it if there is nothing to explain.
+
+        most: the self time of the program's most expensive operator, "" if none has any.
+        fills_used: the fills of the nodes; the others are not listed.
+        """
         self._most = most
         self._others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
         texts = [f"Colour by own time, 0 to {most}"] if most else []
@@ -43,18 +46,18 @@ class CostScale(QWidget):
     @guard(QSize())
     def sizeHint(self) -> QSize:
         px = self._theme.px
-        wide = sum(px(18) + self._wide(name) + px(12) for _, name in self._others)
+        width = sum(px(18) + self._wide(name) + px(12) for _, name in self._others)
         if self._most:
-            wide += self._wide("0") + self._wide(self._most) + RAMP_STEPS * px(14) + px(24)
-        return QSize(wide, px(18))
+            width += self._wide("0") + self._wide(self._most) + RAMP_STEPS * px(14) + px(24)
+        return QSize(width, px(18))
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._theme
         painter = QPainter(self)
         painter.setFont(theme.font("caption"))
-        x, high, side = 0.0, float(self.height()), float(theme.px(12))
-        top = (high - side) / 2
+        x, height, side = 0.0, float(self.height()), float(theme.px(12))
+        top = (height - side) / 2
         if self._most:
             x = self._text(painter, x, "0") + theme.px(6)
             for step in range(RAMP_STEPS):
@@ -77,10 +80,10 @@ class CostScale(QWidget):
         painter.end()
 
     def _text(self, painter: QPainter, x: float, text: str) -> float:
-        """Write a text and answer where it ends."""
+        """Draw a text at x and return its right end."""
         painter.setPen(self._theme.color("text2"))
-        wide = self._wide(text)
+        width = self._wide(text)
         painter.drawText(
-            QRectF(x, 0, wide + 1, self.height()), int(Qt.AlignmentFlag.AlignVCenter), text
+            QRectF(x, 0, width + 1, self.height()), int(Qt.AlignmentFlag.AlignVCenter), text
         )
-        return x + wide
+        return x + width

@@ -1,8 +1,8 @@
-"""What the graph view says of operators and of what they hand one another, as plain text. No Qt.
+"""Texts and fills of the graph's nodes and edges. No Qt.
 
-A node has three lines: the operator, where it is in the model, and what it cost in the range that
-costs are of. The cost also gives its fill: one of the steps of the ramp, from 0 to the most
-expensive operator of the program in that range, or one of the fills for what has no such cost.
+A node has three lines: the operator, its place in the model, and its cost in the current scope. The
+cost also determines the fill: a step of the ramp, from 0 to the program's most expensive operator
+in that scope, or a fill for operators without such a cost.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from viewer.render.palette import RAMP, RAMP_STEPS, SLAB
 
 _MOST_TENSORS = 6
 _MOST_INPUTS = 6
-# Names come from files: no more of one is drawn or told than anybody reads.
+# Names come from files: longer ones are cut in the drawing and in tooltips.
 _LONGEST = 120
 
 
 class NoCostFill(Enum):
-    """Fills that are no palette index: of an operator without time there, of one that no slice of
-    the profile is linked to, and of every operator where there is no profile."""
+    """Fills that are not a palette index.
+
+    IDLE: no time in the current scope. UNLINKED: no slice of the profile is linked to the operator.
+    PLAIN: there is no profile.
+    """
 
     IDLE = "idle"
     UNLINKED = "unlinked"
@@ -47,8 +50,11 @@ Fill = int | NoCostFill
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What is drawn of one operator. cost: "" where nothing ran. tag: the delegate's call that it
-    went into, "Xnnpack 2", "" for none. inputs, outputs: how many neighbors are not shown."""
+    """What the graph draws for an operator.
+
+    cost: "" if there is no profile. tag: the operator's delegate call, "Xnnpack 2", "" for none.
+    inputs, outputs: the number of hidden neighbors.
+    """
 
     operator: int
     name: str
@@ -61,7 +67,7 @@ class NodeFacts:
 
     @property
     def hidden(self) -> tuple[int, int]:
-        """Neighbors that are not shown: those it takes from, those it hands to."""
+        """The numbers of hidden producers and hidden consumers."""
         return self.inputs, self.outputs
 
 
@@ -72,7 +78,7 @@ def nodes_of(
     ns_per_tick: Fraction,
     tags: Mapping[int, str],
 ) -> tuple[NodeFacts, ...]:
-    """The nodes of a neighborhood, in its order. costs: None of a record alone."""
+    """Return the nodes of a neighborhood, in its order. costs: None without a profile."""
     fills = [NoCostFill.PLAIN] * len(around) if costs is None else fills_of(costs, around.operators)
     return tuple(
         NodeFacts(
@@ -90,7 +96,7 @@ def nodes_of(
 
 
 def place_of(operator: Operator) -> str:
-    """The module that an operator is in, or its source line; "" where neither is recorded."""
+    """Return an operator's module, else its source line; "" if neither is recorded."""
     if operator.module_path:
         return _line(operator.module_path, from_end=True)
     source = operator.source
@@ -98,18 +104,18 @@ def place_of(operator: Operator) -> str:
 
 
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
-    """The fill of each of some operators."""
+    """Return the fill of each of these operators."""
     own, shared = costs.own[operators], costs.shared[operators]
     step = np.minimum(own * RAMP_STEPS // max(costs.most_expensive, 1), RAMP_STEPS - 1)
     return [
         RAMP + at
-        if mine >= 0
+        if self_ticks >= 0
         else SLAB
-        if other >= 0
+        if shared_ticks >= 0
         else NoCostFill.IDLE
         if seen
         else NoCostFill.UNLINKED
-        for at, mine, other, seen in zip(
+        for at, self_ticks, shared_ticks, seen in zip(
             step.tolist(),
             own.tolist(),
             shared.tolist(),
@@ -120,7 +126,7 @@ def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
 
 
 def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
-    """ "12.210 µs · 22.1 %", "12.210 µs shared by 6", "no time here", "not linked"."""
+    """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", "no time here" or "not linked"."""
     own, shared = int(costs.own[operator]), int(costs.shared[operator])
     if own >= 0:
         share = f" · {format_share(own, costs.whole)}" if costs.whole else ""
@@ -144,7 +150,7 @@ def node_tip(
     ns_per_tick: Fraction,
     scope: str,
 ) -> str:
-    """All of one operator. scope: what its cost is of, "run 2"."""
+    """Return the tooltip of a node. scope: the scope of its cost, such as "run 2"."""
     operator = program.operators[node.operator]
     lines = [operator.label]
     source = operator.source
@@ -154,13 +160,13 @@ def node_tip(
         lines.append(f"in the delegate's call {node.tag}")
     if costs is not None:
         lines.append(_cost_sentence(costs, node, ns_per_tick, scope))
-    made = outputs_of(with_tensors(program, operator))
-    lines += [f"makes {text}" for text in _tensor_texts(made)]
+    outputs = outputs_of(with_tensors(program, operator))
+    lines += [f"makes {text}" for text in _tensor_texts(outputs)]
     flow = dataflow_of(program)
     given = flow.given.get(node.operator, ())
-    kept = sum(value.is_kept for value in given)
-    if kept:
-        lines.append(f"takes {counted(kept, 'parameter')} or constants of the model")
+    constants = sum(value.is_kept for value in given)
+    if constants:
+        lines.append(f"takes {counted(constants, 'parameter')} or constants of the model")
     names = [value.name for value in given if not value.is_kept]
     lines += [f"takes the model's input {name}" for name in names[:_MOST_INPUTS]]
     if len(names) > _MOST_INPUTS:
@@ -189,12 +195,12 @@ def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction,
 
 
 def edge_tip(program: Program, producer: int, consumer: int) -> str:
-    """What one operator hands to another: "linear → gelu" and the tensors, where they are known."""
-    one, other = (with_tensors(program, program.operators[i]) for i in (producer, consumer))
-    taken = {tensor.name for node in other.nodes for tensor in node.inputs}
-    made = [tensor for node in one.nodes for tensor in node.outputs]
-    handed = [tensor for tensor in made if tensor.name in taken] or outputs_of(one)
-    lines = [f"{_line(one.label)} → {_line(other.label)}", *_tensor_texts(handed)]
+    """Return "linear → gelu" and the tensors that flow between two operators, if known."""
+    source, target = (with_tensors(program, program.operators[i]) for i in (producer, consumer))
+    taken = {tensor.name for node in target.nodes for tensor in node.inputs}
+    produced = [tensor for node in source.nodes for tensor in node.outputs]
+    passed = [tensor for tensor in produced if tensor.name in taken] or outputs_of(source)
+    lines = [f"{_line(source.label)} → {_line(target.label)}", *_tensor_texts(passed)]
     return "\n".join(lines)
 
 
@@ -205,7 +211,10 @@ def _tensor_texts(tensors: Sequence[Tensor]) -> list[str]:
 
 
 def _line(text: str, *, from_end: bool = False) -> str:
-    """A text as one line that is not too long; the end of a path tells more than its begin."""
+    """Return a text as one line of limited length.
+
+    from_end: keep the end of a long text, which is the more telling part of a path.
+    """
     cut = text[-_LONGEST:] if from_end else text[:_LONGEST]
     line = " ".join(cut.splitlines())
     if len(text) <= _LONGEST:
@@ -214,7 +223,7 @@ def _line(text: str, *, from_end: bool = False) -> str:
 
 
 def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
-    """Operator -> the first delegate's call that it went into, "Xnnpack 2"."""
+    """Map each operator to its first delegate call, such as "Xnnpack 2"."""
     tags: dict[int, str] = {}
     for instance in instances:
         tag = _line(f"{instance.backend.removesuffix('Backend')} {instance.instruction}")
@@ -224,8 +233,10 @@ def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
 
 
 def summary(program: Program, around: Neighborhood, seeds: Sequence[int], what: str) -> str:
-    """ "conv2d: 1 producer, 2 consumers · 14 operators shown". what: that which several seeds are,
-    "Xnnpack 2"."""
+    """Return "conv2d: 1 producer, 2 consumers · 14 operators shown".
+
+    what: the name of several seeds, such as "Xnnpack 2".
+    """
     flow = dataflow_of(program)
     shown = f"{counted(len(around), 'operator')} shown"
     if len(seeds) != 1:

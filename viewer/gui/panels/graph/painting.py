@@ -1,6 +1,6 @@
-"""The painting of a graph: boxes, their texts where they can be read, curves with arrow heads.
+"""Painting of a graph: boxes, texts that are large enough to read, and curves with arrowheads.
 
-The same on screen, in an image for the clipboard and in the bytes of a PNG or SVG file.
+The same code draws on screen, to an image for the clipboard, and to PNG and SVG files.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, Gra
 from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import fills, label_colors
 
-_READABLE = 0.62  # the scale from which all text is drawn; 12 px are 7.4 then
-_NAMES = 0.42  # and the name alone
-_LARGE = 8000  # px; a picture that is larger is copied as fine as on a plain screen
+_READABLE = 0.62  # the scale from which all text is drawn; 12 px text is 7.4 px there
+_NAMES = 0.42  # the scale from which names are drawn
+_LARGE = 8000  # px; larger pictures are copied at 1 pixel per point
 
 
 def node_size(theme: Theme) -> tuple[float, float]:
-    """Width and height of a node, in px at a scale of 1."""
+    """Return width and height of a node, in px at a scale of 1."""
     return float(theme.px(NODE_WIDTH)), float(theme.px(NODE_HEIGHT))
 
 
 class GraphPainter:
-    """Paints pictures at a scale, with their corner at an origin in px."""
+    """Paints pictures at a scale, with their upper left corner at `origin`, in px."""
 
     def __init__(self, theme: Theme, origin: QPointF, scale: float) -> None:
         self._theme = theme
@@ -35,7 +35,7 @@ class GraphPainter:
     def paint(
         self, painter: QPainter, picture: GraphPicture, room: QRectF, marked: frozenset[int]
     ) -> None:
-        """Paint the part of a picture that is seen in `room`. marked: the selected operators."""
+        """Paint the part of a picture that is inside `room`. marked: the selected operators."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(self._origin)
@@ -55,11 +55,11 @@ class GraphPainter:
         around = picture.around
         ends = zip(around.producer.tolist(), around.consumer.tolist(), strict=True)
         strong = [a in marked or b in marked for a, b in ends]
-        for wanted, token, width in ((False, "text3", thin), (True, "accent", thick)):
+        for highlighted, token, width in ((False, "text3", thin), (True, "accent", thick)):
             pen = QPen(theme.color(token), width)
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
             for number, path in enumerate(picture.paths):
-                if strong[number] is not wanted or path.isEmpty():
+                if strong[number] is not highlighted or path.isEmpty():
                     continue
                 if path.controlPointRect().adjusted(-8, -8, 8, 8).intersects(seen):
                     painter.strokePath(path, pen)
@@ -72,11 +72,11 @@ class GraphPainter:
         (x, y), before = line[-1], line[-2]
         long, half = max(8.0, 5.0 / self._scale), max(4.0, 2.5 / self._scale)
         if picture.across:
-            way = -1.0 if before[0] > x else 1.0  # an edge that closes a cycle runs back
-            corners = [(x, y), (x - way * long, y - half), (x - way * long, y + half)]
+            direction = -1.0 if before[0] > x else 1.0  # an edge that closes a cycle runs backward
+            corners = [(x, y), (x - direction * long, y - half), (x - direction * long, y + half)]
         else:
-            way = -1.0 if before[1] > y else 1.0
-            corners = [(x, y), (x - half, y - way * long), (x + half, y - way * long)]
+            direction = -1.0 if before[1] > y else 1.0
+            corners = [(x, y), (x - half, y - direction * long), (x + half, y - direction * long)]
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(color)
         painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
@@ -85,9 +85,9 @@ class GraphPainter:
         self, painter: QPainter, picture: GraphPicture, position: int, seen: QRectF, marked: bool
     ) -> None:
         theme, node = self._theme, picture.nodes[position]
-        wide, high = node_size(theme)
+        width, height = node_size(theme)
         x, y = float(picture.layout.x[position]), float(picture.layout.y[position])
-        rect = QRectF(x - wide / 2, y - high / 2, wide, high)
+        rect = QRectF(x - width / 2, y - height / 2, width, height)
         if not rect.adjusted(-40, -24, 40, 24).intersects(seen):
             return
         fill, text, dashed = self._colors(node.fill)
@@ -111,7 +111,7 @@ class GraphPainter:
             self._paint_hidden(painter, rect, node, picture.across)
 
     def _colors(self, fill: Fill) -> tuple[QColor, QColor, bool]:
-        """The fill of a node, the color of its text, and whether its outline is dashed."""
+        """Return the fill, the text color, and whether the outline is dashed."""
         theme = self._theme
         if isinstance(fill, NoCostFill):
             ground = "raised" if fill is NoCostFill.PLAIN else "panel"
@@ -131,7 +131,7 @@ class GraphPainter:
         for number, (text, role) in enumerate(rows):
             painter.setFont(theme.font(role))  # type: ignore[arg-type]
             metrics = QFontMetricsF(painter.font())
-            # The end of a module path tells more than its begin.
+            # The end of a module path is more telling than its start.
             side = Qt.TextElideMode.ElideLeft if text is node.place else Qt.TextElideMode.ElideRight
             shown = metrics.elidedText(text, side, rect.width() - 2 * inset)
             at = QRectF(
@@ -140,7 +140,7 @@ class GraphPainter:
             painter.drawText(at, int(Qt.AlignmentFlag.AlignVCenter), shown)
 
     def _paint_tag(self, painter: QPainter, rect: QRectF, tag: str, stripe: QColor) -> None:
-        """A double left edge, and above it the delegate's call by name."""
+        """Paint a double left edge, and the delegate call's name above the node."""
         theme = self._theme
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(stripe)
@@ -151,40 +151,44 @@ class GraphPainter:
         painter.setFont(theme.font("zero_length"))
         metrics = QFontMetricsF(painter.font())
         shown = metrics.elidedText(tag, Qt.TextElideMode.ElideRight, rect.width() * 0.7)
-        high = metrics.height()
-        at = QRectF(rect.left() + 8, rect.top() - high, metrics.horizontalAdvance(shown) + 10, high)
+        height = metrics.height()
+        at = QRectF(
+            rect.left() + 8, rect.top() - height, metrics.horizontalAdvance(shown) + 10, height
+        )
         painter.setBrush(theme.color("frame"))
         painter.drawRoundedRect(at, 3, 3)
         painter.setPen(theme.color("frame_label"))
         painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), shown)
 
     def _paint_hidden(self, painter: QPainter, rect: QRectF, node: NodeFacts, across: bool) -> None:
-        """How many neighbors are not shown, on a short dashed line at the side they are on."""
+        """Paint the numbers of hidden neighbors, each on a short dotted line at its side."""
         theme = self._theme
         painter.setFont(theme.font("zero_length"))
         metrics = QFontMetricsF(painter.font())
         pen = QPen(theme.color("text2"), 1.2)
-        for count, way in zip(node.hidden, (-1, 1), strict=True):
+        for count, direction in zip(node.hidden, (-1, 1), strict=True):
             if not count:
                 continue
-            text, high = f"+{count}", metrics.height()
-            wide = metrics.horizontalAdvance(text) + 4
+            text, height = f"+{count}", metrics.height()
+            width = metrics.horizontalAdvance(text) + 4
             pen.setStyle(Qt.PenStyle.DotLine)
             painter.setPen(pen)
             if across:
-                x, y = rect.left() if way < 0 else rect.right(), rect.bottom() - 8
-                painter.drawLine(QPointF(x, y), QPointF(x + way * 8, y))
-                at = QRectF(x + 9 if way > 0 else x - 9 - wide, y - high / 2, wide, high)
+                x, y = rect.left() if direction < 0 else rect.right(), rect.bottom() - 8
+                painter.drawLine(QPointF(x, y), QPointF(x + direction * 8, y))
+                at = QRectF(
+                    x + 9 if direction > 0 else x - 9 - width, y - height / 2, width, height
+                )
             else:
-                x, y = rect.right() - 14, rect.top() if way < 0 else rect.bottom()
-                painter.drawLine(QPointF(x, y), QPointF(x, y + way * 6))
-                at = QRectF(x - wide - 2, y if way > 0 else y - high, wide, high)
+                x, y = rect.right() - 14, rect.top() if direction < 0 else rect.bottom()
+                painter.drawLine(QPointF(x, y), QPointF(x, y + direction * 6))
+                at = QRectF(x - width - 2, y if direction > 0 else y - height, width, height)
             painter.setPen(theme.color("text2"))
             painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), text)
 
 
 def whole_image(picture: GraphPicture, marked: frozenset[int], theme: Theme) -> QImage:
-    """All of a picture at a scale of 1, twice as fine as a plain screen."""
+    """Paint a whole picture at a scale of 1, usually with 2 pixels per point."""
     size = _whole_size(picture, theme)
     sharp = 2.0 if max(size.width(), size.height()) < _LARGE else 1.0
     image = QImage(size * sharp, QImage.Format.Format_RGB32)
@@ -198,7 +202,7 @@ def whole_image(picture: GraphPicture, marked: frozenset[int], theme: Theme) -> 
 def whole_svg(
     picture: GraphPicture, marked: frozenset[int], theme: Theme, title: str, description: str
 ) -> bytes:
-    """All of a picture as the bytes of an SVG file."""
+    """Return a whole picture as the bytes of an SVG file."""
     buffer = QBuffer()
     buffer.open(QBuffer.OpenModeFlag.WriteOnly)
     size = _whole_size(picture, theme)
@@ -215,7 +219,7 @@ def whole_svg(
 
 
 def png_bytes(image: QImage) -> bytes:
-    """An image as the bytes of a PNG file."""
+    """Return an image as the bytes of a PNG file."""
     buffer = QBuffer()
     buffer.open(QBuffer.OpenModeFlag.WriteOnly)
     QPixmap.fromImage(image).save(buffer, "PNG")

@@ -1,9 +1,9 @@
-"""The graph panel: what feeds the selected operator and what it feeds, colored by cost.
+"""The Graph panel: producers and consumers of the selected operator, colored by cost.
 
-It follows the selection: a slice with its operators, operators, or a delegate's call. What is
-chosen in the graph itself is only marked there, so that nothing moves under the mouse; a double
-click or Enter walks, and Back (Alt+Left) returns. Neighborhood and layout are worked out when the
-panel is seen, off the GUI thread where they take long, and the old picture stays until then.
+The panel follows the selection: a slice with its operators, operators, or a delegate call. A click
+in the graph only marks the operator, so that nothing moves under the mouse. A double click or Enter
+centers the graph on an operator, and Back (Alt+Left) returns. Neighborhood and layout are computed
+when the panel is visible, in a worker thread if they are large; the old picture stays until then.
 """
 
 from __future__ import annotations
@@ -62,10 +62,14 @@ _WAYS = (
 
 
 class GraphPanel(AnswerPanel[GraphAnswer]):
-    """`open_dialog_requested()`: open more files. `links_requested()`: choose what belongs
-    together. `save_requested(job_of)`: write the picture; `job_of` makes the job for a path."""
+    """The graph, with its controls and legend.
 
-    # Operators, not slices: a picture of so many is laid out in less than 5 ms.
+    `open_dialog_requested()`: open more files. `links_requested()`: choose which ETRecord belongs
+    to which profile. `save_requested(job_of)`: save the picture; `job_of(path)` creates the export
+    job.
+    """
+
+    # Operators, not slices: the layout of this many takes less than 5 ms.
     MOST_AT_ONCE = 60
     open_dialog_requested = Signal()
     links_requested = Signal()
@@ -76,8 +80,8 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self._costs = CostFeed.of(session)
         self._drawn: GraphAnswer | None = None
         self._why_nothing = Sentence("")
-        self._seeds: tuple[int, ...] = ()  # what the graph is about, if not a delegate or all
-        self._picked: tuple[int, ...] = ()  # in a record alone, where nothing can be selected
+        self._seeds: tuple[int, ...] = ()  # operators that the graph is centered on
+        self._picked: tuple[int, ...] = ()  # chosen operators if there is no profile
         self._choosing = False
         self._program: Program | None = None
         self._instances: tuple[Instance, ...] = ()
@@ -166,32 +170,32 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         return page
 
     def _switch(self, text: str) -> QToolButton:
-        made = QToolButton()
-        made.setText(text)
-        made.setCheckable(True)
-        made.setAccessibleName(text)
-        return made
+        button = QToolButton()
+        button.setText(text)
+        button.setCheckable(True)
+        button.setAccessibleName(text)
+        return button
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """The delegate calls of the program that took in any operators."""
+        """The delegate calls of the program that contain operators."""
         return self._instances
 
-    # -- what is asked ---------------------------------------------------------------------------
+    # -- the question ----------------------------------------------------------------------------
 
     @Slot()
     def _reopen(self) -> None:
-        """Begin again where files, links or inferences are others now."""
+        """Start over, because files, links or the view of inferences changed."""
         self._seeds, self._picked, self._asked = self._selected(), (), None
         if self._session.is_empty:
-            # Nobody may see it for long, and it may be all that keeps a closed record in memory.
+            # The panel may stay hidden for long and hold the last reference to a closed ETRecord.
             self._program, self._instances = None, ()
             self._costed = self._drawn = None
             self.view.show_picture(None)
         self.refresh()
 
     def _selected(self) -> tuple[int, ...]:
-        """The selected operators of the program that the graph is of."""
+        """Return the selected operators of the shown program."""
         state, given = self._session.state, self._costs.answer
         if state.operators is None or len(state.others) or given is None:
             return ()
@@ -200,7 +204,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def _follow(self) -> None:
-        """Be about what is selected now; what was chosen in the graph itself is only marked."""
+        """Follow the selection; operators chosen in the graph itself are only marked."""
         if self._choosing:
             self._mark()
             return
@@ -211,54 +215,54 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def refresh(self) -> None:
-        """Work the graph out again, unless nobody sees it or nothing that it is made of changed."""
+        """Compute the graph again, unless the panel is hidden or none of its inputs changed."""
         if not self.put_off(stays=True):
             super().refresh()
 
     def question(self) -> Question | None:
-        """The picture around what is selected."""
-        asked = self._present_question()
-        if isinstance(asked, Sentence):
-            self._why_nothing = asked
+        """Return the question for the graph around the selection."""
+        present = self._present_question()
+        if isinstance(present, Sentence):
+            self._why_nothing = present
             return None
-        if isinstance(self._asked, GraphQuestion) and self._asked.is_as(asked):
+        if isinstance(self._asked, GraphQuestion) and self._asked.is_as(present):
             return Question(work_out, about=self._asked)
-        around = around_of(asked) if has_edges_at_once(asked.program) else None
+        around = around_of(present) if has_edges_at_once(present.program) else None
         size = self.MOST_AT_ONCE + 1 if around is None else len(around)
-        return Question(work_out, (asked, around), size, about=asked, stays=True)
+        return Question(work_out, (present, around), size, about=present, stays=True)
 
     def nothing(self) -> Sentence:
-        """Why there is no graph, and what helps."""
+        """Explain why there is no graph, with a button that helps."""
         return self._why_nothing
 
     def show_again(self) -> None:
-        """Mark what is selected now in the graph as it is."""
+        """Mark the current selection in the unchanged graph."""
         self._mark()
 
     def _present_question(self) -> GraphQuestion | Sentence:
-        """What is to be shown now, or the sentence in its place."""
+        """Return what to show now, or the sentence to show instead."""
         given = self._costs.answer
         program = self._shown_program(given)
         if isinstance(program, Sentence):
             return program
         self._set_program(program)
         if given is not None and self._selected() and not self._seeds:
-            self._seeds = self._selected()  # the costs of its trace came after it was selected
-        around = self._seeds or self._picked
-        seeds, what = around, ""
-        if self.whole.isChecked() or (given is None and not around):
+            self._seeds = self._selected()  # the costs of its trace arrived after the selection
+        centers = self._seeds or self._picked
+        seeds, what = centers, ""
+        if self.whole.isChecked() or (given is None and not centers):
             seeds, what = tuple(range(len(program.operators))), WHOLE
-        elif self.delegate.isChecked() and around:
-            members = [i for i in self._instances if around[0] in i.operators]
+        elif self.delegate.isChecked() and centers:
+            members = [i for i in self._instances if centers[0] in i.operators]
             if members:
                 seeds = tuple(sorted({o for i in members for o in i.operators}))
                 what = " and ".join(f"{i.backend} {i.instruction}" for i in members)
-        elif len(around) > 1:
-            what = self._name_of_several(around)
-        self._offer_delegate(around)
-        of_all = what == WHOLE
-        self.hops.setEnabled(not of_all)
-        self.direction.setEnabled(not of_all)
+        elif len(centers) > 1:
+            what = self._name_of_several(centers)
+        self._offer_delegate(centers)
+        is_whole = what == WHOLE
+        self.hops.setEnabled(not is_whole)
+        self.direction.setEnabled(not is_whole)
         if not seeds:
             selected = self._session.state.slice is not None
             why = UNLINKED if selected else UNSELECTED
@@ -280,8 +284,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         )
 
     def stop(self) -> bool:
-        """Take the question back that is being worked out; whether there was one. What is drawn
-        stays."""
+        """Cancel the pending question and return whether there was one. The drawing stays."""
         if not self.is_pending:
             return False
         self._latest.cancel()
@@ -301,7 +304,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     def _set_program(self, program: Program) -> None:
         if program is not self._program:
-            # What was selected may be of the program before: the costs come first.
+            # The selection may belong to the previous program: costs are updated first.
             self._program, self._seeds, self._picked = program, self._selected(), ()
             self._instances = tuple(i for i in instances_of(program) if i.operators)
 
@@ -314,13 +317,13 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         return self._costed[1]
 
     def _name_of_several(self, operators: tuple[int, ...]) -> str:
-        whole = next((i for i in self._instances if set(i.operators) == set(operators)), None)
-        if whole is not None:
-            return f"{whole.backend} {whole.instruction}"
+        instance = next((i for i in self._instances if set(i.operators) == set(operators)), None)
+        if instance is not None:
+            return f"{instance.backend} {instance.instruction}"
         return f"{len(operators)} selected operators"
 
     def _offer_delegate(self, around: tuple[int, ...]) -> None:
-        """Let the delegate be shown where the operator went into one; else explain why not."""
+        """Enable "Delegate" if the operator is in a delegate call; otherwise explain why not."""
         known = bool(around) and any(around[0] in i.operators for i in self._instances)
         self.delegate.setEnabled(known or self.delegate.isChecked())
         if known:
@@ -337,30 +340,34 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     # -- what is shown ---------------------------------------------------------------------------
 
     def show_answer(self, answer: GraphAnswer) -> None:
-        """Draw the graph, where it was if only its costs changed."""
+        """Draw the graph; keep its position if only the costs changed."""
         before, self._drawn = self._drawn, answer
-        asked, around = answer.question, answer.around
-        several = len(asked.seeds) == len(asked.program.operators)
-        seeds = frozenset() if several else frozenset(np.flatnonzero(around.hop == 0).tolist())
-        focus = most_expensive_seed(around, asked.costs)
-        picture = GraphPicture(around, answer.layout, answer.nodes, asked.across, seeds, focus)
+        question, around = answer.question, answer.around
+        is_whole = len(question.seeds) == len(question.program.operators)
+        seeds = frozenset() if is_whole else frozenset(np.flatnonzero(around.hop == 0).tolist())
+        focus = most_expensive_seed(around, question.costs)
+        picture = GraphPicture(around, answer.layout, answer.nodes, question.across, seeds, focus)
         stays = before is not None and not self.is_empty and have_same_layout(before, answer)
         self.view.show_picture(picture, stays=stays)
         self._mark()
-        text = summary(asked.program, around, asked.seeds, asked.what)
+        text = summary(question.program, around, question.seeds, question.what)
         self.view.setAccessibleDescription(text)
         self.summary.setText(text)
-        self.subtitle.setText(self._scope(asked.given))
+        self.subtitle.setText(self._scope(question.given))
         limits = [around.limit_text, f"{around.reason}." if around.reason else ""]
         self.note.setText(" ".join(text for text in limits if text))
         self._show_scale(answer)
         self.show_page()
 
     def _show_scale(self, answer: GraphAnswer) -> None:
-        asked, most = answer.question, ""
-        if asked.costs is not None and asked.given is not None and asked.costs.most_expensive:
-            rate = asked.given.shown.axis.ns_per_tick
-            most = format_time(tick_to_ns(asked.costs.most_expensive, rate))
+        question, most = answer.question, ""
+        if (
+            question.costs is not None
+            and question.given is not None
+            and question.costs.most_expensive
+        ):
+            rate = question.given.shown.axis.ns_per_tick
+            most = format_time(tick_to_ns(question.costs.most_expensive, rate))
         self.scale.show_scale(most, {node.fill for node in answer.nodes})
 
     def _scope(self, given: CostAnswer | None) -> str:
@@ -377,17 +384,17 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.scale.update()
 
     def node_tip(self, position: int) -> str:
-        """The tooltip of a node of the graph."""
+        """Return the tooltip of a node."""
         answer = self.answer
         if answer is None:
             return ""
-        asked = answer.question
-        rate = asked.given.shown.axis.ns_per_tick if asked.given else Fraction(1)
-        scope = self._scope(asked.given)
-        return node_tip(asked.program, answer.nodes[position], asked.costs, rate, scope)
+        question = answer.question
+        rate = question.given.shown.axis.ns_per_tick if question.given else Fraction(1)
+        scope = self._scope(question.given)
+        return node_tip(question.program, answer.nodes[position], question.costs, rate, scope)
 
     def edge_tip(self, edge: int) -> str:
-        """The tooltip of an edge of the graph."""
+        """Return the tooltip of an edge."""
         answer = self.answer
         if answer is None:
             return ""
@@ -397,11 +404,11 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         )
         return edge_tip(answer.question.program, producer, consumer)
 
-    # -- what is done ----------------------------------------------------------------------------
+    # -- actions ---------------------------------------------------------------------------------
 
     @Slot(int)
     def _choose(self, operator: int) -> None:
-        """Select an operator of the graph; the graph stays as it is."""
+        """Select an operator of the graph without redrawing it."""
         self._choosing = True
         try:
             self._select(operator)
@@ -425,7 +432,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot(int)
     def _walk(self, operator: int) -> None:
-        """Let the graph be about one of its operators."""
+        """Center the graph on one of its operators."""
         for switch in (self.whole, self.delegate):
             self._set_checked(switch, on=False)
         self._choose(operator)
@@ -435,7 +442,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def show_whole(self) -> None:
-        """Show all operators of the model, as far as there is room."""
+        """Show all operators of the model, up to the limit of a graph."""
         self.whole.setChecked(True)
 
     @Slot(bool)
@@ -461,7 +468,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def copy(self) -> None:
-        """Put a picture of the whole graph on the clipboard."""
+        """Copy a picture of the whole graph."""
         if self.view.picture is not None and not self.is_empty:
             QGuiApplication.clipboard().setImage(self.view.image())
 
@@ -470,9 +477,9 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.save_requested.emit(self.job_of)
 
     def job_of(self, path: str) -> ExportJob:
-        """A job that writes the whole graph to a path, as SVG if it ends so, else as PNG.
+        """Return a job that writes the whole graph to a path: SVG for ".svg", else PNG.
 
-        Raises NothingToExport where there is no graph.
+        Raises NothingToExport if no graph is shown.
         """
         picture = self.view.picture
         if picture is None or self.is_empty:

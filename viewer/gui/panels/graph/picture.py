@@ -1,4 +1,4 @@
-"""What the graph view draws: nodes and edges at their places, with the curve of every edge."""
+"""The laid-out graph that the view draws: nodes, edges and their curves."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from viewer.analysis.flows.neighborhood import Neighborhood
 from viewer.gui.panels.graph.facts import NodeFacts
 from viewer.render.graph.layout import GraphLayout
 
-NODE_WIDTH, NODE_HEIGHT = 196, 52  # px of the design
+NODE_WIDTH, NODE_HEIGHT = 196, 52  # px at a scale of 1
 MARGIN = 40  # px around a picture
 
 
 @dataclass(frozen=True, eq=False)
 class GraphPicture:
-    """What is drawn. nodes: in the order of the neighborhood. seeds: the positions of those with a
-    strong outline. focus: the position of the one that is shown where not all can be. paths: the
-    line of every edge, as `curve` makes it."""
+    """A graph with its layout.
+
+    nodes: in the order of the neighborhood. across: whether layers run from left to right. seeds:
+    positions of the nodes with a strong outline. focus: position of the node to show if not all
+    fit. paths: the `curve` of each edge.
+    """
 
     around: Neighborhood
     layout: GraphLayout
@@ -31,7 +34,7 @@ class GraphPicture:
 
 
 def curve(picture: GraphPicture, edge: int) -> QPainterPath:
-    """The line of an edge, bent softly between its points."""
+    """Return an edge as a smooth curve through its points."""
     layout = picture.layout
     line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]].tolist()
     path = QPainterPath()

@@ -1,4 +1,4 @@
-"""What the graph panel asks and what it draws: neighborhood, layout and the facts of its nodes."""
+"""The Graph panel's question and answer: neighborhood, layout and node facts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from viewer.gui.session.costs import CostAnswer
 from viewer.program.program import Program
 from viewer.render.graph.layout import GraphLayout, layered
 
-# The edges of so many operators, or lines of a text, are found in less than 5 ms.
+# The edges of this many operators, or lines of a text, are found in less than 5 ms.
 OPERATORS_AT_ONCE, LINES_AT_ONCE = 2000, 300
 
 
 @dataclass(frozen=True, eq=False)
 class GraphQuestion:
-    """What is asked: of which program and costs, around what, and how it is laid out."""
+    """The inputs of a graph: program and costs, seeds and hops, and the settings of the layout."""
 
     program: Program
     given: CostAnswer | None
@@ -37,7 +37,7 @@ class GraphQuestion:
     instances: tuple[Instance, ...]
 
     def is_as(self, other: GraphQuestion) -> bool:
-        """Whether the same is asked."""
+        """Whether another question has the same answer."""
         return (
             self.program is other.program
             and self.given is other.given
@@ -51,7 +51,7 @@ class GraphQuestion:
 
 @dataclass(frozen=True, eq=False)
 class GraphAnswer:
-    """What is drawn: the neighborhood, where its nodes are, and the texts and fills of those."""
+    """A graph to draw: the neighborhood, its layout, and the texts and fills of its nodes."""
 
     question: GraphQuestion
     around: Neighborhood
@@ -60,14 +60,14 @@ class GraphAnswer:
 
 
 def has_edges_at_once(program: Program) -> bool:
-    """Whether the edges of a program are there, or there in a moment."""
+    """Whether the edges of a program are known, or can be found in a few ms."""
     if is_dataflow_known(program):
         return True
     return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
 
 
 def most_expensive_seed(around: Neighborhood, costs: OperatorCosts | None) -> int:
-    """The position of the seed that cost most; without costs, of the first one."""
+    """Return the position of the most expensive seed; without costs, of the first one."""
     seeds = np.flatnonzero(around.hop == 0)
     if not len(seeds) or costs is None:
         return int(seeds[0]) if len(seeds) else 0
@@ -75,7 +75,7 @@ def most_expensive_seed(around: Neighborhood, costs: OperatorCosts | None) -> in
 
 
 def around_of(question: GraphQuestion) -> Neighborhood:
-    """The operators and edges that are shown. Pure."""
+    """Return the operators and edges to show. Pure."""
     costs = question.costs
     return neighborhood(
         dataflow_of(question.program),
@@ -87,12 +87,12 @@ def around_of(question: GraphQuestion) -> Neighborhood:
 
 
 def work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswer:
-    """The picture to a question. Pure. around: the neighborhood where it is known already."""
+    """Answer a question. Pure. around: the neighborhood, if it is already known."""
     around = around_of(question) if around is None else around
-    count, (wide, high), (layers, nodes) = len(around), question.size, question.gaps
+    count, (width, height), (layers, nodes) = len(around), question.size, question.gaps
     layout = layered(
-        np.full(count, wide),
-        np.full(count, high),
+        np.full(count, width),
+        np.full(count, height),
         around.producer,
         around.consumer,
         around.operators,

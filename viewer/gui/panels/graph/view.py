@@ -1,8 +1,8 @@
-"""The drawing of the graph view: operators as boxes in layers, and lines for what they hand on.
+"""The graph widget: operators as boxes in layers, with a line for each data flow.
 
-It is painted by hand, for there are at most some hundred boxes: what is readable is drawn, and text
-only where it can be read. A drag moves the picture and the wheel zooms towards the mouse. A click
-chooses an operator, a double click or Enter walks to it; the arrow keys go along the lines.
+It is painted by hand, since there are at most a few hundred boxes, and text is drawn only if it is
+readable. Drag pans, the wheel zooms toward the mouse. A click chooses an operator; a double click
+or Enter centers the graph on it; the arrow keys move along the edges.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.qt.widgets.labels import tip
 
 LAYER_GAP, NODE_GAP = 40, 24
-_FITS_FROM, _SHOWN_AT = 0.7, 0.85  # what fits at less is shown in part, and larger
+_FITS_FROM, _SHOWN_AT = 0.7, 0.85  # graphs that need a smaller scale are shown in part, at 0.85
 _MOST_SCALE, _LEAST_SCALE = 3.0, 0.02
-# Five layers of three nodes are as large in a room of this shape (width to height) either way:
-# nodes are wide and low, so layers one below another need less room than one next to another.
+# Nodes are wide and low, so stacked layers need less space than layers side by side. At this ratio
+# of width to height, five layers of three nodes fit equally well either way.
 _WIDE = 2.2
-_NEAR = 6.0  # px within which the mouse is on a line
+_NEAR = 6.0  # px; the distance within which the mouse hits a line
 _KEY_STEP = 1.25
 _SIDES = {
     Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
@@ -71,9 +71,12 @@ _ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifi
 
 @has_role(QAccessible.Role.Graphic)
 class GraphView(QWidget):
-    """`chosen(operator)`: by a click or an arrow key. `walked(operator)`: by a double click or
-    Enter. `turned`: the room became tall, or wide; `is_wide` is which. `node_tip` and `edge_tip`
-    give the tooltip of a node, or of an edge, by its position."""
+    """Draws a graph and handles mouse and keys.
+
+    `chosen(operator)`: a click or an arrow key. `walked(operator)`: a double click or Enter.
+    `turned()`: the widget became tall or wide, see `is_wide`. `node_tip` and `edge_tip` are
+    functions that return the tooltip of a node or an edge, given by its position.
+    """
 
     chosen = Signal(int)
     walked = Signal(int)
@@ -83,14 +86,14 @@ class GraphView(QWidget):
         super().__init__()
         self._theme = theme
         self.picture: GraphPicture | None = None
-        self.marked: frozenset[int] = frozenset()  # operators that are selected
+        self.marked: frozenset[int] = frozenset()  # the selected operators
         self.opacity = 1.0
         self.scale = 1.0
-        self._origin = QPointF(0, 0)  # where the picture's corner is in the widget
-        self._current = -1  # position of the node that keys go on from
+        self._origin = QPointF(0, 0)  # the picture's upper left corner, in the widget
+        self._current = -1  # position of the node that has the keyboard focus
         self._pressed: QPoint | None = None
         self._drags = False
-        self._fits = True  # nobody has moved the picture since it was fitted
+        self._fits = True  # the user has not moved the picture since it was fitted
         self._wide = False
         self.node_tip: Callable[[int], str] = lambda position: ""
         self.edge_tip: Callable[[int], str] = lambda edge: ""
@@ -101,20 +104,19 @@ class GraphView(QWidget):
 
     @property
     def is_wide(self) -> bool:
-        """Whether producers are best drawn left of consumers, and not above them."""
+        """Whether the layout should place producers left of consumers, not above them."""
         return self._wide
 
     @property
     def current(self) -> NodeFacts | None:
-        """The node that the keyboard is at."""
+        """The node that has the keyboard focus."""
         picture = self.picture
         return picture.nodes[self._current] if picture and self._current >= 0 else None
 
     # -- what is shown ---------------------------------------------------------------------------
 
     def show_picture(self, picture: GraphPicture | None, *, stays: bool = False) -> None:
-        """Show another picture, all of it as far as it can be read. stays: where it is now, since
-        its nodes are where they were."""
+        """Show another picture and fit it. stays: keep scale and position (same layout)."""
         self.picture = picture
         self.opacity = 1.0
         self._current = -1
@@ -126,7 +128,7 @@ class GraphView(QWidget):
         self.update()
 
     def mark(self, operators: frozenset[int]) -> None:
-        """Mark the operators that are selected."""
+        """Mark the selected operators."""
         if operators != self.marked:
             self.marked = operators
             picture = self.picture
@@ -135,10 +137,10 @@ class GraphView(QWidget):
             self.update()
 
     def accessible_value(self) -> str:
-        """What a screen reader reads: at which operator the keyboard is, and what it cost."""
-        here = self.current
+        """Return the text for screen readers: the focused operator and its cost."""
+        node = self.current
         return (
-            ", ".join(text for text in (here.name, here.place, here.cost) if text) if here else ""
+            ", ".join(text for text in (node.name, node.place, node.cost) if text) if node else ""
         )
 
     def _announce_current(self) -> None:
@@ -147,38 +149,38 @@ class GraphView(QWidget):
             QAccessible.updateAccessibility(event)
 
     def fit(self) -> None:
-        """Show all of the picture; where that could not be read, the part around its seeds."""
+        """Show the whole picture, or if its text would be too small, the part around its focus."""
         self._fit(readable=True)
 
     def fit_all(self) -> None:
-        """Show all of the picture, however small."""
+        """Show the whole picture, however small."""
         self._fit(readable=False)
 
     def _fit(self, *, readable: bool) -> None:
         picture, margin = self.picture, self._theme.px(MARGIN)
         if picture is None or not picture.nodes:
             return
-        wide, high = max(picture.layout.width, 1.0), max(picture.layout.height, 1.0)
+        width, height = max(picture.layout.width, 1.0), max(picture.layout.height, 1.0)
         room = max(self.width() - 2 * margin, 1), max(self.height() - 2 * margin, 1)
-        self.scale = max(min(room[0] / wide, room[1] / high, 1.0), _LEAST_SCALE)
-        middle = QPointF(wide / 2, high / 2)
+        self.scale = max(min(room[0] / width, room[1] / height, 1.0), _LEAST_SCALE)
+        middle = QPointF(width / 2, height / 2)
         if readable and self.scale < _FITS_FROM:
             self.scale = _SHOWN_AT
             at = picture.focus
             middle = QPointF(float(picture.layout.x[at]), float(picture.layout.y[at]))
-            # As much of it as there is room for: nothing is gained by empty space next to it.
-            for size, extent, read, put in (
-                (room[0], wide, middle.x, middle.setX),
-                (room[1], high, middle.y, middle.setY),
+            # Show as much as fits, without empty space next to the picture.
+            for size, extent, get, put in (
+                (room[0], width, middle.x, middle.setX),
+                (room[1], height, middle.y, middle.setY),
             ):
                 half = size / 2 / self.scale
-                put(extent / 2 if extent <= 2 * half else min(max(read(), half), extent - half))
+                put(extent / 2 if extent <= 2 * half else min(max(get(), half), extent - half))
         self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * self.scale
         self._fits = True
         self.update()
 
     def zoom(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom, with one point of the widget staying where it is: the middle if none is given."""
+        """Zoom and keep one point of the widget in place: `at`, or the center."""
         fixed = QPointF(self.width() / 2, self.height() / 2) if at is None else at
         scale = min(max(self.scale * factor, _LEAST_SCALE), _MOST_SCALE)
         self._origin = fixed - (fixed - self._origin) * (scale / self.scale)
@@ -194,54 +196,54 @@ class GraphView(QWidget):
         self.update()
 
     def _keep_in_reach(self) -> None:
-        """Some of the picture always stays in view."""
+        """Keep part of the picture in view."""
         if self.picture is None:
             return
-        keep = self._theme.px(60)
-        wide = self.picture.layout.width * self.scale
-        high = self.picture.layout.height * self.scale
-        x = min(max(self._origin.x(), keep - wide), self.width() - keep)
-        y = min(max(self._origin.y(), keep - high), self.height() - keep)
+        margin = self._theme.px(60)
+        width = self.picture.layout.width * self.scale
+        height = self.picture.layout.height * self.scale
+        x = min(max(self._origin.x(), margin - width), self.width() - margin)
+        y = min(max(self._origin.y(), margin - height), self.height() - margin)
         self._origin = QPointF(x, y)
 
     def to_widget(self, x: float, y: float) -> QPointF:
-        """Where a point of the picture is drawn, in px of the widget."""
+        """Convert a point of the picture to px of the widget."""
         return self._origin + QPointF(x, y) * self.scale
 
     def place_of(self, position: int) -> QRectF:
-        """Where a node is drawn, in px of the widget."""
+        """Return the rectangle of a node, in px of the widget."""
         assert self.picture is not None
-        wide, high = node_size(self._theme)
+        width, height = node_size(self._theme)
         layout = self.picture.layout
         middle = self.to_widget(float(layout.x[position]), float(layout.y[position]))
-        size = QPointF(wide, high) * self.scale
+        size = QPointF(width, height) * self.scale
         return QRectF(middle - size / 2, middle + size / 2)
 
     def node_at(self, at: QPointF) -> int:
-        """The position of the node at a point of the widget, -1 for none."""
+        """Return the position of the node at a point of the widget, -1 for none."""
         picture = self.picture
         if picture is None or not picture.nodes:
             return -1
-        wide, high = node_size(self._theme)
+        width, height = node_size(self._theme)
         where = (at - self._origin) / self.scale
-        hit = (np.abs(picture.layout.x - where.x()) <= wide / 2) & (
-            np.abs(picture.layout.y - where.y()) <= high / 2
+        hit = (np.abs(picture.layout.x - where.x()) <= width / 2) & (
+            np.abs(picture.layout.y - where.y()) <= height / 2
         )
         found = np.flatnonzero(hit)
         return int(found[0]) if len(found) else -1
 
     def edge_at(self, at: QPointF) -> int:
-        """The edge whose line runs by a point of the widget, -1 for none."""
+        """Return the edge that passes a point of the widget, -1 for none."""
         if self.picture is None:
             return -1
         where, near = (at - self._origin) / self.scale, _NEAR / self.scale
         box = QRectF(where.x() - near, where.y() - near, 2 * near, 2 * near)
         for number, path in enumerate(self.picture.paths):
             if path.controlPointRect().adjusted(-near, -near, near, near).contains(where):
-                # A line has no inside: it is closed by the way back.
-                there = QPainterPath(path)
-                there.connectPath(path.toReversed())
-                if there.intersects(box):
+                # An open curve has no interior: close it by its own reverse.
+                outline = QPainterPath(path)
+                outline.connectPath(path.toReversed())
+                if outline.intersects(box):
                     return number
         return -1
 
@@ -293,9 +295,9 @@ class GraphView(QWidget):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Its own keys are no commands while the keyboard is here; tell what is at the mouse."""
-        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if asked and self._is_own(event):  # type: ignore[arg-type]
+        """Handle the graph's own keys before shortcuts, and show tooltips."""
+        is_shortcut = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if is_shortcut and self._is_own(event):  # type: ignore[arg-type]
             event.accept()
             return True
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -304,7 +306,7 @@ class GraphView(QWidget):
         return bool(super().event(event))
 
     def tip_at(self, at: QPointF) -> str:
-        """The tooltip of a point, as plain text."""
+        """Return the tooltip at a point, as plain text."""
         position = self.node_at(at)
         if position >= 0:
             return self.node_tip(position)
@@ -313,8 +315,8 @@ class GraphView(QWidget):
 
     def _is_own(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())
-        plain = not event.modifiers() & _ELSEWHERE
-        return plain and (
+        unmodified = not event.modifiers() & _ELSEWHERE
+        return unmodified and (
             key in _SIDES or key in _ZOOMS or key in _ENTER or key in (Qt.Key.Key_0, Qt.Key.Key_F)
         )
 
@@ -335,7 +337,7 @@ class GraphView(QWidget):
             self.walked.emit(self.current.operator)
 
     def _step(self, right: int, down: int) -> None:
-        """Go to a producer or consumer of the current node, or to one next to it in its layer."""
+        """Move to a producer or consumer of the current node, or to a neighbor in its layer."""
         picture, at = self.picture, self._current
         if picture is None or at < 0:
             return
@@ -362,7 +364,7 @@ class GraphView(QWidget):
         self.chosen.emit(self.picture.nodes[position].operator)
 
     def _bring(self, position: int) -> None:
-        """Move the picture as little as brings a node into view."""
+        """Pan as little as possible to bring a node into view."""
         place = self.place_of(position).adjusted(-8, -8, 8, 8)
         room = QRectF(self.rect())
         by = QPointF(0, 0)
@@ -376,7 +378,7 @@ class GraphView(QWidget):
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
         was = self._wide
-        # Not back and forth while an edge is dragged.
+        # Hysteresis: the layout must not flip back and forth while an edge is dragged.
         self._wide = self.width() > self.height() * _WIDE * (0.9 if was else 1.1)
         if self._fits:
             self.fit()
@@ -390,12 +392,12 @@ class GraphView(QWidget):
     # -- pictures --------------------------------------------------------------------------------
 
     def image(self) -> QImage:
-        """All of the picture at a scale of 1, twice as fine as a plain screen."""
+        """Return the whole picture at a scale of 1, usually with 2 pixels per point."""
         assert self.picture is not None
         return whole_image(self.picture, self.marked, self._theme)
 
     def picture_bytes(self, *, svg: bool) -> bytes:
-        """All of the picture as the bytes of an SVG or PNG file."""
+        """Return the whole picture as the bytes of an SVG or PNG file."""
         assert self.picture is not None
         if not svg:
             return png_bytes(self.image())

@@ -1,6 +1,6 @@
-"""The calls that led to an operator as a path to walk, outermost first: each is a link to its line.
+"""The call path of an operator, outermost call first; each call links to its source line.
 
-Frames of installed libraries are folded to a count, "⋯ 3", which a click unfolds.
+Frames of installed libraries are folded into a count, "⋯ 3", which a click unfolds.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _SEPARATOR = " › "
 
 @dataclass(frozen=True, slots=True)
 class CallStep:
-    """One call of the path. library: how many frames of libraries it replaces, 0 for the user's.
+    """One call of the path.
 
-    frame: None for folded ones.
+    frame: None for folded frames. library: the number of library frames, 0 for the user's code.
     """
 
     frame: Frame | None
@@ -33,8 +33,10 @@ class CallStep:
 
 
 def steps_of(operator: Operator, unfolded: bool = False) -> list[CallStep]:
-    """The calls that led to an operator, outermost first; without any of the user's own all of
-    them, folded or not."""
+    """Return the call path of an operator, outermost call first.
+
+    unfolded: list library frames one by one. If all frames are library frames, none is folded.
+    """
     texts = {id(frame): text for frame, text in place_texts(operator)}
     only_library = all(frame.is_library for frame in operator.frames)
     steps: list[CallStep] = []
@@ -51,7 +53,7 @@ def steps_of(operator: Operator, unfolded: bool = False) -> list[CallStep]:
 
 
 class CallPath(QLabel):
-    """`chosen(path, line)`: a call was clicked, or reached by Tab and chosen by Enter."""
+    """The call path as a label. `chosen(path, line)`: a call was clicked or opened by keyboard."""
 
     chosen = Signal(str, int)
 
@@ -74,8 +76,10 @@ class CallPath(QLabel):
         self.linkActivated.connect(self._follow)
 
     def show_path(self, operator: Operator | None, place: tuple[str, int], name: str) -> None:
-        """Show the calls of an operator, that at `place` as the present one; without calls the
-        name of the file."""
+        """Show the calls of an operator, with the one at `place` as the current one.
+
+        name: the file name, shown if there are no calls.
+        """
         if operator is not self._operator:
             self._unfolded = False
         self._operator, self._place, self._name = operator, place, name
@@ -83,7 +87,7 @@ class CallPath(QLabel):
 
     @guard(QSize())
     def minimumSizeHint(self) -> QSize:
-        """A long path is cut off rather than widening the panel."""
+        """Allow a long path to be cut off instead of widening the panel."""
         return QSize(0, super().minimumSizeHint().height())
 
     def _render(self) -> None:

@@ -1,6 +1,7 @@
-"""Source code and next to it what its lines cost: number, own time and its bar, shared lines.
+"""A source code view with a gutter: line numbers, self time with a bar, and shared lines.
 
-Every line is `LINE` px high, so the gutter is arithmetic: it paints the lines in view, no more.
+Every line has the same height, so the gutter computes positions arithmetically and paints only the
+visible lines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 
 LINE = 19
-# Coloring 3000 lines takes about 70 ms; of a longer file this much around a line is shown.
+# Coloring 3000 lines takes about 70 ms; of a longer file only this many lines are shown.
 MOST_LINES = 3000
 _BRACKET_STEP = 11
 _MOST_BRACKETS = 6
@@ -38,8 +39,11 @@ _MARGIN = 4
 
 @dataclass(frozen=True, slots=True)
 class LineNote:
-    """What the gutter says of a line: its time and its share of all time as texts, and its time
-    as a share of that of the most expensive line, which is the length of its bar."""
+    """The gutter texts of a line.
+
+    text: its self time. of_all: its share of all time. share: its self time relative to the most
+    expensive line, 0 to 1, the length of its bar.
+    """
 
     text: str
     share: float
@@ -48,7 +52,7 @@ class LineNote:
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """Lines that share a time; `here`: the selected operator is one of those that do."""
+    """Lines that share time. here: whether the selected operator is among those that share it."""
 
     lines: tuple[int, ...]
     here: bool
@@ -56,14 +60,14 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Gutter:
-    """All that is next to the lines of a file."""
+    """The contents of the gutter: notes by line number, and brackets."""
 
     notes: Mapping[int, LineNote]
     brackets: Sequence[Bracket] = ()
 
 
 class CodeView(QTextEdit):
-    """Read-only code. `line_clicked(line)`: a line, or its gutter, was clicked and not dragged."""
+    """Read-only code. `line_clicked(line)`: a line or its gutter was clicked, not dragged."""
 
     line_clicked = Signal(int)
 
@@ -92,7 +96,7 @@ class CodeView(QTextEdit):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take fonts and colors of the theme again."""
+        """Apply the theme's fonts and colors again."""
         font = self._theme.font("code")
         self.setFont(font)
         self.document().setDefaultFont(font)
@@ -103,7 +107,7 @@ class CodeView(QTextEdit):
         self._place()
 
     def show_lines(self, lines: tuple[str, ...], language: Language, around: int) -> None:
-        """Show a file, or `MOST_LINES` of a longer one around a line."""
+        """Show a file, or `MOST_LINES` lines of a longer one around a line."""
         first = 1
         if len(lines) > MOST_LINES:
             first = min(max(around - MOST_LINES // 2, 1), len(lines) - MOST_LINES + 1)
@@ -116,15 +120,15 @@ class CodeView(QTextEdit):
         self.setPlainText("\n".join(lines))
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
-        form = QTextBlockFormat()
+        block_format = QTextBlockFormat()
         fixed = QTextBlockFormat.LineHeightTypes.FixedHeight
-        form.setLineHeight(self.line_height, fixed.value)
-        cursor.mergeBlockFormat(form)
+        block_format.setLineHeight(self.line_height, fixed.value)
+        cursor.mergeBlockFormat(block_format)
         self._place()
 
     @property
     def shown_range(self) -> tuple[int, int]:
-        """The first and last line that is shown."""
+        """The first and last line shown."""
         return self._first, self._first + max(len(self._shown), 1) - 1
 
     @property
@@ -133,23 +137,23 @@ class CodeView(QTextEdit):
         return self._theme.px(LINE)
 
     def set_gutter(self, gutter: Gutter) -> None:
-        """Show other notes next to the lines."""
+        """Replace the notes and brackets of the gutter."""
         self._gutter = gutter
         self._place()
         self._side.update()
 
     def mark(self, lines: Sequence[int]) -> None:
-        """Highlight some lines over the full width."""
+        """Highlight lines across the full width."""
         self._marked = tuple(lines)
         self.viewport().update()
         self._side.update()
 
     def reveal(self, line: int) -> None:
-        """Scroll to a line if it is not well in view already."""
+        """Scroll to a line, unless it is well in view."""
         top = (line - self._first) * self.line_height + _MARGIN
         bar, room = self.verticalScrollBar(), self.viewport().height()
         if not bar.value() + self.line_height <= top <= bar.value() + room - 2 * self.line_height:
-            # The document is laid out up to the cursor; without that the bar is too short.
+            # Qt lays out the document up to the cursor; without this the scroll range is too short.
             block = self.document().findBlockByNumber(line - self._first)
             if block.isValid():
                 self.setTextCursor(QTextCursor(block))
@@ -157,33 +161,33 @@ class CodeView(QTextEdit):
         self.horizontalScrollBar().setValue(0)
 
     def line_at(self, y: int) -> int:
-        """The line at a height in the viewport; it may be beyond the last."""
-        above = y + self.verticalScrollBar().value() - self._offset
-        return above // self.line_height + self._first
+        """Return the line at a y coordinate of the viewport; it may be past the last line."""
+        offset = y + self.verticalScrollBar().value() - self._offset
+        return offset // self.line_height + self._first
 
     def top_of(self, line: int) -> int:
-        """The height in the viewport at which a line begins."""
-        above = (line - self._first) * self.line_height + self._offset
-        return above - self.verticalScrollBar().value()
+        """Return the y coordinate of a line's top in the viewport."""
+        offset = (line - self._first) * self.line_height + self._offset
+        return offset - self.verticalScrollBar().value()
 
     @property
     def _offset(self) -> int:
-        # Qt puts the text at the bottom of a line of fixed height; what is painted goes around it.
+        # Qt puts text at the bottom of a line of fixed height; this centers the backgrounds on it.
         metrics = QFontMetrics(self.document().defaultFont())
         return _MARGIN + (self.line_height - metrics.ascent() - metrics.descent()) // 2
 
     @property
     def gutter(self) -> Gutter:
-        """What is next to the lines."""
+        """The contents of the gutter."""
         return self._gutter
 
     @property
     def gutter_width(self) -> int:
-        """The width of all that is next to the code, in px."""
+        """The width of the gutter, in px."""
         return self._side.sizeHint().width()
 
     def marked_rects(self) -> list[QRect]:
-        """Where the marked lines are in the viewport, as far as they are in view."""
+        """Return the visible parts of the marked lines, in viewport coordinates."""
         room = self.viewport().rect()
         lines = (QRect(0, self.top_of(n), room.width(), self.line_height) for n in self._marked)
         return [line.intersected(room) for line in lines if line.intersects(room)]
@@ -243,7 +247,7 @@ class _Side(QWidget):
         return QSize(sum(self._columns()) + theme.px(12) + shared * theme.px(_BRACKET_STEP), 0)
 
     def _columns(self) -> tuple[int, int, int, int]:
-        """The widths of line numbers, own times, shares and bars."""
+        """Return the widths of line numbers, self times, shares and bars, in px."""
         theme, gutter = self._theme, self._view.gutter
         last = self._view.shown_range[1]
         digits = QFontMetrics(theme.font("code")).horizontalAdvance(str(max(last, 1000)))
@@ -252,10 +256,10 @@ class _Side(QWidget):
             return numbers, 0, 0, 0
         metrics = QFontMetrics(theme.font("cell"))
         notes = gutter.notes.values()
-        wide = max((metrics.horizontalAdvance(n.text) for n in notes), default=0)
+        width = max((metrics.horizontalAdvance(n.text) for n in notes), default=0)
         of_all = max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0)
         share = of_all + theme.px(10) if of_all else 0
-        return numbers, max(wide, theme.px(44)) + theme.px(12), share, theme.px(56)
+        return numbers, max(width, theme.px(44)) + theme.px(12), share, theme.px(56)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -264,7 +268,7 @@ class _Side(QWidget):
         painter.fillRect(self.rect(), theme.color("panel"))
         first, last = view.shown_range
         height = view.line_height
-        numbers, own, share, bar = self._columns()
+        numbers, self_time, share, bar = self._columns()
         for line in range(max(view.line_at(0), first), min(view.line_at(self.height()), last) + 1):
             y = view.top_of(line)
             marked = line in view.marked
@@ -273,17 +277,17 @@ class _Side(QWidget):
             self._text(painter, numbers, y, str(line), "code", "text2" if marked else "text3")
             note = view.gutter.notes.get(line)
             if note is not None:
-                self._text(painter, numbers + own, y, note.text, "cell", "text1")
-                self._text(painter, numbers + own + share, y, note.of_all, "cell", "text2")
+                self._text(painter, numbers + self_time, y, note.text, "cell", "text1")
+                self._text(painter, numbers + self_time + share, y, note.of_all, "cell", "text2")
                 room = bar - theme.px(12)
                 rect = QRectF(
-                    numbers + own + share + theme.px(8),
+                    numbers + self_time + share + theme.px(8),
                     y + (height - theme.px(8)) / 2,
                     room * note.share,
                     theme.px(8),
                 )
                 paint_bar(painter, rect, theme.color("accent"), theme)
-        self._brackets(painter, numbers + own + share + bar)
+        self._brackets(painter, numbers + self_time + share + bar)
         painter.end()
 
     def _text(

@@ -1,7 +1,7 @@
-"""The source panel: the file of the selected operator, with what each of its lines cost.
+"""The Source panel: the file of the selected operator, with the cost of each line.
 
-A line's own time is that of operators that are on it alone. Time that several lines share is a
-bracket over them and a figure in the footer, never divided.
+The self time of a line is that of operators on this line alone. Time shared by several lines is
+shown as a bracket and as a number in the footer, never divided.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ NO_RECORD = (
     "Open the record of the model, or its source, to see which lines these slices come from."
 )
 _MOST_SHARED = 6
-_LEAST_PATH = 90  # px; of less than some 14 letters of a path, "s…y", nobody learns anything
+_LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
 
 
 def version_text(fit: VersionFit) -> str:
-    """The note on a file that is another version than the recorded one."""
+    """Return the note for a file that differs from the recorded version."""
     line, quoted = fit.unlike[0]
     others = len(fit.unlike) - 1
     more = f", and {counted(others, 'other line')} of {fit.compared} differ" if others else ""
@@ -50,8 +50,8 @@ def version_text(fit: VersionFit) -> str:
 class SourcePanel(PagePanel):
     """Shows source; a click on a line with a cost selects the operators of that line.
 
-    `locate_requested`: the recorded path of a file that should be looked for by hand.
-    `forget_requested`: a `Substitution` that does not hold any more.
+    `locate_requested(path)`: let the user find the file recorded as `path`.
+    `forget_requested(substitution)`: remove a `Substitution` of source paths.
     """
 
     locate_requested = Signal(object)
@@ -114,7 +114,7 @@ class SourcePanel(PagePanel):
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """The recorded path and the line that is shown."""
+        """The recorded path and the line shown, None if no file is shown."""
         return self._place
 
     @Slot(str, int)
@@ -130,7 +130,7 @@ class SourcePanel(PagePanel):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the place of the selected operators; without any, what was shown stays."""
+        """Show the source of the selected operators; without any, keep the file."""
         members = self._members()
         source = next((m.source for m in members if m.source), None)
         if source is not None:
@@ -146,12 +146,12 @@ class SourcePanel(PagePanel):
             space = self._session.workspace
             self._show_sentence(NO_RECORD if space.traces and not space.programs else NOTHING)
         else:
-            # The file stays, but no line of it is that of what is selected now.
+            # The file stays, but none of its lines belongs to the selection.
             self._place = (self._place[0], 0)
             self._recount()
 
     def _position(self) -> FilePosition | None:
-        """The first place that the location of the selected slice names, linked or not."""
+        """Return the first position in the selected slice's location, linked or not."""
         ref = self._session.state.slice
         if ref is None:
             return None
@@ -161,13 +161,13 @@ class SourcePanel(PagePanel):
 
     @Slot()
     def _look_again(self) -> None:
-        """Show what is shown from where it is now."""
+        """Read the shown file again, because source paths changed."""
         self.paths.setVisible(bool(self._session.workspace.choices.source_paths))
         if self._place is not None:
             self._show(next(iter(self._members()), None))
 
     def _paths_button(self) -> QToolButton:
-        """The handle of what was said about where sources are; hidden while nothing was."""
+        """Return the button that lists source path substitutions."""
         button = QToolButton()
         button.setText("Paths")
         button.setToolTip("Where sources that were recorded elsewhere lie on this machine")
@@ -202,7 +202,7 @@ class SourcePanel(PagePanel):
 
     @Slot(str, int)
     def _walk(self, path: str, line: int) -> None:
-        """Show another of the calls that led to the selected operator."""
+        """Show another call of the selected operator's call path."""
         self._place = (path, line)
         self._show(next(iter(self._members()), None))
 
@@ -233,7 +233,7 @@ class SourcePanel(PagePanel):
         self.code.reveal(line)
 
     def _check_version(self, file: SourceFile) -> None:
-        """Say so if the file reads otherwise than the open records quote it."""
+        """Show a note if the file differs from the source quoted in an open ETRecord."""
         fits = (version_fit(program, file) for program in self._session.workspace.programs)
         fit = next((fit for fit in fits if fit.compared), None)
         self.version.setVisible(fit is not None and fit.is_other)
@@ -246,7 +246,7 @@ class SourcePanel(PagePanel):
             paths = self._paths_button()
             paths.setProperty("framed", True)
             place.add_below(paths)
-        # One can walk on to a call whose file is here.
+        # Keep the head: other calls of the path may have a file that exists.
         self.gutter_title.clear()
         self.note.clear()
         explain(self.calls, "")
@@ -254,7 +254,7 @@ class SourcePanel(PagePanel):
 
     @Slot()
     def _recount(self) -> None:
-        """Put the costs and the selection next to the lines."""
+        """Update the costs and the highlighted lines."""
         answer = self._costs.answer
         program = answer.shown.table.program if answer else None
         if self._place is None:
@@ -267,15 +267,15 @@ class SourcePanel(PagePanel):
         else:
             costs = line_costs(program, answer.table, path)
             rate = answer.shown.axis.ns_per_tick
-            own = {n: tick_to_ns(c.ticks, rate) for n, c in costs.own.items()}
-            most = max(own.values(), default=0)
+            ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.own.items()}
+            most = max(ns_by_line.values(), default=0)
             unit, factor = unit_for(max([most, *(tick_to_ns(s.ticks, rate) for s in costs.shared)]))
-            whole = answer.table.whole
+            total = answer.table.whole
             notes = {
                 n: LineNote(
-                    format_in(own[n], factor),
-                    own[n] / most if most else 0,
-                    format_share(c.ticks, whole) if whole else "",
+                    format_in(ns_by_line[n], factor),
+                    ns_by_line[n] / most if most else 0,
+                    format_share(c.ticks, total) if total else "",
                 )
                 for n, c in costs.own.items()
             }
@@ -296,9 +296,9 @@ class SourcePanel(PagePanel):
     def _set_shared(self, costs: LineCosts, rate: Fraction, unit: str, factor: int) -> None:
         tokens = self._theme.tokens
         parts = [span(f"Shared, {unit}", tokens.text2)]
-        for shared in costs.shared[:_MOST_SHARED]:
-            where = lines_text(shared.lines) + (" and other files" if shared.elsewhere else "")
-            ns = tick_to_ns(shared.ticks, rate)
+        for group in costs.shared[:_MOST_SHARED]:
+            where = lines_text(group.lines) + (" and other files" if group.elsewhere else "")
+            ns = tick_to_ns(group.ticks, rate)
             parts.append(
                 f"{span(where, tokens.text2)}&nbsp; "
                 f"{span(format_in(ns, factor), tokens.text1, bold=True)}"
@@ -323,7 +323,7 @@ class SourcePanel(PagePanel):
         trace = self._session.number_of(answer.shown)
         if trace is None:
             return
-        # Clicking on goes through all sets of the line, most expensive first.
+        # Repeated clicks cycle through all operator sets of the line, most expensive first.
         now = self._session.state.operators
         at = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
         self._session.select_operators(trace, sets[at % len(sets)])

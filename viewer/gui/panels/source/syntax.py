@@ -1,6 +1,6 @@
-"""Colors for source text: Python and MLIR, by one regular expression each.
+"""Syntax coloring of Python and MLIR, with one regular expression each.
 
-It knows words, not grammar; the one thing that lasts over lines is a triple-quoted string.
+It matches tokens, not grammar; only triple-quoted strings span lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from viewer.gui.qt.theme.theme import Theme
 Language = Literal["python", "mlir", "text"]
 Span = tuple[int, int, str]
 
-# A line of weights is megabytes long and is not read by anyone.
+# Longer lines are not colored: a line of weights can be megabytes long.
 _LONGEST_LINE = 2000
 _NUMBER = r"(?P<number>\b\d[\w.]*)"
 _STRING = r"""(?P<string>[rbfuRBFU]{0,2}(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?))"""
@@ -43,15 +43,16 @@ _QUOTES = ("", '"""', "'''")
 
 
 def language_of(path: str) -> Language:
-    """The language of a file, by its suffix."""
+    """Return the language of a file, by its suffix."""
     suffix = path.lower().rpartition(".")[2]
     return "python" if suffix in ("py", "pyi") else "mlir" if suffix == "mlir" else "text"
 
 
 def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], int]:
-    """The colored parts of a line as (start, length, kind), and the state for the next line.
+    """Return the colored parts of a line as (start, length, kind), and the state for the next line.
 
-    state: 0, or which triple quotes are open. Kinds: keyword, string, number, call, comment.
+    state: 0, or the index in `_QUOTES` of the open triple quotes. Kinds: keyword, string, number,
+    call, comment.
     """
     pattern = _TOKENS.get(language)
     if pattern is None or len(line) > _LONGEST_LINE:
@@ -70,8 +71,8 @@ def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], in
         triple = _TRIPLE.search(line, at) if language == "python" else None
         for match in pattern.finditer(line, at):
             kind = match.lastgroup or ""
-            begins = match.start() if kind == "comment" else match.end() - 1
-            if triple and begins >= triple.start():
+            start = match.start() if kind == "comment" else match.end() - 1
+            if triple and start >= triple.start():
                 break
             if kind != "value":
                 found.append((match.start(), match.end() - match.start(), kind))
@@ -85,7 +86,7 @@ def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], in
 
 
 class Highlighter(QSyntaxHighlighter):
-    """Colors one document in the code colors of the theme."""
+    """Colors a document with the theme's code colors."""
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
@@ -98,6 +99,6 @@ class Highlighter(QSyntaxHighlighter):
         found, after = spans(text, self.language, before)
         self.setCurrentBlockState(after)
         for start, length, kind in found:
-            form = QTextCharFormat()
-            form.setForeground(QColor(getattr(self._theme.tokens, f"code_{kind}")))
-            self.setFormat(start, length, form)
+            char_format = QTextCharFormat()
+            char_format.setForeground(QColor(getattr(self._theme.tokens, f"code_{kind}")))
+            self.setFormat(start, length, char_format)
