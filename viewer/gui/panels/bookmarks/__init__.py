@@ -1,1 +1,1 @@
-"""The Marks panel."""
+"""The Bookmarks panel."""

@@ -1,6 +1,7 @@
-"""The marks panel: name, start, length and note of every mark; a click goes there.
+"""The Bookmarks panel: name, start, length and note of each bookmark; a click jumps to it.
 
-Names and notes are edited in place by F2 or Enter on a cell; Delete takes the mark of the row away.
+A double click edits a name or note in place, F2 the current bookmark's name. Delete removes the
+current bookmark.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LEAST_NOTE = 160  # px
 
 
 class BookmarksPanel(PagePanel):
-    """All marks of the session, by their start."""
+    """All bookmarks of the session, by start."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -41,13 +42,13 @@ class BookmarksPanel(PagePanel):
         self.refresh()
 
     def set_shortcut_hints(self, measure: str, keep: str) -> None:
-        """State which keys measure, and which keep a mark."""
+        """Set the shortcuts that the empty panel mentions: measure, and add a bookmark."""
         self._teaches = NOTHING.format(measure, keep)
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Follow the marks, and the current one."""
+        """Show the session's bookmarks, and mark the current one."""
         self.model.refresh()
         if self.model.rows:
             self.show_page()
@@ -73,7 +74,7 @@ class BookmarksPanel(PagePanel):
             marking.fit(self._session, self.model.number(row))
 
     def rename(self, number: int) -> None:
-        """Let the name of a mark be typed."""
+        """Edit the name of a bookmark, given by its number."""
         row = self.model.row_of(number)
         if row >= 0:
             index = self.model.index(row, COLUMNS.index(BookmarkColumn.NAME))
@@ -83,14 +84,14 @@ class BookmarksPanel(PagePanel):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard."""
+        """Copy the marked row."""
         rows = marked_rows(self.table)
         if rows:
             QGuiApplication.clipboard().setText(self.model.tsv(rows))
 
 
 class BookmarksView(ColumnTable[BookmarkColumn]):
-    """The table. Its cells are edited by F2 and by a double click; Delete is a command's key."""
+    """The table. Cells are edited by F2 or a double click; Delete is the key of a command."""
 
     def __init__(self, model: BookmarksModel, theme: Theme) -> None:
         super().__init__(model, "Marks", theme, COLUMNS, _LEAST_NOTE)

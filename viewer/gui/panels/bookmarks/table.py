@@ -1,4 +1,4 @@
-"""The marks as a table model: names and notes are edited in place, times are not."""
+"""Table model of the bookmarks: names and notes are editable, times are not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viewer.view.state import Bookmark
 
 
 class BookmarkColumn(Enum):
-    """A column: its title and its width in px (0: what is left)."""
+    """A column: its title and its width in px (0: the remaining width)."""
 
     NAME = ("Name", 200)
     START = ("Start", 130)
@@ -35,24 +35,24 @@ _WRITTEN = (BookmarkColumn.NAME, BookmarkColumn.NOTE)
 
 
 class BookmarksModel(CellModel[BookmarkColumn]):
-    """A row per mark of the session, in the order of their starts."""
+    """One row per bookmark of the session, by start."""
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
         self._session = session
-        self.rows: list[int] = []  # numbers of marks
+        self.rows: list[int] = []  # indices into `ViewState.marks`
         self._marks: tuple[Bookmark, ...] = ()
         self.start_unit, self._start_factor = "ns", 1
         self.length_unit, self._length_factor = "ns", 1
 
     def refresh(self) -> None:
-        """Take the marks again if they are others; a row that is looked at stays otherwise."""
+        """Read the session's bookmarks again; reset the model only if their times changed."""
         marks = self._session.state.marks
         if marks == self._marks:
             return
         before = [(mark.t0, mark.t1) for mark in self._marks]
         if before == [(mark.t0, mark.t1) for mark in marks]:
-            # Texts alone are others: a reset would close the editor that has just written one.
+            # Only texts changed: a reset would close the editor that has just written one.
             self._marks = marks
             last = self.index(len(self.rows) - 1, len(COLUMNS) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
@@ -67,11 +67,11 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         self.endResetModel()
 
     def number(self, row: int) -> int:
-        """The mark of a row."""
+        """Return the number of a row's bookmark."""
         return self.rows[row]
 
     def row_of(self, number: int | None) -> int:
-        """The row of a mark, -1 for none."""
+        """Return the row of a bookmark, -1 for none."""
         return self.rows.index(number) if number in self.rows else -1
 
     def text(self, row: int, cell: BookmarkColumn) -> str:
@@ -90,7 +90,7 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         return "text1" if cell is BookmarkColumn.NAME else "text2"
 
     def tsv(self, rows: Sequence[int]) -> str:
-        """Some rows with headings, times in whole ns."""
+        """Return rows and headings as tab-separated text, times in whole ns."""
         marks = (self._marks[self.rows[row]] for row in rows)
         texts = ((m.name, str(m.t0), str(m.t1 - m.t0), m.note) for m in marks)
         return tsv_text(("name", "start_ns", "length_ns", "note"), texts)
@@ -114,8 +114,8 @@ class BookmarksModel(CellModel[BookmarkColumn]):
     @guard(Qt.ItemFlag.NoItemFlags)
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
-        written = index.isValid() and COLUMNS[index.column()] in _WRITTEN
-        return flags | Qt.ItemFlag.ItemIsEditable if written else flags
+        is_editable = index.isValid() and COLUMNS[index.column()] in _WRITTEN
+        return flags | Qt.ItemFlag.ItemIsEditable if is_editable else flags
 
     @guard(False)
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:

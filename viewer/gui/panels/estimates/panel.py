@@ -1,8 +1,9 @@
-"""The estimates panel: what the Torq compiler expected next to what was measured, and the ratio.
+"""The Estimates panel: estimates of the Torq compiler next to measurements, with their ratio.
 
-Action by action (an NSS job is one) or operator by operator, of everything that is open together:
-debug info and compile profiles estimate, host, annotated and job profiles measure. The bar is what
-was measured, the line across it what was estimated. What is missing on one side is said.
+It compares all open files, by action (an NSS job counts as one) or by operator. Debug info and
+compile profiles contain estimates; host, annotated and job profiles contain measurements. The bar
+shows the measured time, the line across it the estimate. If one side is missing, the row states
+why.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ BY_ACTION, BY_OPERATOR = "Action", "Operator"
 
 
 class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
-    """Estimate next to measurement of all that is open."""
+    """Estimates next to measurements of all open files."""
 
-    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
+    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.note = label("", theme, "caption", "text2", wrap=True)
@@ -57,7 +58,7 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """How estimates compare of what is open now."""
+        """Return the question that compares the open files."""
         space = copy(self._session.workspace)
         return Question(_answer, (space,), sum(len(trace.slices) for trace in space.traces))
 
@@ -80,23 +81,23 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
 
     @Slot()
     def _color(self) -> None:
-        """Color operators as the slices of the first open trace of their program are."""
+        """Color operators like the slices of the first open trace of their program."""
         table = self.answer.made.table if self.answer is not None else None
         program = None if table is None else table.program
-        of = [shown for shown in self._session.traces if shown.table.program is program]
+        traces = [shown for shown in self._session.traces if shown.table.program is program]
         scheme = self._session.state.scheme
-        mine = program is not None and bool(of)
-        self.table.color_operators(of[0].operator_colors(scheme) if mine else None)
+        has_trace = program is not None and bool(traces)
+        self.table.color_operators(traces[0].operator_colors(scheme) if has_trace else None)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Highlight the operators of a row, in a profile that measured if there is one."""
+        """Select the operators of a row, in a profile with measurements if one is open."""
         operators = self.model.rows[row].operators
-        made = None if self.answer is None else self.answer.made
-        if not operators or made is None or made.table is None:
+        estimates = None if self.answer is None else self.answer.made
+        if not operators or estimates is None or estimates.table is None:
             return
-        program = made.table.program
-        measured = {path for path, gives in made.sources if gives == "measurement"}
+        program = estimates.table.program
+        measured = {path for path, gives in estimates.sources if gives == "measurement"}
         linked = [
             number
             for number, shown in enumerate(self._session.traces)
@@ -109,28 +110,28 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
 
 @dataclass(frozen=True, slots=True)
 class EstimatesAnswer:
-    """What is compared, and by title the rows and a line that sums them up; none without rows."""
+    """The comparison, and by key its rows and a summary line; no tables if there are no rows."""
 
     made: Estimates
     tables: Mapping[str, tuple[OperatorContents, str]]
 
 
 def _answer(space: Workspace) -> EstimatesAnswer:
-    """The comparison of all that is open, with its rows: half a million of them take seconds."""
-    made = of_workspace(space)
-    if not made.actions and not made.operators:
-        return EstimatesAnswer(made, {})
-    several = len({row.dispatch for row in made.actions}) > 1
+    """Compare all open files. Half a million rows take seconds."""
+    estimates = of_workspace(space)
+    if not estimates.actions and not estimates.operators:
+        return EstimatesAnswer(estimates, {})
+    several = len({row.dispatch for row in estimates.actions}) > 1
     parts: tuple[tuple[str, Sequence[ComparedAction]], ...] = (
-        (BY_ACTION, made.actions),
-        (BY_OPERATOR, made.operators),
+        (BY_ACTION, estimates.actions),
+        (BY_OPERATOR, estimates.operators),
     )
     tables = {title: (_contents(rows, title, several), _counts(rows)) for title, rows in parts}
-    return EstimatesAnswer(made, tables)
+    return EstimatesAnswer(estimates, tables)
 
 
 def _counts(rows: Sequence[ComparedAction]) -> str:
-    """How many rows have both sides, and how far those are off together."""
+    """Count the rows with both sides, and show the ratio of their sums."""
     both = [row for row in rows if row.ratio is not None]
     counts = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
     if not both:
@@ -141,7 +142,7 @@ def _counts(rows: Sequence[ComparedAction]) -> str:
 
 
 def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> OperatorContents:
-    """several: whether there are dispatches to be told apart."""
+    """several: whether the rows are from several dispatches."""
     longest = [
         max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0) for row in rows
     ]
@@ -194,7 +195,7 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
 
 
 def _place(row: ComparedAction, several: bool) -> str:
-    """ "job 0" or "action 2", or of how many actions a row is the sum."""
+    """Return "job 0", "action 2", or the number of actions that an operator's row sums up."""
     if isinstance(row, OperatorRow):
         where = "NPU" if row.on_npu else "host"
         count = f" · {counted(row.actions, 'action')}" if row.actions else ""
@@ -210,7 +211,7 @@ def _place(row: ComparedAction, several: bool) -> str:
 
 
 def _detail(row: ComparedAction) -> str:
-    """What the tooltip adds: the operation of the dispatch, its actions, and what is missing."""
+    """Return the tooltip's details: the dispatch's operation, its actions, and what is missing."""
     if not isinstance(row, ActionRow):
         return row.reason
     actions = [str(a) for a in (row.start_action, row.action) if a is not None]
@@ -224,7 +225,7 @@ def _ratio(ratio: float) -> str:
 
 
 def _sources(made: Estimates) -> str:
-    """Which files gave which side, at which rate, and what could not be used."""
+    """Name the files that provided each side, the clock rate, and what could not be used."""
     sides = []
     for gives, text in (("estimate", "estimated by"), ("measurement", "measured by")):
         names = [display_name(path) for path, side in made.sources if side == gives]

@@ -1,7 +1,8 @@
-"""The handle map panel: what delegates registered next to what they logged, for their authors.
+"""The Handle map panel, for authors of delegates: registered identifiers next to logged ones.
 
-It follows the current profile and the picked run or selected range; the status of an identifier is
-of all runs. A click selects its slices on the timeline, of a handle its operator.
+Times follow the current profile and its current inference or selected range; the status of an
+identifier covers all inferences. A click selects the slices of an identifier, or the operators of a
+handle.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ NO_MAPS = (
 
 @dataclass(frozen=True, slots=True)
 class HandleMapAnswer:
-    """What is shown of a profile, and of what part of it."""
+    """The handle maps of a profile in a scope."""
 
     shown: OpenTrace
     scope: TimeScope
@@ -65,9 +66,12 @@ class HandleMapAnswer:
 
 
 class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
-    """The browser; `export_requested` carries what makes a job for a path."""
+    """Lists debug handle maps.
 
-    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
+    `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
+    """
+
+    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     model: HandleMapModel
     export_requested = Signal(object)  # Callable[[str], Job]
@@ -110,7 +114,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         return None if self.answer is None else self.answer.shown
 
     def question(self) -> Question | None:
-        """Which identifiers were registered and logged, and what they took in the scope."""
+        """Return the question for registered and logged identifiers and their time."""
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
@@ -120,14 +124,14 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         return Question(_answer, (shown, scope, known), size, stays=known is not None)
 
     def show_answer(self, answer: HandleMapAnswer) -> None:
-        """Show the maps of a profile."""
+        """Show the handle maps of a profile."""
         self._color()
         where = scope_text(answer.shown, answer.scope)
         self._fill(answer.maps, f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
     def show_nothing(self) -> None:
-        """Show what the first record registers, where no profile is open."""
+        """Show what the first ETRecord registers, if no profile is open."""
         self._record = self.first_record
         if self._record is None:
             super().show_nothing()
@@ -139,7 +143,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
     def nothing(self) -> Sentence:
-        """What to open."""
+        """Return the sentence shown without handle maps."""
         return Sentence(NO_MAPS if self._session.workspace.paths else NOTHING)
 
     def clear_page(self) -> None:
@@ -165,7 +169,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self._summarize()
 
     def _summarize(self) -> None:
-        """Count the rows, or explain why there are none of that status and nothing to export."""
+        """Summarize the rows, or explain why none is shown and disable the export."""
         show: RowFilter = self.by.currentData()
         absent = not any(show.has(row) for row in self.model.maps.rows)
         text = NONE_OF[show] if absent else summary_text(self.model.maps.rows)
@@ -179,7 +183,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Select the slices of an identifier, or the operators of what was not logged."""
+        """Select the slices of an identifier; if it has none, its operators."""
         entry, answer = self.model.map_row(row), self.answer
         if answer is None:
             self._ask_for_source(entry.operators)
@@ -189,8 +193,8 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         number = session.number_of(answer.shown)
         if number is None:
             return
-        wanted = np.isin(answer.shown.trace.slices.key, entry.keys)
-        found = np.flatnonzero(wanted & begins_within(answer.shown.trace, *answer.scope.span))
+        has_key = np.isin(answer.shown.trace.slices.key, entry.keys)
+        found = np.flatnonzero(has_key & begins_within(answer.shown.trace, *answer.scope.span))
         if len(found):
             self._select_slices(answer.shown, number, found)
         elif entry.operators:
@@ -200,7 +204,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
 
     @Slot()
     def export(self) -> None:
-        """Ask for a file to write the shown rows to, in their order."""
+        """Request an export of the shown rows, in their order."""
         rows, answer = self.model.shown_map_rows(), self.answer
         if len(self.model.maps.rows) > MOST_SHOWN:
             show: RowFilter = self.by.currentData()
@@ -213,30 +217,32 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
             columns = handle_map_columns(rows, program, path, rate)
             return table_job(target, HANDLE_MAP_COLUMNS, columns)
 
-        made: Callable[[str], ExportJob] = job_of
+        exported: Callable[[str], ExportJob] = job_of
         if rows:
-            self.export_requested.emit(made)
+            self.export_requested.emit(exported)
 
 
 def summary_text(rows: tuple[MapRow, ...]) -> str:
-    """How many identifiers there are, and what is unexpected about some of them."""
-    count = {
-        standing: sum(row.standing is standing for row in rows) for standing in IdentifierStatus
-    }
+    """Count the identifiers by status, and list backends without a handle map."""
+    count = {status: sum(row.standing is status for row in rows) for status in IdentifierStatus}
     registered = sum(
-        count[of]
-        for of in (IdentifierStatus.LOGGED, IdentifierStatus.NEVER_LOGGED, IdentifierStatus.NOT_RUN)
+        count[status]
+        for status in (
+            IdentifierStatus.LOGGED,
+            IdentifierStatus.NEVER_LOGGED,
+            IdentifierStatus.NOT_RUN,
+        )
     ) + sum(row.standing is IdentifierStatus.UNCLEAR and not row.keys for row in rows)
-    wordless = dict.fromkeys(row.detail for row in rows if row.detail.endswith(NO_MAP))
-    texts = [*wordless, f"{counted(registered, 'identifier')} registered"]
-    for standing, text in (
+    no_map = dict.fromkeys(row.detail for row in rows if row.detail.endswith(NO_MAP))
+    texts = [*no_map, f"{counted(registered, 'identifier')} registered"]
+    for status, text in (
         (IdentifierStatus.LOGGED, "logged"),
         (IdentifierStatus.NEVER_LOGGED, "never logged"),
         (IdentifierStatus.NOT_REGISTERED, "logged and not registered"),
         (IdentifierStatus.NO_RECORD, "logged, and no record tells of them"),
     ):
-        if count[standing]:
-            texts.append(f"{count[standing]} {text}")
+        if count[status]:
+            texts.append(f"{count[status]} {text}")
     if count[IdentifierStatus.UNCOVERED]:
         texts.append(
             f"{counted(count[IdentifierStatus.UNCOVERED], 'handle')} without an identifier"

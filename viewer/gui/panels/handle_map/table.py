@@ -1,4 +1,4 @@
-"""Debug handle maps as a table: identifier, handles, operators and time, one row an entry."""
+"""Debug handle maps as a table: identifier, handles, operators and time, one row per entry."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from viewer.program.debug_handles import short_identifier
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
-MOST_SHOWN = 20_000  # rows; a table of more would keep the window waiting for 100 ms
+MOST_SHOWN = 20_000  # rows; a longer table would block the window for more than 100 ms
 
 
 class RowFilter(Enum):
-    """Which rows are shown: the entry of the chooser, and their status (none: all of them)."""
+    """A filter by status: its title, and the statuses that it shows (none: all rows)."""
 
     ALL = ("All", ())
     NEVER_LOGGED = ("Never logged", (IdentifierStatus.NEVER_LOGGED,))
@@ -57,14 +57,14 @@ NONE_OF = {
 
 @dataclass(frozen=True, slots=True)
 class MapRows:
-    """What the table shows: rows of the contents whose `group` is their place among `rows`."""
+    """The table contents. `TableRow.group` is an index into `rows`."""
 
     contents: OperatorContents
     rows: tuple[MapRow, ...]
 
 
 def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | None) -> MapRows:
-    """The rows of a profile, or of a record alone, which has no times."""
+    """Return the rows of a profile, or of an ETRecord without a profile, which has no times."""
     rate = None if shown is None else shown.axis.ns_per_tick
     most = 0 if rate is None else tick_to_ns(max((row.ticks for row in rows), default=0), rate)
     unit, factor = unit_for(most)
@@ -72,15 +72,15 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     listed = []
     for number, row in enumerate(rows[:MOST_SHOWN]):
         operators = [] if program is None else [program.operators[i] for i in row.operators]
-        called = " + ".join(operator.label for operator in operators) or MISSING
+        names = " + ".join(operator.label for operator in operators) or MISSING
         handles = ", ".join(map(str, row.handles)) or MISSING
         name = short_identifier(row.identifier) if row.identifier else f"handle {handles}"
         where = f"instr. {row.instruction}" if row.instruction >= 0 else row.no_instruction
         if several:
             where = f"{row.method} · {where}"
         first = row.handles[0] if row.handles else -1
-        texts: tuple[str, ...] = (handles, called, row.backend or MISSING)
-        keys: tuple[float | str, ...] = (first, called.lower(), row.backend)
+        texts: tuple[str, ...] = (handles, names, row.backend or MISSING)
+        keys: tuple[float | str, ...] = (first, names.lower(), row.backend)
         if rate is not None:
             ns = tick_to_ns(row.ticks, rate) if row.has_time else -1
             time = format_in(ns, factor) if ns >= 0 else MISSING
@@ -122,7 +122,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
 
 
 def _detail(row: MapRow) -> str:
-    """The tooltip of a row, below its name."""
+    """Return the tooltip of a row, without its name."""
     texts = [row.identifier] if row.identifier.startswith("{") else []
     texts.append(f"{row.method}, instruction {row.instruction}" if row.instruction >= 0 else "")
     texts.append(row.detail)
@@ -132,26 +132,26 @@ def _detail(row: MapRow) -> str:
 
 
 class HandleMapModel(OperatorModel):
-    """The rows, of one sort or of all, whose texts have every word of the filter."""
+    """The rows that have the chosen status and contain every word of the filter."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.maps = MapRows(OperatorContents(), ())  # of the contents that are shown next
+        self.maps = MapRows(OperatorContents(), ())  # belongs to the contents that are shown next
         self._show = RowFilter.ALL
 
     def set_show(self, show: RowFilter) -> None:
-        """Show rows of one sort, or all."""
+        """Show the rows with a status, or all rows."""
         self.beginResetModel()
         self._show = show
         self._arrange()
         self.endResetModel()
 
     def map_row(self, row: int) -> MapRow:
-        """What a row shows."""
+        """Return what a row shows."""
         return self.maps.rows[self.rows[row].group]
 
     def shown_map_rows(self) -> list[MapRow]:
-        """All rows that are shown, in their order."""
+        """Return all visible rows, in their order."""
         return [self.maps.rows[row.group] for row in self.rows]
 
     def _arrange(self) -> None:
@@ -165,17 +165,17 @@ class HandleMapModel(OperatorModel):
         self._sort_rows()
 
     def _searched(self, row: TableRow) -> str:
-        """What the filter looks at: identifier, operators, handles, backend and its status."""
+        """Return the text that the filter searches: name, cells and identifier."""
         return " ".join((row.name, *row.texts, self.maps.rows[row.group].identifier)).lower()
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings and their status, as tab separated text."""
+        """Return rows and headings as tab-separated text, with status and note."""
         copied = list(rows)
         head, *lines = super().tsv(copied).splitlines()
         entries = [self.map_row(row) for row in copied]
         ends = [f"{row.standing.value}\t{' '.join(row.detail.split())}" for row in entries]
-        whole = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
-        return "\n".join([f"{head}\tStanding\tNote", *whole]) + "\n"
+        complete = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
+        return "\n".join([f"{head}\tStanding\tNote", *complete]) + "\n"
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

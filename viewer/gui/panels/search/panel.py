@@ -1,6 +1,6 @@
-"""The panel of what the search finds: every hit in a row, in order of time or of any column.
+"""The Search results panel: one row per matching slice, by time or sorted by any column.
 
-A chosen row selects its slice on the timeline, and a hit that is selected there is marked here.
+Choosing a row selects its slice on the timeline. The row of the selected slice is marked.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ TEACH = (
 )
 NOTHING_OPEN = "Open a profile, then search it: its slices by name, operator, source line or length"
 SEARCHING = "Searching …"
-MOST_COPIED = 5000  # rows; writing so many takes less than 100 ms
+MOST_COPIED = 5000  # rows; writing that many takes less than 100 ms
 _LEAST_NAME = 120  # px
 
 
 class HitsPanel(AnswerPanel[Ints]):
-    """The list of hits; the answer is their order."""
+    """The list of matches. The panel's answer is their order."""
 
-    MOST_AT_ONCE = AT_ONCE  # hits; so many are sorted in less than 50 ms
-    WAITS_TO_BE_SEEN = False  # a key goes from hit to hit while nobody sees the list
+    MOST_AT_ONCE = AT_ONCE  # matches; sorting that many takes less than 50 ms
+    WAITS_TO_BE_SEEN = False  # keys step through the matches while the list is hidden
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -70,22 +70,22 @@ class HitsPanel(AnswerPanel[Ints]):
         self.refresh()
 
     def set_shortcut_hints(self, find: str) -> None:
-        """State which keys lead to the search field."""
+        """Set the shortcut of the search field, which the empty panel mentions."""
         self._teaches = TEACH.format(find)
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """List the present hits in the chosen order, or explain why there are none."""
+        """List the current matches in the chosen order, or explain why there are none."""
         if not self._searching.pending:
             super().refresh()
             return
         self.subtitle.setText(SEARCHING)
         if self.is_empty:
-            self._stack.show_sentence(SEARCHING)  # the hits before may be sorted still
+            self._stack.show_sentence(SEARCHING)  # the old matches may still be being sorted
 
     def question(self) -> Question | None:
-        """The order of the hits."""
+        """Return the question that sorts the matches."""
         if self._why_nothing():
             return None
         self._sorting = self._searching.hits, list(self._session.traces)
@@ -95,7 +95,7 @@ class HitsPanel(AnswerPanel[Ints]):
         return Question(sorted_hits, (*self._sorting, self._by), size)
 
     def nothing(self) -> Sentence:
-        """Why there are no hits."""
+        """Explain why there are no matches."""
         return Sentence(self._why_nothing())
 
     def clear_page(self) -> None:
@@ -104,7 +104,7 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot(int)
     def _sort(self, column: int) -> None:
-        """Sort by the column whose heading was clicked; a second click turns the order round."""
+        """Sort by the clicked column; a second click reverses the order."""
         self._by = self._by.after_click(COLUMNS[column])
         self.refresh()
 
@@ -121,7 +121,7 @@ class HitsPanel(AnswerPanel[Ints]):
         return ""
 
     def show_answer(self, order: Ints) -> None:
-        """List the hits in an order."""
+        """List the matches in this order."""
         assert self._sorting is not None
         self.model.show(*self._sorting, order, self._by)
         self.show_page()
@@ -135,7 +135,7 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot()
     def _mark(self) -> None:
-        """Mark the row of the selected slice, and no other."""
+        """Mark only the row of the selected slice."""
         if self.model.hits is not self._searching.hits:
             return
         row = self.model.row_of(self._searching.at)
@@ -154,7 +154,7 @@ class HitsPanel(AnswerPanel[Ints]):
             self._searching.select(int(self.model.order[row]))
 
     def take_focus(self) -> None:
-        """Give the keys to the list, at the hit that is selected or the first one."""
+        """Focus the list; select the first match if no row is selected."""
         self.table.setFocus()
         if self.model.rowCount() and not self.table.selectionModel().hasSelection():
             self.table.selectRow(0)
@@ -162,7 +162,7 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard; of very many the first, and how many are not."""
+        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
         copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied")
 
 

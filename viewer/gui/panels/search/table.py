@@ -1,9 +1,8 @@
-"""The hits of the search as a table model: a row is a position among them, a text is made when it
-is painted.
+"""Table model of the search results: a row is a position, its texts are created when painted.
 
-Sorting needs one rank per distinct text and one pass over the hits, so it is done off the GUI
-thread where there are many. A list holds a million rows at most: nobody reads as many, and a table
-widget keeps a record for each.
+Sorting needs one rank per distinct text and one pass over the matches, so large lists are sorted
+off the GUI thread. A list shows at most a million rows: nobody reads more, and a table widget
+allocates memory for each row.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MOST_ROWS = 1_000_000
 
 
 class HitColumn(Enum):
-    """A column: its title, its width in px (0: what is left), whether it holds numbers."""
+    """A column: its title, its width in px (0: the remaining width), whether it holds numbers."""
 
     NAME = ("Name", 0, False)
     OPERATOR = ("Operator", 140, False)
@@ -48,13 +47,17 @@ class HitColumn(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The column that hits are sorted by, and in which direction."""
+    """The column that sorts the matches, and the direction."""
 
     cell: HitColumn = HitColumn.START
     descending: bool = False
 
     def after_click(self, cell: HitColumn) -> Order:
-        """The order after a click on a heading: first by time, first the longest, then back."""
+        """Return the order after a click on a heading.
+
+        A new column is sorted in ascending order, durations in descending order; a click on the
+        current column reverses it.
+        """
         if cell is self.cell:
             return Order(cell, not self.descending)
         return Order(cell, descending=cell is HitColumn.DURATION)
@@ -66,9 +69,10 @@ _TSV_TITLES = ("Name", "Operator", "Start (ns)", "Duration (ns)", "Track", "Proc
 
 
 def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
-    """Positions of the hits in the order of a column, those of one value by time. Pure.
+    """Return the positions of the matches, sorted by a column and then by time. Pure.
 
-    Slices that a clock of their own timed have no length in ns: they are first, or last.
+    Slices timed by a separate clock have no duration in ns: they sort before all others, or after
+    them if descending.
     """
     cell = by.cell
     if cell is HitColumn.START:
@@ -77,22 +81,22 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     value = np.zeros(len(hits), np.int64)
     ranks = _ranks([_texts(shown, cell) for shown in traces])
     for number, shown in enumerate(traces):
-        own = np.flatnonzero(hits.trace == number)
-        index, slices = hits.slice[own], shown.trace.slices
+        positions = np.flatnonzero(hits.trace == number)
+        index, slices = hits.slice[positions], shown.trace.slices
         match cell:
             case HitColumn.NAME:
-                value[own] = ranks[number][shown.labels[index]]
+                value[positions] = ranks[number][shown.labels[index]]
             case HitColumn.OPERATOR:
-                # -1, for none, finds the last rank: that of no text.
-                value[own] = ranks[number][shown.table.set_of_key[slices.key[index]]]
+                # -1, for no operator, indexes the last rank: that of the empty text.
+                value[positions] = ranks[number][shown.table.set_of_key[slices.key[index]]]
             case HitColumn.TRACK:
                 row = np.searchsorted(slices.row_ptr, index, side="right") - 1
-                value[own] = ranks[number][slices.row_track[row]]
+                value[positions] = ranks[number][slices.row_track[row]]
             case _:
-                long = slices.end[index] - slices.start[index]
-                length = ticks_to_ns(long, shown.axis.ns_per_tick)
+                ticks = slices.end[index] - slices.start[index]
+                length = ticks_to_ns(ticks, shown.axis.ns_per_tick)
                 length[np.isin(index, foreign(slices))] = -1
-                value[own] = length
+                value[positions] = length
     return np.argsort(-value if by.descending else value, kind="stable")
 
 
@@ -109,13 +113,18 @@ def _texts(shown: OpenTrace, cell: HitColumn) -> list[str]:
 
 
 def _ranks(texts: Sequence[Sequence[str]]) -> list[Ints]:
-    """Per trace the rank of each of its texts among those of all, whatever their case."""
-    order = {text: i for i, text in enumerate(sorted({t.casefold() for own in texts for t in own}))}
-    return [np.array([order[t.casefold()] for t in own], np.int64) for own in texts]
+    """Return the rank of each text of each trace among all texts, ignoring case."""
+    order = {
+        text: i
+        for i, text in enumerate(
+            sorted({t.casefold() for trace_texts in texts for t in trace_texts})
+        )
+    }
+    return [np.array([order[t.casefold()] for t in trace_texts], np.int64) for trace_texts in texts]
 
 
 class HitsModel(CellModel[HitColumn]):
-    """Hits as rows, in a given order."""
+    """Matches as rows, in a given order."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
@@ -127,7 +136,7 @@ class HitsModel(CellModel[HitColumn]):
         self._scheme = DEFAULT
 
     def color_by(self, scheme: str) -> None:
-        """Paint the swatches of operators as their slices are colored by a scheme."""
+        """Color the swatches by a color scheme, like the slices."""
         if scheme != self._scheme:
             self._scheme = scheme
             self._swatches.clear()
@@ -135,7 +144,7 @@ class HitsModel(CellModel[HitColumn]):
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.DecorationRole])
 
     def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints, by: Order) -> None:
-        """Show hits of some traces; order: their positions, sorted by a column."""
+        """Show the matches of some traces. order: their positions, sorted by `by`."""
         self.beginResetModel()
         arrow = "↓" if by.descending else "↑"
         self._titles = tuple(f"{c.title} {arrow}" if c is by.cell else c.title for c in COLUMNS)
@@ -144,7 +153,7 @@ class HitsModel(CellModel[HitColumn]):
         self.endResetModel()
 
     def row_of(self, position: int | None) -> int | None:
-        """The row of a hit, None if it is not in the list."""
+        """Return the row of a match, None if it is not in the list."""
         if position is None:
             return None
         found = np.flatnonzero(self.order[:MOST_ROWS] == position)
@@ -160,7 +169,7 @@ class HitsModel(CellModel[HitColumn]):
         return COLUMNS[column].is_number
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with headings, as tab separated text with plain numbers."""
+        """Return rows and headings as tab-separated text, times in ns."""
         return tsv_text(_TSV_TITLES, map(self._plain_texts, rows))
 
     def _plain_texts(self, row: int) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""The statistics panel: what units, operators, lines, threads and so on cost, as `opscope stats`.
+"""The Statistics panel: time by unit, operator, line, thread and other keys, as `opscope stats`.
 
-Of the whole trace, of the picked run, or of the range that is selected on the timeline; by any key
-of `viewer.analysis.statistics.grouping`. An NPU's units come first: how long each was busy, alone,
-next to others, or not at all. Their rows overlap; the bar below adds up to all of it. A click
-selects the slices of a group, and what is selected elsewhere marks its group here.
+The scope is the selected range, the current inference, or the whole trace; the key is one of
+`viewer.analysis.statistics.grouping`. An NPU's units are the first choice: how long each was busy,
+alone or overlapping others, and idle. Their rows overlap; the bar below the table adds up to the
+whole range. A click selects the slices of a group, and the group of the current selection is
+marked.
 """
 
 from __future__ import annotations
@@ -44,15 +45,17 @@ TITLES = {
     "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
     "run": "Inference", "name": "Name",
 }  # fmt: skip
-# What is shown of a trace until another key is chosen: the first of these that it has.
+# The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")
 
 
 class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
-    """Groups of the current trace in the selected range, the picked run, or the whole;
-    `export_requested` carries what makes a job for a path."""
+    """Groups of the current trace in the selected range, the current inference, or the whole trace.
 
-    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
+    `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
+    """
+
+    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
     export_requested = Signal(object)  # Callable[[str], Job]
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -78,13 +81,13 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @property
     def key(self) -> str:
-        """By what the trace is grouped now."""
+        """The current grouping key."""
         key: str = self.by.currentData()
         return key
 
     @Slot()
     def _follow(self) -> None:
-        """Group again if another trace or scope is current; else only the mark follows."""
+        """Group again if the trace or scope changed; otherwise only update the marked row."""
         if current_scope(self._session, ranges=True) != self._of:
             self.refresh()
         else:
@@ -92,18 +95,19 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot()
     def refresh(self) -> None:
-        """Group what is selected of the current trace now."""
+        """Group the current trace in its current scope."""
         self._of = None
         shown, _ = current_scope(self._session, ranges=True)
         large = shown is not None and len(shown.trace.slices) > self.MOST_AT_ONCE
-        # Before the keys that the trace has are looked for, which takes long too.
+        # Deferred before looking up the trace's keys, which takes long too.
         if large and self.put_off(stays=self.answer is not None and self.answer.shown is shown):
             return
         super().refresh()
 
     def question(self) -> Question | None:
-        """The groups of the current trace by the chosen key."""
-        # As it ran: of inferences that are aligned or meant, only the tracks with runs are shown.
+        """Return the question for the groups of the current trace by the current key."""
+        # As it ran: views of aligned or averaged inferences contain only the tracks with
+        # inferences.
         shown, scope = current_scope(self._session, ranges=True)
         if shown is None or not len(shown.trace.slices):
             return None
@@ -111,11 +115,11 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             self._grouping = shown, Grouping(shown.table)
             self._offer(self._grouping[1])
         self._of = shown, scope
-        asked = shown, self._grouping[1], self.key, scope
-        return Question(_answer, asked, len(shown.trace.slices), stays=True)
+        args = shown, self._grouping[1], self.key, scope
+        return Question(_answer, args, len(shown.trace.slices), stays=True)
 
     def nothing(self) -> Sentence:
-        """What to open."""
+        """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:
@@ -123,13 +127,13 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         self._grouping = None
 
     def _offer(self, grouping: Grouping) -> None:
-        """Offer the keys that a trace has, the others grayed with the reason."""
+        """Enable the keys that a trace has; disable the others and show why."""
         missing = {key: grouping.missing(key) for key in KEYS}
         for i, key in enumerate(KEYS):
             self.offer_key(i, missing[key], tip(missing[key]))
-        wanted = self._chosen if self._chosen and not missing[self._chosen] else None
-        wanted = wanted or next(key for key in _FIRST if not missing[key])
-        self.by.setCurrentIndex(KEYS.index(wanted))
+        key_now = self._chosen if self._chosen and not missing[self._chosen] else None
+        key_now = key_now or next(key for key in _FIRST if not missing[key])
+        self.by.setCurrentIndex(KEYS.index(key_now))
 
     @Slot(int)
     def _pick(self, index: int) -> None:
@@ -140,8 +144,8 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     def show_answer(self, answer: StatisticsAnswer) -> None:
         """Show the groups and how they add up."""
         shown, table = answer.shown, answer.table
-        make = unit_contents if table.key == "unit" else group_contents
-        contents = make(shown, table, TITLES[table.key])
+        contents_of = unit_contents if table.key == "unit" else group_contents
+        contents = contents_of(shown, table, TITLES[table.key])
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
         _add_up(self.footer, shown, table)
@@ -156,7 +160,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot()
     def _mark(self) -> None:
-        """Let the marked row follow what is selected; a selection of rows is left alone."""
+        """Mark the row of the selection, unless several rows are marked."""
         answer = self.answer
         if answer is None or len(marked_rows(self.table)) > 1:
             return
@@ -164,7 +168,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         if answer.table.key == "operator":
             self.model.set_selected(selected_operators(self._session, answer.shown))
         if len(state.others):
-            return  # of many groups, or of the one that was clicked
+            return  # several groups are selected, or the group that was clicked
         group = self._selected_group(answer)
         row = next((i for i, r in enumerate(self.model.rows) if r.group == group), -1)
         if group < 0 or row < 0:
@@ -174,7 +178,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             self.table.mark(row)
 
     def _selected_group(self, answer: StatisticsAnswer) -> int:
-        """The group of the selected slice, else of the highlighted operators; -1 for none."""
+        """Return the group of the selected slice, else of the selected operators; -1 for none."""
         state, key, shown = self._session.state, answer.table.key, answer.shown
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
         if key in ("unit", "run"):
@@ -186,17 +190,17 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot()
     def _color(self) -> None:
-        """Color operators as their slices are."""
+        """Color operators like their slices."""
         answer, scheme = self.answer, self._session.state.scheme
         known = None if answer is None else answer.shown.operator_colors(scheme)
         self.table.color_operators(known)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Select what a row is about: operators, a run, or the slices of its group in the scope.
+        """Select what a row shows: operators, an inference, or the group's slices in the scope.
 
-        Of a unit, or of idle time, the longest stretch is brought into view: to select it would
-        make it the range that the panel is about.
+        For a unit or idle time it zooms to the longest interval instead: selecting the interval
+        would make it the panel's range.
         """
         answer, group, name = self.answer, self.model.rows[row].group, self.model.rows[row].op
         self._session.show_inferences(Inferences.AS_RUN)
@@ -206,9 +210,9 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         key, shown = answer.table.key, answer.shown
         if key == "unit":
             unit = next(g.key for g in answer.table.groups if g.label == name)
-            stretch = answer.grouping.overview.longest(unit, *answer.span)
-            if stretch is not None:
-                t0, t1 = (shown.axis.to_ns(tick) for tick in stretch)
+            interval = answer.grouping.overview.longest(unit, *answer.span)
+            if interval is not None:
+                t0, t1 = (shown.axis.to_ns(tick) for tick in interval)
                 self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
         elif key == "operator":
             self._session.select_operators(number, shown.table.sets[group])
@@ -217,16 +221,16 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             pick_run(self._session, (number, shown.trace.runs.index(run)))
         else:
             slices = shown.trace.slices
-            # Where none begins in the scope, those that reach into it from before.
-            own = answer.grouping.slices(key, group, *answer.scope.span[:2])
-            if not len(own):
-                own = answer.grouping.slices(key, group)
+            # If no slice starts in the scope, select those that reach into it.
+            indices = answer.grouping.slices(key, group, *answer.scope.span[:2])
+            if not len(indices):
+                indices = answer.grouping.slices(key, group)
                 first, last = answer.span
-                own = own[(slices.end[own] >= first) & (slices.start[own] <= last)]
-            if len(own):
-                longest = SliceRef(number, longest_slice(shown, own))
+                indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
+            if len(indices):
+                longest = SliceRef(number, longest_slice(shown, indices))
                 self._session.select_slices(
-                    SliceSet({number: own}), longest, reveal=True, keep_area=True
+                    SliceSet({number: indices}), longest, reveal=True, keep_area=True
                 )
 
     @Slot(QModelIndex)
@@ -238,13 +242,13 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot()
     def export(self) -> None:
-        """Ask for a file to write the shown rows to, in their order."""
+        """Request an export of the shown rows, in their order."""
         answer = self.answer
         if answer is None:
             return
         shown, table = answer.shown, answer.table
-        of = {(group.number, group.label): group for group in table.groups}
-        groups = [of[row.group, row.name] for row in self.model.rows]
+        lookup = {(group.number, group.label): group for group in table.groups}
+        groups = [lookup[row.group, row.name] for row in self.model.rows]
         complete = len(groups) == len(table.groups)
 
         def job_of(path: str) -> ExportJob:
@@ -253,13 +257,13 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             )
             return table_job(path, STATISTICS_COLUMNS, columns)
 
-        made: Callable[[str], ExportJob] = job_of
-        self.export_requested.emit(made)
+        exported: Callable[[str], ExportJob] = job_of
+        self.export_requested.emit(exported)
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticsAnswer:
-    """The groups of a part of a trace."""
+    """The groups of a trace in a scope."""
 
     shown: OpenTrace
     grouping: Grouping
@@ -268,22 +272,22 @@ class StatisticsAnswer:
 
     @property
     def span(self) -> tuple[int, int]:
-        """First and last tick."""
+        """The first and last tick of the scope."""
         first, last, _ = self.scope.span
         trace = self.shown.trace
         return trace.start if first is None else first, trace.end if last is None else last
 
 
 def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) -> StatisticsAnswer:
-    # All tracks: what the units of an NPU did in a run is on tracks of their own.
+    # All tracks: NPU units have their own tracks.
     first, last, _ = scope.span
     return StatisticsAnswer(shown, grouping, grouping.by(key, first, last), scope)
 
 
 def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
-    """The bar of parts that add up to the whole.
+    """Show the parts that add up to the total.
 
-    Floored one by one, as in the table: their sum may miss the whole by a few ns, no row its own.
+    Each part is rounded down, as in the table, so their sum can be a few ns less than the total.
     """
     rate = shown.axis.ns_per_tick
     if table.key == "unit":
@@ -302,7 +306,7 @@ def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
 
 
 def _unit_parts(table: GroupTable) -> list[tuple[str, str, int]]:
-    """Units alone and together, what else was at work, and idle time."""
+    """Return each unit's time alone, both together, other busy time, and idle time."""
     ticks = {group.key: group.total for group in table.groups}
     parts = [
         (name, tone, ticks[key])

@@ -1,4 +1,4 @@
-"""The groups of a trace as rows of a table: units under what they are part of, others by cost."""
+"""Table rows of groups: the hierarchy of NPU units, or any other groups by cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
 from viewer.view.open_trace import OpenTrace
 
-# What is under what, and in which color. Slice units are numbered: under "slice".
+# Nesting level and color token of each row. Numbered slice units use "slice_unit".
 _PLACES: dict[str, tuple[int, str]] = {
     "dma_cdma": (0, "unit_dma"),
     "dma": (1, "unit_dma"),
@@ -31,7 +31,7 @@ _PLACES: dict[str, tuple[int, str]] = {
     "idle": (0, "slab"),
     "overall": (0, "slab"),
 }
-# What a row counts, where its name alone does not tell.
+# Tooltips of the rows whose name does not explain what they count.
 _MEANINGS = {
     "dma_cdma": "DMA In, DMA Out and CDMA together; an instant counts once",
     "dma": "DMA In and DMA Out together; an instant counts once",
@@ -53,7 +53,7 @@ _ORDER = {key: number for number, key in enumerate(_PLACES)}
 
 
 def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
-    """The overview of units, what is a part of another below it, also in cycles where it is so."""
+    """Return the rows of NPU units, nested, with cycles if the clock counts cycles."""
     rate = shown.axis.ns_per_tick
     unit, factor = unit_for(tick_to_ns(table.whole, rate))
     cycles = shown.trace.clock.unit == "cycle"
@@ -93,7 +93,7 @@ def _place(key: str) -> str:
 
 
 def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
-    """Any other groups: what is charged to each, and how long their slices took."""
+    """Return the rows of other groups: the time charged to each, and statistics of its slices."""
     rate = shown.axis.ns_per_tick
     most = max((group.total for group in table.groups), default=0)
     unit, factor = unit_for(tick_to_ns(most, rate))
@@ -114,20 +114,20 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         spread = group.spread
         assert spread is not None  # only units have none
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
-        lengths = [float(t * rate) for t in ticks] if spread.count else [-1.0] * len(ticks)
+        durations = [float(t * rate) for t in ticks] if spread.count else [-1.0] * len(ticks)
         texts = (
             "",
             format_in(ns, factor),
             f"{100 * group.share:.1f}",
             group_digits(spread.count),
-            *(format_in(ns, factor) if ns >= 0 else MISSING for ns in lengths),
+            *(format_in(ns, factor) if ns >= 0 else MISSING for ns in durations),
         )
         keys: tuple[float | str, ...] = (
             group.label.lower(),
             ns,
             group.share,
             spread.count,
-            *lengths,
+            *durations,
         )
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
