@@ -27,8 +27,6 @@ WIDE_FOLDERS = {
     "viewer/gui/panels": "a list of peers, one for each dock",
 }
 UNTITLED = {
-    "viewer/gui/panels/findings/list.py",
-    "viewer/gui/panels/search/table.py",
     "viewer/gui/qt/theme/style_sheet.py",
     "viewer/gui/timeline/scene/scene.py",
     "viewer/gui/window/start_page/page.py",

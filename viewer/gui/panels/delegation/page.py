@@ -1,4 +1,4 @@
-"""The rows of the delegation report: delegates, what stayed outside, and links by their reasons."""
+"""Contents of the delegation report: delegates, operators that were not delegated, and links."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
 DELEGATES, OUTSIDE, LINKS = "Delegates", "Stayed outside", "Links"
-MOST_OUTSIDE = 5000  # operators; of more the table would keep the window waiting for 100 ms
+MOST_OUTSIDE = 5000  # operators; a longer table would block the window for more than 100 ms
 UPPER_BOUND = "Delegating them would save at most that: an upper bound, as delegates take time too."
 NO_CALLS = (
     "The profile has no delegate calls, and no operators of a runtime that could have made them."
@@ -43,7 +43,7 @@ _OTHERS = "others that took less"
 
 
 class DelegationLine(Enum):
-    """What a row is."""
+    """The kind of a row."""
 
     SECTION = "section"
     INSTANCE = "instance"
@@ -54,7 +54,7 @@ class DelegationLine(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DelegationItem:
-    """What a row is about; `section` is the title of the section that it is in."""
+    """What a row shows. section: the title of its section."""
 
     line: DelegationLine
     section: str
@@ -63,10 +63,10 @@ class DelegationItem:
 
 @dataclass(frozen=True, slots=True)
 class DelegationPage:
-    """What the table shows: rows whose `group` is their item, in the order of the report.
+    """The table contents. `TableRow.group` is an index into `items`, in the report's order.
 
-    parts: name, color and ns of what adds up to `whole` ns, for the line below the table; empty
-    where nothing ran.
+    parts: name, color token and ns of the parts that add up to `whole` ns, for the footer; empty
+    without delegate calls.
     """
 
     contents: OperatorContents
@@ -76,7 +76,7 @@ class DelegationPage:
 
 
 def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
-    """The report of a trace, all times in one unit."""
+    """Return the report of a trace, with one unit for all times."""
     rate = shown.axis.ns_per_tick
     program = shown.table.program
     what = whole_text(shown.trace, "the busy time")
@@ -142,7 +142,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
 
 
 def _most(outside: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
-    """What stayed outside; of very many rows the most expensive, and the others as one row."""
+    """Return the rows that were not delegated; beyond `MOST_OUTSIDE` one row sums up the rest."""
     rest = outside[MOST_OUTSIDE:]
     if not rest:
         return outside
@@ -153,11 +153,11 @@ def _most(outside: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
 
 
 def record_page(program: Program, report: DelegationReport) -> DelegationPage:
-    """What a record alone says; nothing ran, so nothing took time."""
+    """Return the report of an ETRecord without a profile, which has no times."""
     several = len(program.methods) > 1
     calls = counted(len(report.instances), "delegate call") if report.instances else ""
-    swallowed = {i for row in report.instances for i in row.operators}
-    counts = f"{calls} · {counted(len(swallowed), 'operator')} in them"
+    delegated = {i for row in report.instances for i in row.operators}
+    counts = f"{calls} · {counted(len(delegated), 'operator')} in them"
     rows = _Rows()
     _section(rows, DELEGATES, *((counts,) if calls else ("", NONE_RECORDED)))
     for row in report.instances:
@@ -176,7 +176,7 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
 
 
 class _Rows:
-    """Rows being made, each numbered as its item is; bars are shares of `most` ticks."""
+    """Builds rows with their items. Bars are relative to `most` ticks."""
 
     def __init__(self, most: int = 0) -> None:
         self._most = most
@@ -197,7 +197,7 @@ class _Rows:
         full: float = 1.0,
         detail: str = "",
     ) -> None:
-        """name: module, "" for none, and what follows it; the rest as `TableRow` has it."""
+        """name: module ("" for none) and operator. Other parameters are as in `TableRow`."""
         share = ticks / self._most if self._most else 0.0
         self.rows.append(
             TableRow(
@@ -230,7 +230,7 @@ def _page(
 
 
 def _section(rows: _Rows, title: str, hint: str, below: str = "") -> None:
-    """The row above a section: the text next to its title, and in lines below that."""
+    """Add a section's title row. hint: text next to the title. below: text in lines below it."""
     rows.add(
         DelegationItem(DelegationLine.SECTION, title),
         (),
@@ -299,23 +299,23 @@ def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
 def _delegates_text(
     report: DelegationReport, delegated: int, whole: int, what: str
 ) -> tuple[str, str]:
-    """The text next to the title of the delegates, and below it."""
+    """Return the text next to the delegates' title, and the text below it."""
     if not report.has_calls:
         return "", NO_CALLS
-    ran = [row for row in report.instances if row.keys]
-    if not ran:
+    called = [row for row in report.instances if row.keys]
+    if not called:
         return "", NONE_CALLED
     hint = f"{format_time(delegated)} · {_share(delegated, whole)} of {what}"
-    operators = {i for row in ran for i in row.operators}
+    operators = {i for row in called for i in row.operators}
     sentences = (
-        [f"{counted(len(operators), 'operator')} in {_calls_text(ran)}"] if operators else []
+        [f"{counted(len(operators), 'operator')} in {_calls_text(called)}"] if operators else []
     )
-    known = [row for row in ran if row.unattributed is not None]
-    asked = sum(row.ticks for row in known)
-    if asked:
+    known = [row for row in called if row.unattributed is not None]
+    ticks = sum(row.ticks for row in known)
+    if ticks:
         rest = sum(row.unattributed or 0 for row in known)
         sentences.append(
-            f"their events account for {format_share(asked - rest, asked)} of that time; the rest, "
+            f"their events account for {format_share(ticks - rest, ticks)} of that time; the rest, "
             "hatched, is unattributed"
         )
     text = "; ".join(sentences)
@@ -323,12 +323,12 @@ def _delegates_text(
 
 
 def _calls_text(ran: list[Instance]) -> str:
-    """ "10 delegate calls", "1 delegate call"."""
+    """Return "10 delegate calls" or "1 delegate call"."""
     return counted(len(ran), "delegate call")
 
 
 def _links_text(report: DelegationReport) -> tuple[str, str]:
-    """The text next to the title of the links, and below it."""
+    """Return the text next to the links' title, and the text below it."""
     found = report.coverage
     if not found.linkable:
         return "", "No slice here has an identity that a record or a source could know."

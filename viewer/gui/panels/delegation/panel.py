@@ -1,8 +1,8 @@
-"""The delegation panel: what was handed to delegates, what stayed outside, and what has no link.
+"""The Delegation panel: what delegates ran, what was not delegated, and slices without a link.
 
-It follows the current profile and the picked run or selected range. A click selects on the
-timeline: the calls of a delegate, the slices of an operator, or those that have no link for one
-reason; a double click fits them. Of a record alone it lists what lowering made of the model.
+It follows the current profile and its current inference or selected range. A click selects the
+calls of a delegate, the slices of an operator, or those without a link for one reason; a double
+click zooms to them. Without a profile the panel shows how an ETRecord was lowered.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NO_METHODS = (
 
 @dataclass(frozen=True, slots=True)
 class DelegationAnswer:
-    """What is shown of a profile, and of what part of it."""
+    """The delegation report of a profile in a scope."""
 
     shown: OpenTrace
     scope: TimeScope
@@ -63,10 +63,10 @@ class DelegationAnswer:
 
 
 class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
-    """The report."""
+    """The report, with a footer that shows how its times add up."""
 
-    # Up to so many slices, each of an identity of its own, the answer takes less than 40 ms: no
-    # thread.
+    # With up to this many slices, each with its own identifier, the answer takes less than 40 ms:
+    # no thread.
     MOST_AT_ONCE = 5000
     model: DelegationModel
 
@@ -91,7 +91,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         return None if self.answer is None else self.answer.shown
 
     def question(self) -> Question | None:
-        """What delegates took in the current scope."""
+        """Return the question for the report in the current scope."""
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
@@ -116,7 +116,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self._tint()
 
     def show_nothing(self) -> None:
-        """Show what lowering made of the first record, where no profile is open."""
+        """Show how the first ETRecord was lowered, if no profile is open."""
         record = self.first_record
         if record is None:
             super().show_nothing()
@@ -129,7 +129,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self._show_table(f"{what}: open a profile to see what it took")
 
     def nothing(self) -> Sentence:
-        """What to open."""
+        """Return the sentence shown without a report."""
         return Sentence(NO_METHODS if self._session.workspace.paths else NOTHING)
 
     def clear_page(self) -> None:
@@ -145,7 +145,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Select what a row is about, or show more rows."""
+        """Select what a row shows, or show the rest of its section."""
         item = self.model.item(row)
         if item.line is DelegationLine.MORE:
             self.model.expand(item.section)

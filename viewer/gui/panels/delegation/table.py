@@ -1,7 +1,7 @@
-"""The delegation report as a table model.
+"""Table model of the delegation report.
 
-Its sections are below one another under common columns; sorting and filter work inside each of
-them. A reason is one row over all columns: how many slices it has, and below that what to do.
+Its sections are stacked under shared columns; sorting and filtering work within each section. A
+reason is one row across all columns: its number of slices, and below that how to fix it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.times import group_digits
 
-AT_FIRST = 8  # rows of a section; a click on the row below them shows all
+AT_FIRST = 8  # rows of a section; a click on the row below them shows the rest
 _MEANINGS = {
     "Time": "Of the calls, or of what ran outside; the bar is hatched as far as no event of the "
     "delegate accounts for it",
@@ -31,12 +31,12 @@ _MEANINGS = {
 
 
 class DelegationModel(OperatorModel):
-    """The rows of a page, section by section."""
+    """The rows of a report, section by section."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.page = DelegationPage(OperatorContents(), ())  # of the contents that are shown next
-        self._open: set[str] = set()  # sections of which all rows are shown
+        self._open: set[str] = set()  # titles of sections whose rows are all shown
 
     def expand(self, section: str) -> None:
         """Show all rows of a section."""
@@ -46,7 +46,7 @@ class DelegationModel(OperatorModel):
         self.endResetModel()
 
     def item(self, row: int) -> DelegationItem:
-        """What a row is about."""
+        """Return what a row shows."""
         return self._item_of(self.rows[row])
 
     def _item_of(self, row: TableRow) -> DelegationItem:
@@ -85,19 +85,19 @@ class DelegationModel(OperatorModel):
                 self.rows.append(TableRow((), section, text, "", empty, (text,)))
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings, as tab separated text; of reasons also what to do."""
+        """Return rows and headings as tab-separated text, with the remedy of each reason."""
         copied = [
             row
             for row in rows
             if self.item(row).line not in (DelegationLine.SECTION, DelegationLine.MORE)
         ]
         lines = super().tsv(copied).splitlines()
-        reasons = len(self.contents.headings)
+        columns = len(self.contents.headings)
         text = [f"Section\t{lines[0]}\tWhat to do"]
         for row, line in zip(copied, lines[1:], strict=True):
             item = self.item(row)
             if isinstance(item.of, Unlinked):
-                cells = [self.rows[row].name, *[""] * (reasons - 2), str(item.of.slices)]
+                cells = [self.rows[row].name, *[""] * (columns - 2), str(item.of.slices)]
                 line = "\t".join([*cells, item.of.remedy])
             text.append(f"{item.section}\t{line}")
         return "\n".join(text) + "\n"
@@ -108,7 +108,7 @@ class DelegationModel(OperatorModel):
     @guard
     def flags(self, index: Index) -> Qt.ItemFlag:
         if index.isValid() and self.item(index.row()).line is DelegationLine.SECTION:
-            return Qt.ItemFlag.NoItemFlags  # arrow keys pass it by
+            return Qt.ItemFlag.NoItemFlags  # arrow keys skip it
         return super().flags(index)
 
     @guard

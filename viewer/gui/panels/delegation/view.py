@@ -1,4 +1,4 @@
-"""The delegation report on screen: sections and reasons over the whole width, as tall as needed."""
+"""The table widget of the delegation report, with sections and reasons across all columns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 
-_TEXT_LEFT = 30  # px, of the lines below a reason
+_TEXT_LEFT = 30  # px; left margin of the lines below a reason
 _DOT = 8
-_LEFT, _GAP, _BELOW = 12, 8, 4  # px next to a section, above it and below it
+_LEFT, _GAP, _BELOW = 12, 8, 4  # px left of a section, above it, and below it
 _TOP, _BOTTOM = 4, 8  # px above and below the lines of a reason
 
 
 class DelegationView(OperatorView):
-    """The table, with sections and reasons over its whole width."""
+    """The table widget. Sections and reasons span all columns."""
 
     def __init__(self, model: DelegationModel, theme: Theme) -> None:
         super().__init__(model, theme, "Delegation")
@@ -36,17 +36,17 @@ class DelegationView(OperatorView):
 
     @Slot()
     def _lay_out(self) -> None:
-        """Let sections and reasons reach over all columns, and be as tall as their text."""
+        """Span sections and reasons across all columns, as tall as their texts."""
         model, columns = self._page_model, self._page_model.columnCount()
         self.clearSpans()
         header = self.verticalHeader()
         for row in range(len(model.rows)):
-            wide = model.item(row).line not in (DelegationLine.INSTANCE, DelegationLine.OUTSIDE)
-            if wide and columns > 1:
+            spans = model.item(row).line not in (DelegationLine.INSTANCE, DelegationLine.OUTSIDE)
+            if spans and columns > 1:
                 self.setSpan(row, 0, 1, columns)
-            tall = self._painter.height_of(row, self.viewport().width())
-            if header.sectionSize(row) != tall:
-                header.resizeSection(row, tall)
+            height = self._painter.height_of(row, self.viewport().width())
+            if header.sectionSize(row) != height:
+                header.resizeSection(row, height)
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -56,14 +56,14 @@ class DelegationView(OperatorView):
 
 
 class _Painter(OperatorDelegate):
-    """Paints sections, reasons and what shows more rows; the others as its base does."""
+    """Paints sections, reasons and "Show more" rows; other rows like its base class."""
 
     def __init__(self, model: DelegationModel, theme: Theme, view: DelegationView) -> None:
         super().__init__(model, theme, view)
         self._page_model = model
 
     def height_of(self, row: int, width: int) -> int:
-        """How tall a row is in a table of some width, in px."""
+        """Return the height of a row at a table width, in px."""
         theme, line = self._theme, self._page_model.item(row).line
         if line not in (DelegationLine.SECTION, DelegationLine.REASON):
             return theme.px(ROW_HEIGHT)

@@ -1,8 +1,8 @@
-"""The events panel: how long each event took over the runs, p10 to p90, as `opscope inspect`.
+"""The Events panel: duration statistics of each event over all inferences, as `opscope inspect`.
 
-Always over all runs; of a picked run it says next to them what it took in that one. A click selects
-the longest slice of an event; the filter finds events by name, operator, runs and by the metadata
-that was logged with them.
+The statistics always cover all inferences; an extra column shows the current inference. A click
+selects the longest slice of an event. The filter searches names, operators, phases and logged
+metadata.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 NOTHING = "Open a profile to see how long each of its events took over the runs."
 NO_EVENTS = "This profile has no events with a time."
-MOST_COPIED = 2000  # rows; writing so many takes 50 ms
+MOST_COPIED = 2000  # rows; writing that many takes 50 ms
 _LEAST_EVENT = 240  # px
 _DISPENSABLE = (
     EventColumn.AVG,
@@ -51,9 +51,9 @@ _DISPENSABLE = (
 
 
 class EventsPanel(TraceTablePanel["EventsAnswer"]):
-    """Statistics of the events of the current trace, in the picked run or in all."""
+    """Statistics of the current trace's events over all inferences, and in the current one."""
 
-    MOST_AT_ONCE = AT_ONCE  # slices; as for views and rasters of a trace
+    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = EventsModel(theme)
@@ -72,7 +72,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """What each event took over the runs, and in the picked one."""
+        """Return the question for the statistics over all inferences and in the current one."""
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
@@ -82,7 +82,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         return Question(_answer, (shown, run, known), size, stays=known is not None)
 
     def nothing(self) -> Sentence:
-        """What to open."""
+        """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:
@@ -108,7 +108,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     @Slot()
     def _mark(self) -> None:
-        """Let the marked row follow the selected slice; a selection of rows is left alone."""
+        """Mark the row of the selected slice, unless several rows are marked."""
         ref, answer = self._session.state.slice, self.answer
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
@@ -131,14 +131,14 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard; of very many the first, and how many are not."""
+        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
         rest = "opscope inspect --tsv_path writes all of them"
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 
 @dataclass(frozen=True, slots=True)
 class EventsAnswer:
-    """What is shown of a trace, and which run is picked."""
+    """The statistics of a trace. run: index of the current inference, None for all."""
 
     shown: OpenTrace
     contents: EventsContents
@@ -157,7 +157,7 @@ def _answer(shown: OpenTrace, run: int | None, known: EventsContents | None) -> 
 
 
 class EventsView(ColumnTable[EventColumn]):
-    """The table, in the order of the file until a column is chosen."""
+    """The table, in file order until the user sorts a column."""
 
     def __init__(self, model: EventsModel, theme: Theme) -> None:
         self._model = model
@@ -171,7 +171,7 @@ class EventsView(ColumnTable[EventColumn]):
         return self._model.unused
 
     def fit_columns(self) -> None:
-        """Give columns of lengths room for their units where these are not the same."""
+        """Widen the duration columns if their units differ, then fit all columns."""
         if self._with_units != self._model.with_units:
             self._with_units = self._model.with_units
             self._size_columns()

@@ -1,7 +1,7 @@
-"""Statistics of events as a table model: sorted and filtered as columns, texts made when shown.
+"""Table model of event statistics: sorted and filtered as columns, texts created when painted.
 
-A dump may log 200,000 distinct events. So rows are positions in the columns of the statistics, a
-filter looks at each distinct text once, and a cell is written when it is painted.
+A trace can contain 200,000 distinct events. So rows are positions in the columns of the statistics,
+a filter searches each distinct text once, and a cell's text is created when it is painted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 
 METADATA = "metadata"
-_UNIT_WIDTH = 44  # px, of " cycles"
+_UNIT_WIDTH = 44  # px; the width of " cycles"
 
 
 class EventColumn(Enum):
-    """A column: its title, its width in px (0: what is left), and which statistic it holds."""
+    """A column: its title, its width in px (0: the remaining width), and its statistic."""
 
     EVENT = ("Event", 0, "")
     BLOCK = ("Runs", 120, "")
@@ -57,11 +57,11 @@ class EventColumn(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether it holds a length."""
+        """Whether it holds a duration."""
         return bool(self.field) and self not in (EventColumn.COUNT, EventColumn.SPREAD)
 
     def room(self, with_units: bool) -> int:
-        """Its width in px, where lengths on other clocks have their unit with them or not."""
+        """Return its width in px. with_units: whether separate clocks show their unit."""
         return self.width + (_UNIT_WIDTH if with_units and self.is_time else 0)
 
 
@@ -76,10 +76,10 @@ _TIPS = {
 
 @dataclass(frozen=True, eq=False)
 class EventsContents:
-    """Some statistics with all texts and numbers that are shown of them, worked out beforehand.
+    """Event statistics with all texts and numbers to show, computed off the GUI thread.
 
-    labels: the text of every key. texts: codes per row and the lower case texts that a filter looks
-    at. order: per column of texts the place of each row among them.
+    labels: text of every key. texts: codes per row, and the lower-case texts that the filter
+    searches. order: for each text column, the rank of each row.
     """
 
     found: EventStatistics
@@ -92,9 +92,10 @@ class EventsContents:
 def contents_of(
     found: EventStatistics, in_run: Ints, known: EventsContents | None = None
 ) -> EventsContents:
-    """What is shown of some statistics. Pure; 0.4 s where each of 200,000 events has its own name.
+    """Prepare statistics for display. Pure; 0.4 s for 200,000 events with distinct names.
 
-    in_run: per row what it took in the picked run, -1 for nothing. known: of the same statistics.
+    in_run: ticks of each row in the current inference, -1 for none. known: earlier contents of the
+    same statistics, to reuse.
     """
     columns = _columns(found, in_run)
     if known is not None and known.found is found:
@@ -115,20 +116,20 @@ def contents_of(
 
 
 def _ranks(texts: Sequence[str]) -> Ints:
-    """The place of each text in their order."""
+    """Return the rank of each text in sorted order."""
     rank = np.empty(len(texts), np.int64)
     rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
     return rank
 
 
 class EventsModel(ArrayModel[EventColumn]):
-    """The rows of some `EventStatistics`, sorted and filtered; all times in one unit."""
+    """The rows of an `EventStatistics`, sorted and filtered; all times in one unit."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
         self._contents: EventsContents | None = None
         self._swatches = SwatchPixmaps(theme)
-        self.colors: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # palette index per operator; None: its own
         self._rate = 1.0
         self.unit, self._factor = "ns", 1
         self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
@@ -140,23 +141,23 @@ class EventsModel(ArrayModel[EventColumn]):
         return self._contents.found if self._contents is not None else None
 
     def show(self, shown: OpenTrace, contents: EventsContents, picked: str = "") -> None:
-        """Show the statistics of a trace; sorting and filter stay, and marks while it is the same.
+        """Show the statistics of a trace. Order and filter stay; for the same trace, marks too.
 
-        picked: what the picked run is called, if one is.
+        picked: the title of the current inference's column, "" to hide it.
         """
         found = contents.found
-        again = found is self._found
-        if not again:
+        is_same = found is self._found
+        if not is_same:
             self.beginResetModel()
             self._rate = float(shown.axis.ns_per_tick)
-            own = found.unit < 0
-            self.with_units = not bool(own.all())
-            longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
+            on_trace_clock = found.unit < 0
+            self.with_units = not bool(on_trace_clock.all())
+            longest = float(found.statistics.p50[on_trace_clock].max(initial=0)) * self._rate
             self.unit, self._factor = unit_for(longest)
         self._swatches.clear()
         self._contents = contents
         self._titles = tuple(self._title(cell, picked) for cell in COLUMNS)
-        once = bool((found.statistics.count <= 1).all())
+        logged_once = bool((found.statistics.count <= 1).all())
         distributions = {
             EventColumn.P10,
             EventColumn.P90,
@@ -167,11 +168,11 @@ class EventsModel(ArrayModel[EventColumn]):
             EventColumn.SPREAD,
         }
         self.unused = (
-            frozenset(distributions if once else ())
+            frozenset(distributions if logged_once else ())
             | ({EventColumn.BLOCK} if len(found.blocks) < 2 else set())
             | (set() if picked else {EventColumn.PICKED})
         )
-        if again:
+        if is_same:
             self._rearrange()
             at = COLUMNS.index(EventColumn.PICKED)
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
@@ -180,13 +181,13 @@ class EventsModel(ArrayModel[EventColumn]):
             self.endResetModel()
 
     def clear(self) -> None:
-        """Show nothing; sorting and filter stay."""
+        """Remove all rows; sort order and filter stay."""
         self.beginResetModel()
         self._contents, self.rows = None, np.empty(0, np.int64)
         self.endResetModel()
 
     def row_of(self, slice: int) -> int:
-        """The row of the event that a slice of the file is of, -1 if it is not shown."""
+        """Return the row of a slice's event, -1 if it is not shown."""
         if self._found is None:
             return -1
         at = np.flatnonzero(self._found.slices == slice)
@@ -197,13 +198,13 @@ class EventsModel(ArrayModel[EventColumn]):
         return int(shown[0]) if len(shown) else -1
 
     def longest_slice(self, row: int) -> int:
-        """The slice of the longest occurrence of a row."""
+        """Return the slice of a row's longest occurrence."""
         assert self._found is not None
         where = self._found.occurrences(int(self.rows[row]))
         return int(self._found.slices[where][np.argmax(self._found.duration[where])])
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings, as tab separated text with plain numbers."""
+        """Return rows and headings as tab-separated text with plain numbers and the native unit."""
         copied = (self.item(row) for row in rows)
         texts = (
             [*(self.text(i, cell, plain=True) for cell in COLUMNS), self._unit_name(i)]
@@ -246,7 +247,7 @@ class EventsModel(ArrayModel[EventColumn]):
             return f"{value:.1f}"
         unit = found.unit_name(i)
         if unit is not None:
-            # A clock of its own: its numbers as logged, never turned into time.
+            # A separate clock: numbers as logged, never converted to time.
             number = f"{value:.1f}".removesuffix(".0")
             return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
         ns = value * self._rate
@@ -282,9 +283,9 @@ class EventsModel(ArrayModel[EventColumn]):
 
 
 def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[Any]]:
-    """The numbers of every column; the spread of what took no time is none."""
+    """Return the numbers of every column; the spread is NaN if the median is 0."""
     numbers = found.statistics
-    counted = (
+    fields = (
         EventColumn.COUNT,
         EventColumn.P10,
         EventColumn.P50,
@@ -295,7 +296,7 @@ def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[
         EventColumn.TOTAL,
     )
     columns: dict[EventColumn, NDArray[Any]] = {
-        cell: getattr(numbers, cell.field) for cell in counted
+        cell: getattr(numbers, cell.field) for cell in fields
     }
     spread = np.full(len(found), np.nan)
     np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
@@ -305,7 +306,7 @@ def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[
 
 
 def _holds(shown: EventsContents, word: str) -> Bools:
-    """Which rows have a word in one of their texts."""
+    """Return which rows contain a word in one of their texts."""
     hit = np.zeros(len(shown.found), np.bool_)
     for codes, texts in shown.texts:
         hit |= np.array([word in text for text in texts], np.bool_)[codes]
@@ -313,17 +314,17 @@ def _holds(shown: EventsContents, word: str) -> Bools:
 
 
 def _metadata_holds(found: EventStatistics, word: str) -> Bools:
-    """Which rows have an occurrence whose metadata, as text or in hexadecimal, has a word."""
+    """Return which rows have an occurrence whose metadata contains a word, as text or as hex."""
     hit = np.zeros(len(found), np.bool_)
     column = found.table.trace.slices.columns.get(METADATA)
     if column is None or column.strings is None:
         return hit
     holds = np.array([word in text.lower() for text in column.strings], np.bool_)
-    own = holds[column.values[found.slices]]
+    matching = holds[column.values[found.slices]]
     if column.valid is not None:
-        own &= column.valid[found.slices]
+        matching &= column.valid[found.slices]
     rows = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
-    hit[rows[own]] = True
+    hit[rows[matching]] = True
     return hit
 
 

@@ -1,9 +1,8 @@
-"""The list of findings: a number, a bold sentence, its figures, its rule; below them what was not
-told.
+"""List widget of the findings: number, bold title, figures, rule, and the rules without findings.
 
-A row is as tall as its wrapped texts. On its right are the word for its kind and, where it is a
-share of something, a bar with that share. What was looked at and not told has no number: a heading,
-and a quiet line for each rule with its reason.
+A row is as tall as its wrapped texts. On its right it shows its kind and, if the finding has a
+share, that share as a bar. Rules without findings follow below a heading, each with its reason and
+without a number.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from viewer.model.times import counted, format_share
 NONE_FOUND = "Nothing to tell: no rule below was met."
 NOT_MET = "Rules that were looked at and not met"
 NOT_ASKED = "Rules that cannot be asked here"
-_INSET, _NUMBER, _SIDE, _AIR, _LINE = 12, 26, 128, 8, 3  # px of the design
+_INSET, _NUMBER, _SIDE, _AIR, _LINE = 12, 26, 128, 8, 3  # px at a scale of 1
 _BAR = 6
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 
 
 class FindingLine(Enum):
-    """What a row is."""
+    """The kind of a row."""
 
     FINDING = "a finding"
     HEADING = "a heading"
@@ -48,7 +47,7 @@ class FindingLine(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """One row. texts: (text, font, color) of its paragraphs; number: from 1, 0 for none."""
+    """One row. texts: (text, font, color token) per paragraph. number: from 1, 0 for none."""
 
     line: FindingLine
     texts: tuple[tuple[str, FontRole, str], ...]
@@ -58,37 +57,37 @@ class FindingRow:
 
     @property
     def plain(self) -> str:
-        """All of it as text: what is copied and what a screen reader says."""
+        """The whole row as text, for copies and screen readers."""
         head = f"{self.number}. {self.kind}: " if self.number else ""
         return head + " ".join(text for text, _, _ in self.texts)
 
 
 def rows_of(findings: Findings) -> tuple[FindingRow, ...]:
-    """The rows of an answer: findings by rank, then what told nothing, by whether it could."""
+    """Return the rows: findings by rank, then rules without findings, checked ones first."""
     rows = [
         FindingRow(
             FindingLine.FINDING,
             (
-                (one.title, "section", "text1"),
-                (one.detail, "cell", "text1"),
-                (one.threshold, "caption", "text2"),
+                (finding.title, "section", "text1"),
+                (finding.detail, "cell", "text1"),
+                (finding.threshold, "caption", "text2"),
             ),
             number,
-            one.family.title,
-            one,
+            finding.family.title,
+            finding,
         )
-        for number, one in enumerate(findings.found, 1)
+        for number, finding in enumerate(findings.found, 1)
     ]
     if not rows:
         rows.append(FindingRow(FindingLine.HEADING, ((NONE_FOUND, "section", "text1"),)))
     if findings.left_out:
         more = f"And {counted(findings.left_out, 'more finding')} of less."
         rows.append(FindingRow(FindingLine.HEADING, ((more, "caption", "text2"),)))
-    for heading, asked in ((NOT_MET, True), (NOT_ASKED, False)):
-        listed = [one for one in findings.silent if one.asked is asked]
-        if listed:
+    for heading, is_checked in ((NOT_MET, True), (NOT_ASKED, False)):
+        not_reported = [rule for rule in findings.silent if rule.asked is is_checked]
+        if not_reported:
             rows.append(FindingRow(FindingLine.HEADING, ((heading, "section", "text2"),)))
-            rows += [_quiet(one) for one in listed]
+            rows += [_quiet(rule) for rule in not_reported]
     return tuple(rows)
 
 
@@ -131,8 +130,12 @@ class FindingsModel(QAbstractListModel):
 
 
 class FindingsList(QListView):
-    """The list; `chosen(row)` on a click or Enter on a finding. `menu_offered(QMenu)` as tables
-    have it; the menu of a finding that another panel tells does not go there by itself."""
+    """The list widget.
+
+    `chosen(row)`: a click or Enter on a finding. `menu_offered(QMenu)`: the context menu is about
+    to open, as in tables. The context menu of a finding that another panel details does not open
+    that panel.
+    """
 
     chosen = Signal(int)
     menu_offered = Signal(QMenu)
@@ -140,11 +143,11 @@ class FindingsList(QListView):
     def __init__(self, model: FindingsModel, theme: Theme) -> None:
         super().__init__()
         self._model = model
-        self.opacity = 1.0  # below 1 while newer findings are being worked out
+        self.opacity = 1.0  # below 1 while newer findings are computed
         self.setModel(model)
         self.setAccessibleName("Findings")
         self.setItemDelegate(_FindingDelegate(self, model, theme))
-        self.setResizeMode(QListView.ResizeMode.Adjust)  # rows are as tall as the width makes them
+        self.setResizeMode(QListView.ResizeMode.Adjust)  # row heights depend on the width
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -155,7 +158,7 @@ class FindingsList(QListView):
             self.chosen.emit(index.row())
 
     def choose(self, index: QModelIndex) -> None:
-        """Go to what a finding is of, where that is in the profile itself."""
+        """Choose a finding for its context menu, unless its place is another panel."""
         found = self._model.rows[index.row()].finding
         if found is not None and not isinstance(found.place, PanelRef):
             self._click(index)
@@ -165,7 +168,7 @@ class FindingsList(QListView):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
             self._click(self.currentIndex())
         elif event.text().strip() and event.text().strip().isprintable():
-            event.ignore()  # letters are commands of the window
+            event.ignore()  # letters are shortcuts of the window
         else:
             super().keyPressEvent(event)
 
@@ -176,7 +179,7 @@ class _FindingDelegate(QStyledItemDelegate):
         self._view, self._model, self._theme = view, model, theme
 
     def _room(self, row: FindingRow, width: int) -> tuple[int, int]:
-        """Where the paragraphs begin, and how wide they may be."""
+        """Return the left edge and the width of the paragraphs, in px."""
         px = self._theme.px
         left = px(_INSET) + (px(_NUMBER) if row.line is FindingLine.FINDING else 0)
         side = px(_SIDE) + px(_INSET) if row.line is FindingLine.FINDING else 0
@@ -194,24 +197,24 @@ class _FindingDelegate(QStyledItemDelegate):
         row, theme = self._model.rows[index.row()], self._theme
         width = self._view.viewport().width()
         heights = self._heights(row, self._room(row, width)[1])
-        air = theme.px(_AIR) * 2 if row.line is FindingLine.FINDING else theme.px(_AIR)
-        return QSize(theme.px(200), sum(heights) + (len(heights) - 1) * theme.px(_LINE) + air)
+        padding = theme.px(_AIR) * 2 if row.line is FindingLine.FINDING else theme.px(_AIR)
+        return QSize(theme.px(200), sum(heights) + (len(heights) - 1) * theme.px(_LINE) + padding)
 
     @guard
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row, theme = self._model.rows[index.row()], self._theme
         rect: QRect = option.rect
         state: QStyle.StateFlag = option.state
-        marked = bool(state & QStyle.StateFlag.State_Selected)
+        selected = bool(state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.setOpacity(self._view.opacity)
-        if marked:
+        if selected:
             painter.fillRect(rect, theme.color("selection"))
         elif state & QStyle.StateFlag.State_MouseOver and row.finding is not None:
             painter.fillRect(rect, theme.color("hover"))
         left, width = self._room(row, rect.width())
-        air = theme.px(_AIR) if row.line is FindingLine.FINDING else theme.px(_AIR) // 2
-        y = rect.top() + air
+        padding = theme.px(_AIR) if row.line is FindingLine.FINDING else theme.px(_AIR) // 2
+        y = rect.top() + padding
         for (text, role, tone), height in zip(row.texts, self._heights(row, width), strict=True):
             painter.setFont(theme.font(role))
             painter.setPen(theme.color(tone))
@@ -242,7 +245,7 @@ class _FindingDelegate(QStyledItemDelegate):
     def _paint_side(
         self, painter: QPainter, rect: QRect, row: FindingRow, share: float | None
     ) -> None:
-        """The word for the kind, and below it the share as a bar and in figures."""
+        """Paint the kind, and below it the share as a bar and as a number."""
         theme = self._theme
         side = QRect(
             rect.right() - theme.px(_SIDE + _INSET),

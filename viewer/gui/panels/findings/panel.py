@@ -1,8 +1,8 @@
-"""The findings panel: a short ranked list of what the current profile proves, each with its rule.
+"""The Findings panel: a short ranked list of findings in the current profile, each with its rule.
 
-It follows the current profile and the picked run. A click, or Enter, goes to the place: it selects
-operators or slices, shows a stretch of time, picks an inference, or asks for the panel that has all
-of it. A selection changes nothing in the list.
+It follows the current profile and inference. A click or Enter on a finding selects operators or
+slices, shows a time range, makes an inference current, or opens the panel with the details.
+Selections elsewhere do not change the list.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ NO_SLICES = "This profile has no slices: there is nothing to find."
 
 @dataclass(frozen=True, slots=True)
 class FindingsAnswer:
-    """What is shown of a profile, and of which run; made: the comparison of all in `space`."""
+    """The findings of a profile.
+
+    run: the current inference, None for all. of: the cached analysis of the profile. space: the
+    workspace whose estimates `made` compares.
+    """
 
     shown: OpenTrace
     run: Run | None
@@ -61,10 +65,10 @@ class FindingsAnswer:
 
 
 class FindingsPanel(TracePanel[FindingsAnswer]):
-    """The list; `report_requested(name)` asks for the panel that has all of a finding."""
+    """The list of findings. `report_requested(name)`: open the panel that details a finding."""
 
-    # Up to so many slices in all that is open, each of an identity of its own, the answer takes
-    # less than 40 ms also on a busy machine: no thread.
+    # With up to this many slices in all open files, each with its own identifier, the answer takes
+    # less than 40 ms even on a busy machine: no thread.
     MOST_AT_ONCE = 2000
 
     report_requested = Signal(str)
@@ -92,7 +96,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
     # -- what is shown ---------------------------------------------------------------------------
 
     def question(self) -> Question | None:
-        """What the current profile and run prove."""
+        """Return the question for the findings of the current profile and inference."""
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
@@ -103,11 +107,11 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         return Question(_answer, (shown, scope.run, of, space, made), size)
 
     def nothing(self) -> Sentence:
-        """What to open."""
+        """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 
     def show_answer(self, answer: FindingsAnswer) -> None:
-        """List the findings; the marked one stays marked, which may be of another run now."""
+        """List the findings, and mark the same kind of finding as before."""
         marked = self._marked_family()
         if not len(answer.shown.trace.slices):
             self.show_sentence(NO_SLICES)
@@ -125,7 +129,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         return None if found is None else found.family
 
     def _mark(self, family: Family | None) -> None:
-        """Mark the finding of a kind again, which may be of another run now."""
+        """Mark the finding of a kind; it may belong to another inference than before."""
         for row, listed in enumerate(self.model.rows):
             if listed.finding is not None and listed.finding.family is family:
                 self.list.setCurrentIndex(self.model.index(row))
@@ -138,7 +142,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Go to the place of a finding, as one step of undo."""
+        """Go to the place of a finding, as one undo step."""
         answer, finding = self.answer, self.model.rows[row].finding
         if answer is None or finding is None:
             return
@@ -159,7 +163,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if isinstance(place, Stretch):
             axis = answer.shown.axis
             t0, t1 = _first_ns(axis, place.start), _first_ns(axis, place.end)
-            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what is next to it
+            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
             session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
             return
         if isinstance(place, OperatorSets) and len(place.sets) == 1:
@@ -172,7 +176,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     @Slot(QMenu)
     def _offer(self, menu: QMenu) -> None:
-        """Lead from the menu of a finding to the panel that has all of it."""
+        """Add an entry to a finding's context menu that opens the panel with its details."""
         row = self.list.currentIndex().row()
         finding = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
         if finding is not None and isinstance(finding.place, PanelRef):
@@ -181,7 +185,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard as text, or all if none is marked."""
+        """Copy the marked rows as text, or all rows if none is marked."""
         marked = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
         copied = [rows[i] for i in marked] or list(rows)
@@ -191,7 +195,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
 
 def _first_ns(axis: Axis, tick: int) -> int:
-    """The first whole ns that is not before a tick: what ends at the tick has no part after it."""
+    """Return the first whole ns at or after a tick, so that no time past the tick is included."""
     ns = axis.to_ns(tick)
     return ns if axis.to_ticks_floor(ns) >= tick else ns + 1
 
