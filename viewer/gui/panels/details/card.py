@@ -1,4 +1,4 @@
-"""The card of one selection: title, figures and sections of all that is known of it."""
+"""The card of one selection: title, figures, and sections with everything known about it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _STATE_TONES = {
 
 
 def subject_of(session: Session) -> object:
-    """What a card is of; the same for two cards of one selection."""
+    """Return what a card shows; equal for two cards of the same selection."""
     return session.state.slice, session.state.operators, session.state.area
 
 
@@ -93,7 +93,7 @@ class Card(CardFrame):
     def __init__(
         self, session: Session, costs: CostFeed, theme: Theme, facts: AreaFacts | None = None
     ) -> None:
-        """facts: of the area, where one is selected."""
+        """facts: the contents of the selected area, if an area is selected."""
         super().__init__(session, theme)
         self._feed = costs
         self.flows: dict[str, FlowSection] = {}
@@ -121,8 +121,8 @@ class Card(CardFrame):
         if shown.native(i) is None:
             ticks = escape(ticks_text(shown, i))
             if shown.rate.origin is not RateOrigin.STATED:
-                guessed = shown.rate.origin is RateOrigin.ASSUMED
-                tone = self._theme.tokens.warning if guessed else self._theme.tokens.text2
+                is_assumed = shown.rate.origin is RateOrigin.ASSUMED
+                tone = self._theme.tokens.warning if is_assumed else self._theme.tokens.text2
                 ticks += ", " + span(shown.rate.origin, tone)
             grid.add("Ticks", ticks, html=True)
         self._location(shown, i)
@@ -155,7 +155,7 @@ class Card(CardFrame):
             grid.add(format_time(sum(n.ns for n in rest)), f"{names}, {counted(slices, 'slice')}")
 
     def _location(self, shown: OpenTrace, i: int) -> None:
-        """Where the compiler says that a slice comes from: members of a fusion, callee, callers."""
+        """Add the compiler's location of a slice: fused members, callee and callers."""
         text = shown.trace.keys.location[int(shown.trace.slices.key[i])]
         if text is None:
             return
@@ -165,9 +165,9 @@ class Card(CardFrame):
         if len(parts) > _MOST_PLACES:
             lines.append(span(f"and {len(parts) - _MOST_PLACES} more", self._theme.tokens.text3))
         for line in lines:
-            shown_line = label(line, self._theme, wrap=True, html=True)
-            shown_line.linkActivated.connect(self._follow)
-            self._column.addWidget(shown_line)
+            line_label = label(line, self._theme, wrap=True, html=True)
+            line_label.linkActivated.connect(self._follow)
+            self._column.addWidget(line_label)
 
     def _link_section(self, shown: OpenTrace, link: Link) -> None:
         tokens = self._theme.tokens
@@ -218,7 +218,7 @@ class Card(CardFrame):
         if members:
             self._cost(shown, members)
             program = shown.table.program
-            # A debug handle map has no shapes, and so no figure could be had.
+            # A debug handle map has no shapes, so no work can be computed.
             if len(members) == 1 and program is not None and not program.delegates_only:
                 self._work(shown, members[0], slice_)
             self._flows(shown, trace)
@@ -235,14 +235,14 @@ class Card(CardFrame):
         if operator.aten:
             grid.add("ATen", _first_two(operator.aten))
         assert shown.table.program is not None
-        made_by = makers(shown.table.program, operator.method)
-        taken, made = inputs_of(operator), outputs_of(operator)
-        if taken:
-            text = self._tensors(shown, trace, taken, made_by)
-            grid.add("Input" if len(taken) == 1 else "Inputs", text, html=True)
-        if made:
-            text = self._tensors(shown, trace, made, {})
-            grid.add("Output" if len(made) == 1 else "Outputs", text, html=True)
+        producers = makers(shown.table.program, operator.method)
+        inputs, outputs = inputs_of(operator), outputs_of(operator)
+        if inputs:
+            text = self._tensors(shown, trace, inputs, producers)
+            grid.add("Input" if len(inputs) == 1 else "Inputs", text, html=True)
+        if outputs:
+            text = self._tensors(shown, trace, outputs, {})
+            grid.add("Output" if len(outputs) == 1 else "Outputs", text, html=True)
         if parameters := parameters_of(operator):
             grid.add("Parameters", _sizes_text(parameters))
         if len(operator.nodes) == 1 and operator.nodes[0].settings:
@@ -252,7 +252,7 @@ class Card(CardFrame):
     def _lowered(
         self, shown: OpenTrace, trace: int, operator: Operator, grid: KeyValueGrid
     ) -> None:
-        """The delegates' calls that it went into, as what, and fused with which others."""
+        """Add the operator's delegate calls, its identifiers there, and what it was fused with."""
         program = shown.table.program
         method = program.method(operator.method) if program else None
         found = lowered_into(method, operator) if method is not None else ()
@@ -260,16 +260,16 @@ class Card(CardFrame):
             return
         lines: dict[str, None] = {}
         for call in found[:_MOST_NAMES]:
-            company = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
+            fusion = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
             lines[call.backend] = None
             if call.instruction >= 0:
-                lines[f"instruction {call.instruction}, {company}"] = None
+                lines[f"instruction {call.instruction}, {fusion}"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
-        together: dict[tuple[int, ...], list[int | str]] = {}
+        keys_by_fused: dict[tuple[int, ...], list[int | str]] = {}
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
-            together.setdefault(identifier.fused, []).append(identifier.key)
-        for others, keys in together.items():
-            if others or keys != [operator.name]:  # the title says that already
+            keys_by_fused.setdefault(identifier.fused, []).append(identifier.key)
+        for others, keys in keys_by_fused.items():
+            if others or keys != [operator.name]:  # the title already shows it
                 grid.add(
                     "Logged as", "<br>".join(escape(repr(k), quote=False) for k in keys), html=True
                 )
@@ -287,7 +287,7 @@ class Card(CardFrame):
             grid.add("Logged as", "not known: the backend wrote no debug handle map")
 
     def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
-        """Operations and bytes by the shapes, and per second where there is a time for them."""
+        """Add operations and bytes computed from shapes, and rates if the operator has a time."""
         answer = self._feed.answer
         scope = answer.scope if answer is not None and answer.shown is shown else WHOLE
         work = work_of(shown, operator, scope, slice_)
@@ -303,21 +303,22 @@ class Card(CardFrame):
     def _tensors(
         self, shown: OpenTrace, trace: int, tensors: Sequence[Tensor], made_by: Mapping[str, int]
     ) -> str:
-        """Dtypes and shapes as HTML, each with its parameter or a link to what makes it."""
+        """Return dtypes and shapes as HTML, each with its parameter or a link to its producer."""
         tokens = self._theme.tokens
         family = escape(self._theme.font("code").family())
         lines = []
         for tensor in tensors[:_MOST_TENSORS]:
             text = escape(tensor_text(tensor)).replace(" ", "&nbsp;")
             line = f'<span style="font-family: {family}; color: {tokens.text1}">{text}</span>'
-            maker = made_by.get(tensor.name)
-            source = None if maker is None else _operator(shown, maker)
+            producer = made_by.get(tensor.name)
+            source = None if producer is None else _operator(shown, producer)
             if source is not None:
-                link = anchor(f"operator:{trace}:{maker}", source.op, self._theme)
+                link = anchor(f"operator:{trace}:{producer}", source.op, self._theme)
                 where = f" {source.source.line}" if source.source else ""
                 line += span(" ← ", tokens.text2) + link + span(where, tokens.text2)
             elif tensor.parameter:
-                # A path has no blanks to wrap at, and its end is what tells a weight from a bias.
+                # A path has no spaces to wrap at, and only its end distinguishes a weight from a
+                # bias.
                 path = tensor.parameter.replace(".", f".{_MAY_BREAK}")
                 line += span(" ← ", tokens.text2) + span(path, tokens.text1)
             lines.append(line)
@@ -335,7 +336,7 @@ class Card(CardFrame):
             row.setSpacing(theme.px(8))
             swatch = Swatch(self._colors(self._session.traces[trace], [member.index]), theme)
             row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
-            # The name of an MLIR operation has its line.
+            # The name of an MLIR operation already includes its line.
             has_line = member.source is not None and not member.place
             line = f" · line {member.source.line}" if has_line and member.source else ""
             line += f" · {member.branch}" if member.branch else ""
@@ -353,17 +354,17 @@ class Card(CardFrame):
         answer = self._feed.answer
         if answer is None or answer.shown is not shown:
             return
-        wanted = tuple(sorted(m.index for m in members))
+        target = tuple(sorted(m.index for m in members))
         table, rate = answer.table, shown.axis.ns_per_tick
-        own = next((row for row in table.rows if row.operators == wanted), None)
-        single = len(wanted) == 1
-        shared = [r for r in table.rows if single and r.is_shared and wanted[0] in r.operators]
+        row = next((row for row in table.rows if row.operators == target), None)
+        single = len(target) == 1
+        shared = [r for r in table.rows if single and r.is_shared and target[0] in r.operators]
         self._head(f"Cost in {scope_text(shown, answer.scope)}")
-        ns = tick_to_ns(own.ticks, rate) if own else 0
-        share = f" · {format_share(own.ticks, table.whole)}" if own and table.whole else ""
+        ns = tick_to_ns(row.ticks, rate) if row else 0
+        share = f" · {format_share(row.ticks, table.whole)}" if row and table.whole else ""
         what = "own" if single else "whole set"
         figures = [figure(ns, what + share)]
-        kernel = tick_to_ns(own.kernel, rate) if own else 0
+        kernel = tick_to_ns(row.kernel, rate) if row else 0
         if any(r.kernel for r in table.rows):
             figures.append(figure(kernel, "kernel") if kernel else Figure(MISSING, "", "kernel"))
         if shared:
@@ -371,13 +372,13 @@ class Card(CardFrame):
             calls = sum(r.slices for r in shared)
             figures.append(figure(total, f"in {calls} shared call{'s' if calls != 1 else ''}"))
         else:
-            count = own.slices if own else 0
+            count = row.slices if row else 0
             figures.append(Figure(group_digits(count), "", "slice" if count == 1 else "slices"))
         self._figures(figures, "cost")
-        self._chart(shown, wanted)
+        self._chart(shown, target)
 
     def _flows(self, shown: OpenTrace, trace: int) -> None:
-        """From which operators and to which, once that is known."""
+        """Add the operators that the selection takes from and passes to, once they are known."""
         answer, costs = FlowFeed.of(self._session).answer, self._feed.answer
         if answer is None or answer.shown is not shown:
             return
@@ -405,13 +406,13 @@ class Card(CardFrame):
             return
         runs = list(shown.trace.inferences())
         current = runs.index(answer.scope.run) if answer.scope.run in runs else None
-        one = len(wanted) == 1
+        is_single = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
-        if one:
+        if is_single:
             color = slice_color(self._colors(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
         chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
-        what = "Own cost" if one else "Cost of the set"
+        what = "Own cost" if is_single else "Cost of the set"
         self._column.addWidget(
             label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
         )
@@ -435,9 +436,9 @@ class Card(CardFrame):
         for (path, line), (_, text) in places.items():
             link = anchor(f"source:{line}:{path}", f"{file_name(path)}:{line}", self._theme)
             rest = "" if text == "" else "&nbsp;&nbsp;" + span(text, self._theme.tokens.text2)
-            shown_place = label(link + rest, self._theme, wrap=True, html=True)
-            shown_place.linkActivated.connect(self._follow)
-            self._column.addWidget(shown_place)
+            place_label = label(link + rest, self._theme, wrap=True, html=True)
+            place_label.linkActivated.connect(self._follow)
+            self._column.addWidget(place_label)
         frame = list(places.values())[-1 if len(members) == 1 else 0][0]
         self._snippet(frame)
 
@@ -465,7 +466,7 @@ class Card(CardFrame):
 
 
 def _sizes_text(tensors: Sequence[Tensor]) -> str:
-    """ "2 · 80 values · 320 B": how many, how large; what of it is not known is said."""
+    """Return "2 · 80 values · 320 B": how many tensors, and their size or why it is unknown."""
     try:
         size = f"{group_digits(sum(map(elements_of, tensors)))} values"
         size += f" · {group_digits(bytes_of_all(tensors))}{NARROW_SPACE}B"

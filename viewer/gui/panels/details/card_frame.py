@@ -1,4 +1,4 @@
-"""What a details card is made of: title, lines of figures, sections with keys and values, links."""
+"""Building blocks of a details card: title, rows of figures, key-value sections, links."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from viewer.view.state import SliceRef
 
 
 class CardFrame(QWidget):
-    """A column of parts, from top to bottom. `source_requested(path, line)`: a link to a recorded
-    place; links to operators and slices select them."""
+    """A column of parts, from top to bottom.
+
+    `source_requested(path, line)`: a link to a recorded source location was clicked. Links to
+    operators and slices select them.
+    """
 
     source_requested = Signal(str, int)
 
@@ -35,46 +38,46 @@ class CardFrame(QWidget):
         self._column.setSpacing(theme.px(8))
 
     def rows(self, section: str) -> dict[str, str]:
-        """The keys and values of a section, as text or HTML; empty if there is no such section."""
+        """Return keys and values of a section, as text or HTML; {} if there is no such section."""
         return dict(self._grids[section].rows) if section in self._grids else {}
 
     def _colors(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
-        """The palette index of each of some operators, under the scheme that slices are seen in."""
+        """Return the palette index of each operator in the current color scheme."""
         return colors_of(operators, shown.operator_colors(self._session.state.scheme))
 
     def _title(self, shown: OpenTrace, members: Sequence[Operator], fallback: str = "") -> None:
         theme = self._theme
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        mark = QVBoxLayout()
-        mark.setContentsMargins(0, theme.px(3), 0, 0)
-        mark.addWidget(Swatch(self._colors(shown, [m.index for m in members]), theme))
-        mark.addStretch(1)
-        row.addLayout(mark)
-        name, under = fallback, ""
+        swatch_column = QVBoxLayout()
+        swatch_column.setContentsMargins(0, theme.px(3), 0, 0)
+        swatch_column.addWidget(Swatch(self._colors(shown, [m.index for m in members]), theme))
+        swatch_column.addStretch(1)
+        row.addLayout(swatch_column)
+        name, subtitle = fallback, ""
         if len(members) == 1:
             name = members[0].name
             texts = members[0].module_path, members[0].module_type
             tones = theme.tokens.text1, theme.tokens.text2
             pairs = zip(texts, tones, strict=True)
-            under = " ".join(span(text, tone) for text, tone in pairs if text)
+            subtitle = " ".join(span(text, tone) for text, tone in pairs if text)
         elif members:
             name = set_label(shown.table, [m.index for m in members])
-            under = span(f"shared by {len(members)} operators", theme.tokens.text2)
+            subtitle = span(f"shared by {len(members)} operators", theme.tokens.text2)
         column = QVBoxLayout()
         column.setSpacing(theme.px(2))
         row.addWidget(label(name, theme, "operator", wrap=True), 1)
         column.addLayout(row)
-        if under:
-            line = label(under, theme, "cell", html=True)
+        if subtitle:
+            line = label(subtitle, theme, "cell", html=True)
             line.setContentsMargins(theme.px(20), 0, 0, 0)
             column.addWidget(line)
         self._column.addLayout(column)
 
     def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
-        """A line of figures; columns: how many there is room for, as in the line above."""
+        """Add a row of figures. columns: how many columns to align with, as in the row above."""
         row = QHBoxLayout()
-        row.setSpacing(self._theme.px(12))  # less, and two captions read as one
+        row.setSpacing(self._theme.px(12))  # with less, two captions read as one
         row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
         for each in figures:
             row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
@@ -83,7 +86,7 @@ class CardFrame(QWidget):
         self._column.addLayout(row)
 
     def _section(self, title: str, hint: str = "") -> KeyValueGrid:
-        """Begin a section with a grid of its own."""
+        """Start a section with its own grid."""
         self._head(title, hint)
         grid = KeyValueGrid(self._theme)
         grid.linked.connect(self._follow)

@@ -1,7 +1,7 @@
-"""What the details card says of flows: the operators before and after, with their cost in the run.
+"""The flow sections of the details card: producers and consumers with their cost in the scope.
 
-A link goes to the slice that hands over or takes, where a slice is selected and there is one; else
-it selects the operator. Model inputs and parameters are below the operators before.
+A link goes to the slice on the other end, if a slice is selected and has one; otherwise it selects
+the operator. Model inputs and parameters are listed below the producers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_NAME = 120
 
 
 class FlowSection(QWidget):
-    """One side: the operators that are taken from, or that take. `follow` gets a link's target.
+    """One direction: producers or consumers. `follow` is called with a link's target.
 
     colors: the palette index of every operator.
     """
@@ -53,21 +53,21 @@ class FlowSection(QWidget):
         self._column.setSpacing(theme.px(4))
         self.texts: list[str] = []
         ends = _by_operator(answer.flows.ends(forward=forward))
-        paid = _costs(costs)
+        cost_of = _costs(costs)
         rate = shown.axis.ns_per_tick
         others: Sequence[int] = ()
         if around is not None:
             others = around.outputs if forward else around.inputs
-        # Jobs, and what the file states, are of slices and of no operators.
-        of_slices = [
+        # Jobs and flows stated by the file connect slices, not operators.
+        slice_ends = [
             end.slice for end in answer.flows.ends(forward=forward) if end.is_job or end.is_stated
         ]
-        self.count = len(others) + len(of_slices)
-        for i in of_slices[:_MOST_SHOWN]:
+        self.count = len(others) + len(slice_ends)
+        for i in slice_ends[:_MOST_SHOWN]:
             self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)
-        if len(of_slices) > _MOST_SHOWN:
-            self._line(f"and {group_digits(len(of_slices) - _MOST_SHOWN)} more")
-        # Those that a slice is about go first, in the order in which the keys go to them.
+        if len(slice_ends) > _MOST_SHOWN:
+            self._line(f"and {group_digits(len(slice_ends) - _MOST_SHOWN)} more")
+        # Operators of the slice's own flows come first, in the order of the keyboard commands.
         rank = {operator: at for at, operator in enumerate(ends)}
         for operator in sorted(others, key=lambda o: (rank.get(o, len(rank)), o))[:_MOST_SHOWN]:
             assert program is not None
@@ -75,10 +75,10 @@ class FlowSection(QWidget):
             target = f"operator:{trace}:{operator}"
             if end is not None:
                 target = f"slice:{trace}:{end.slice}"
-            own, shared, slices = paid.get(operator, (0, 0, 0))
+            self_ticks, shared, slices = cost_of.get(operator, (0, 0, 0))
             parts = []
-            if own:
-                parts.append(format_time(tick_to_ns(own, rate)))
+            if self_ticks:
+                parts.append(format_time(tick_to_ns(self_ticks, rate)))
             if shared:
                 parts.append(f"{format_time(tick_to_ns(shared, rate))} shared")
             if costs is not None and not parts:
@@ -102,7 +102,7 @@ class FlowSection(QWidget):
         elif not self.texts and around is None:
             self._line(f"{answer.flows.reason}.")
         elif not self.texts and around and around.reason in (NO_GRAPH, NO_GRAPH_IN_MAP):
-            # Without a graph it is as little known what takes the result.
+            # Without a graph the consumers are unknown too.
             self._line(f"{around.reason}.")
         elif not self.texts:
             self._line("No other operator takes its result." if forward else "Nothing.")
@@ -118,8 +118,8 @@ class FlowSection(QWidget):
         theme, name = self._theme, name[:_LONGEST_NAME]
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        own = [] if operator is None else [operator]
-        swatch = Swatch(colors_of(own, self._colors), theme)
+        operators = [] if operator is None else [operator]
+        swatch = Swatch(colors_of(operators, self._colors), theme)
         row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignTop)
         text = anchor(target, _breakable(name), theme)
         if cost:
@@ -148,12 +148,12 @@ class FlowSection(QWidget):
 
 
 def _breakable(text: str) -> str:
-    """A path has no blanks to wrap at."""
+    """Allow line breaks in a path, which has no spaces to wrap at."""
     return text.replace(".", ".\u200b").replace("_", "_\u200b")
 
 
 def _by_operator(ends: Sequence[FlowEnd]) -> Mapping[int, FlowEnd]:
-    """The end that each operator leads to, directly or as one that is passed through."""
+    """Map each operator to its flow end, reached directly or by passing through."""
     found: dict[int, FlowEnd] = {}
     for end in ends:
         for operator in (*end.operators, *end.through):
@@ -162,14 +162,14 @@ def _by_operator(ends: Sequence[FlowEnd]) -> Mapping[int, FlowEnd]:
 
 
 def _costs(table: CostTable | None) -> Mapping[int, tuple[int, int, int]]:
-    """Operator -> its own ticks, those of sets that it shares, and how many slices cost them."""
+    """Map each operator to its self ticks, its shared ticks, and its number of slices."""
     found: dict[int, tuple[int, int, int]] = {}
     for row in table.rows if table is not None else ():
         for operator in row.operators:
-            own, shared, slices = found.get(operator, (0, 0, 0))
+            self_ticks, shared, slices = found.get(operator, (0, 0, 0))
             if row.is_shared:
                 shared += row.ticks
             else:
-                own += row.ticks
-            found[operator] = own, shared, slices + row.slices
+                self_ticks += row.ticks
+            found[operator] = self_ticks, shared, slices + row.slices
     return found

@@ -1,4 +1,4 @@
-"""MLIR locations as rich text: every place a link, with the operation that is there."""
+"""MLIR locations as rich text: each place is a link, with the operation at that place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _INDENT = "&nbsp;" * 4
 def location_lines(
     places: Sequence[OutlinedPlace], program: Program | None, theme: Theme
 ) -> list[str]:
-    """One line of HTML per place; its links are `source:LINE:PATH`.
+    """Return one line of HTML per place, with links of the form `source:LINE:PATH`.
 
-    program: the text whose operations are named, if it is one.
+    program: used to name the operation at each place, if it is an MLIR text.
     """
     texts = TextPositions(program) if program is not None and program.text_lines else None
     tokens = theme.tokens
@@ -44,7 +44,7 @@ def location_lines(
 
 
 def _position_text(position: FilePosition) -> str:
-    """ "m.mlir:18:11", of a range "m.mlir:1:2 – 3:4"."""
+    """Return "m.mlir:18:11", or for a range "m.mlir:1:2 – 3:4"."""
     text = f"{file_name(position.file)}:{position.line}"
     text += f":{position.col}" if position.col else ""
     if position.end_line is None:

@@ -1,7 +1,7 @@
-"""The details panel: all that is known of the slice, operators or area that are selected.
+"""The Details panel: everything known about the selected slice, operators or area.
 
-The card is made again for each selection, since what it has to say differs; a link in it selects or
-asks the window for a source line.
+Each selection gets a new card, because cards differ in their sections. Links in the card select, or
+request a source line from the window.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_RUN = (
 
 @has_role(QAccessible.Role.Grouping)
 class DetailsPanel(ScrollPanel):
-    """What is selected. `source_requested(path, line)`: a recorded place that should be shown."""
+    """The details of the selection. `source_requested(path, line)`: show a source location."""
 
     source_requested = Signal(str, int)
 
@@ -40,7 +40,7 @@ class DetailsPanel(ScrollPanel):
         super().__init__(session, theme, "Details", parent)
         self._costs = CostFeed.of(session)
         self._stale = True
-        # Opening emits several signals at once; the card is made once, after the last of them.
+        # Opening files emits several signals at once; the card is created once, after the last.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.refresh)
@@ -55,14 +55,14 @@ class DetailsPanel(ScrollPanel):
         ):
             signal.connect(self._invalidate)
         session.workspace_changed.connect(self._forget)
-        # What is known of the last area, and of which traces.
+        # The last area, its traces, and its contents.
         self._facts: tuple[Area, list[OpenTrace], AreaFacts] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._counted)
         self.refresh()
 
     def _facts_of(self, area: Area) -> AreaFacts | None:
-        """What an area holds; None while it is counted, off the GUI thread for many slices."""
+        """Return an area's contents; None while a worker thread counts many slices."""
         traces = self._session.traces
         if self._facts is not None and self._facts[0] == area and self._facts[1] is traces:
             return self._facts[2]
@@ -78,7 +78,7 @@ class DetailsPanel(ScrollPanel):
 
     @Slot()
     def _forget(self) -> None:
-        """Let go of traces that are closed, though nobody may see the panel for long."""
+        """Release closed traces, because the panel may stay hidden for long."""
         self._facts = None
         if self._session.is_empty:
             self.refresh()
@@ -97,25 +97,25 @@ class DetailsPanel(ScrollPanel):
 
     @Slot()
     def refresh(self) -> None:
-        """Make the card of the present selection."""
+        """Create the card of the current selection."""
         self._stale = False
         state = self._session.state
-        only_area = state.area if state.slice is None and state.operators is None else None
-        facts = None if only_area is None else self._facts_of(only_area)
-        if only_area is not None and facts is None:
-            return  # they are being counted; until then the old card stays
+        area = state.area if state.slice is None and state.operators is None else None
+        facts = None if area is None else self._facts_of(area)
+        if area is not None and facts is None:
+            return  # still being counted; the old card stays until then
         before = self.verticalScrollBar().value()
         shown = self.widget()
-        same = isinstance(shown, Card) and shown.subject == subject_of(self._session)
+        is_same_subject = isinstance(shown, Card) and shown.subject == subject_of(self._session)
         card: QWidget
         if state.slice is not None or state.operators is not None or state.area is not None:
             card = Card(self._session, self._costs, self._theme, facts)
             card.source_requested.connect(self.source_requested)
         else:
-            alone = self._session.workspace.programs and not self._session.traces
-            card = EmptyPlace(NO_RUN if alone else NOTHING, self._theme)
+            has_no_profile = self._session.workspace.programs and not self._session.traces
+            card = EmptyPlace(NO_RUN if has_no_profile else NOTHING, self._theme)
         self.replace_widget(card)
-        if same:
+        if is_same_subject:
             self.verticalScrollBar().setValue(before)
 
 

@@ -1,4 +1,4 @@
-"""A small bar chart of one cost per run, and the lines of source code around one of them."""
+"""A small bar chart of one cost per inference, and a source code snippet."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _GAP = 6
 
 
 class RunChart(QWidget):
-    """One bar per run; the current one is in the operator's color, the rest are gray.
+    """One bar per inference; the current one is in the operator's color, the others are gray.
 
-    costs: ns per run. current: the position of the run that other figures are of, None for all.
-    Numbers are above the bars while there is room for them.
+    costs: ns per inference. current: index of the inference that the other figures are for, None
+    for all. Numbers are above the bars if there is room.
     """
 
     def __init__(
@@ -58,29 +58,29 @@ class RunChart(QWidget):
         most = max(max(self._costs, default=0), 1)
         texts = [format_in(cost, self._factor, 1) for cost in self._costs]
         metrics = QFontMetrics(theme.font("ruler"))
-        roomy = max((metrics.horizontalAdvance(t) for t in texts), default=0) + 4 <= step
+        has_room = max((metrics.horizontalAdvance(t) for t in texts), default=0) + 4 <= step
         for i, (cost, text) in enumerate(zip(self._costs, texts, strict=True)):
-            here = i == self._current
+            is_current = i == self._current
             height = max(cost / most * space, 1)
             left = i * step + (step - bar) / 2
-            color = self._color if here else theme.color("slab")
+            color = self._color if is_current else theme.color("slab")
             paint_bar(painter, QRectF(left, base - height, bar, height), color, theme)
             font = theme.font("ruler")
-            font.setBold(here)
+            font.setBold(is_current)
             painter.setFont(font)
-            painter.setPen(theme.color("text1" if here else "text2"))
-            if roomy or here:
-                wide = QRectF(left + bar / 2 - 40, base - height - line, 80, line - 2)
-                painter.drawText(wide, int(Qt.AlignmentFlag.AlignCenter), text)
-            if roomy or here or count <= MOST_RUNS // 2:
-                under = QRectF(i * step, base + 2, step, line)
-                painter.drawText(under, int(Qt.AlignmentFlag.AlignCenter), str(i + 1))
+            painter.setPen(theme.color("text1" if is_current else "text2"))
+            if has_room or is_current:
+                value_rect = QRectF(left + bar / 2 - 40, base - height - line, 80, line - 2)
+                painter.drawText(value_rect, int(Qt.AlignmentFlag.AlignCenter), text)
+            if has_room or is_current or count <= MOST_RUNS // 2:
+                number_rect = QRectF(i * step, base + 2, step, line)
+                painter.drawText(number_rect, int(Qt.AlignmentFlag.AlignCenter), str(i + 1))
         painter.fillRect(QRectF(0, base, self.width(), 1), theme.color("hairline"))
         painter.end()
 
 
 class CodeSnippet(QWidget):
-    """A few lines of code on the canvas, one of them marked; they end in "…" where too long."""
+    """A few lines of code with one line marked; lines that are too long end in "…"."""
 
     _LINE = 19
     _INSET = 4

@@ -1,7 +1,7 @@
-"""What the details card says of an operator's work: operations, bytes, and the rates achieved.
+"""The work section of the details card: operations, bytes, and achieved rates.
 
-Work follows from shapes and is not measured; rates are that work over a time that was. Each figure
-that cannot be had explains why, on the row of its name.
+Work is computed from shapes, not measured; rates are that work divided by a measured time. If a
+figure is unavailable, its row explains why.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_NUMBERS = 8
 
 @dataclass(frozen=True, slots=True)
 class WorkFigures:
-    """The figures of the section, those of its second line, and its rows; all as plain text."""
+    """The section's figures, the rates in its second line, and its rows, all as plain text."""
 
     figures: tuple[Figure, ...]
     rates: tuple[Figure, ...]
@@ -40,9 +40,9 @@ class WorkFigures:
 def work_of(
     shown: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None = None
 ) -> WorkFigures:
-    """The work of an operator, with the rates of a slice of it, or of a run or all of them.
+    """Return an operator's work, with rates for one of its slices, one inference, or all of them.
 
-    operator: with its tensors, which those of a text are read for.
+    operator: including its tensors; those of an MLIR text are read by `with_tensors`.
     """
     program = shown.table.program
     assert program is not None
@@ -57,7 +57,7 @@ def work_of(
 
 
 def settings_text(settings: Sequence[tuple[str, Setting]]) -> str:
-    """ "stride 2 × 2 · groups 1 · transposed no": the numbers that an operator was called with."""
+    """Return an operator's settings: "stride 2 × 2 · groups 1 · transposed no"."""
     return " · ".join(f"{name} {_setting(value)}" for name, value in settings)
 
 
@@ -113,7 +113,7 @@ def _rows(found: OperatorFigures) -> list[tuple[str, str]]:
 
 
 def _parts(found: OperatorFigures) -> str:
-    """ "bmm, 2 nodes: 8 192 = 2 × 256 outputs × 8, each" line by line, most first."""
+    """Return "bmm, 2 nodes: 8 192 = 2 × 256 outputs × 8, each" per line, the largest part first."""
     if len(found.parts) == 1 and found.parts[0].nodes == 1:
         part = found.parts[0]
         return f"{group_digits(part.operations)} = {part.rule}"
@@ -139,26 +139,29 @@ def _timed(
     shown: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None
 ) -> TimedNodes:
     table, trace = shown.table, shown.trace
-    own = shown.slices_of((operator.index,))
+    slices = shown.slices_of((operator.index,))
     if slice_ is not None:
         around = run_of(shown, slice_)
         return timed_by(
-            table, operator, slice_, own if around is None else begin_in_run(trace, around, own)
+            table,
+            operator,
+            slice_,
+            slices if around is None else begin_in_run(trace, around, slices),
         )
-    if scope.ticks is not None:  # it may cut slices, and calls that belong together
+    if scope.ticks is not None:  # a range may cut slices, or calls that belong together
         return TimedNodes(reason="Rates are of a slice or of runs, not of a selected range")
     if scope.run is not None:
-        return timed_in(table, operator, begin_in_run(trace, scope.run, own), 1)
-    # A dump may have runs of other methods too.
-    scopes = set(np.unique(trace.keys.scope[trace.slices.key[own]]).tolist())
+        return timed_in(table, operator, begin_in_run(trace, scope.run, slices), 1)
+    # An ETDump may contain inferences of other methods too.
+    scopes = set(np.unique(trace.keys.scope[trace.slices.key[slices]]).tolist())
     runs = sum(each.scope in scopes for each in trace.inferences())
-    return timed_in(table, operator, own, max(runs, 1))
+    return timed_in(table, operator, slices, max(runs, 1))
 
 
 def _rates(
     shown: OpenTrace, operator: Operator, whole: OperatorFigures, timed: TimedNodes, where: str
 ) -> tuple[tuple[Figure, ...], str]:
-    """Operations and bytes per second, and what they rest on; or why there are none."""
+    """Return operations and bytes per second and their basis, or () and why there are none."""
     if whole.operations is None and whole.moved is None:
         return (), ""
     if timed.reason:

@@ -1,8 +1,8 @@
-"""The links panel: for every profile the records it could belong to, how far each fits, and why.
+"""The Links panel: for each profile its candidate ETRecords, how well they match, and why.
 
-A record and a dump share no key, so the agreement of every pair is here with what it rests on,
-and everything that agreement decides can be decided otherwise: which record, or none, and of which
-method runs are that no record can tell apart.
+An ETRecord and an ETDump share no key, so the panel shows how well each pair matches and what that
+is based on. The user can override each automatic decision: which ETRecord, or none; which column
+holds identifiers; and which method an inference belongs to if the ETRecord cannot tell.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WHY = {
     ChosenBy.USER: "as you chose",
 }
 OPENED_BY_ITSELF = "opened by itself, as the profile names it"
-# The best of many records; the others do not fit, or they would be among these.
+# Only the best of many ETRecords; one that matches would be among these.
 _MOST_RECORDS = 12
 _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
 _STATE_OF = {reason.text: reason.state for reason in Reason}
@@ -64,7 +64,7 @@ _STATE_OF = {reason.text: reason.state for reason in Reason}
 
 @has_role(QAccessible.Role.Grouping)
 class LinksPanel(ScrollPanel):
-    """One section per open profile, made again whenever files or links change."""
+    """One section per open profile, rebuilt whenever files or links change."""
 
     open_dialog_requested = Signal()
 
@@ -77,7 +77,7 @@ class LinksPanel(ScrollPanel):
 
     @Slot()
     def refresh(self) -> None:
-        """Show how every profile is linked now."""
+        """Show how each profile is linked."""
         if not self._session.traces:
             empty = EmptyPlace(NOTHING, self._theme, "Open…")
             empty.pressed.connect(self.open_dialog_requested)
@@ -97,16 +97,16 @@ class LinksPanel(ScrollPanel):
 
 
 def _count(shown: OpenTrace) -> None:
-    """Work the coverage of a trace out while nobody waits for it; it is told in several places.
+    """Compute the coverage of a trace in the background; several panels show it.
 
-    It is of the file, however its inferences are shown.
+    Coverage is that of the file, whatever view of its inferences is shown.
     """
     if shown.trace is shown.file:
         coverage_of(shown.table)
 
 
 def own_export_text(trace: Trace) -> str:
-    """Why an export of Opscope is not linked to a record, "" for any other file."""
+    """Explain why an export of Opscope is not linked to an ETRecord; "" for any other file."""
     stated = trace.provenance
     if not stated:
         return ""
@@ -115,8 +115,12 @@ def own_export_text(trace: Trace) -> str:
         if "operator" in trace.slices.columns
         else "was made without the links of its slices"
     )
-    made_of = of_source(stated).get("file")
-    which = f"it was made of, {made_of}" if is_of_one_file(stated) and made_of else "it was made of"
+    source_file = of_source(stated).get("file")
+    which = (
+        f"it was made of, {source_file}"
+        if is_of_one_file(stated) and source_file
+        else "it was made of"
+    )
     return (
         f"This trace is an export of Opscope and {carries}. A record does not link it anew by "
         f"itself: for that open what {which}, with the record."
@@ -124,7 +128,7 @@ def own_export_text(trace: Trace) -> str:
 
 
 class Section(QWidget):
-    """How one profile is linked: its records to choose from, its methods, its reasons."""
+    """How one profile is linked: candidate ETRecords, column of identifiers, methods, reasons."""
 
     def __init__(self, session: Session, shown: OpenTrace, theme: Theme) -> None:
         super().__init__()
@@ -142,9 +146,9 @@ class Section(QWidget):
             self._records(candidates)
         else:
             self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
-        own = own_export_text(shown.file)
-        if own:
-            self._column.addWidget(label(own, theme, "cell", "text2", wrap=True))
+        export_text = own_export_text(shown.file)
+        if export_text:
+            self._column.addWidget(label(export_text, theme, "cell", "text2", wrap=True))
         self._column_chooser()
         self._method_choosers(shown.table)
         self._reasons()
@@ -189,16 +193,16 @@ class Section(QWidget):
             more = f"and {group_digits(len(candidates) - row)} more that fit less"
             grid.addWidget(label(more, theme, "cell", "text3"), row, 0)
             row += 1
-        none = QRadioButton("None of them: leave it unlinked")
-        none.setChecked(table.program is None)
-        none.clicked.connect(partial(self._pair, None))
-        group.addButton(none)
-        self.records.append(none)
-        grid.addWidget(none, row, 0)
+        no_record = QRadioButton("None of them: leave it unlinked")
+        no_record.setChecked(table.program is None)
+        no_record.clicked.connect(partial(self._pair, None))
+        group.addButton(no_record)
+        self.records.append(no_record)
+        grid.addWidget(no_record, row, 0)
         self._column.addLayout(grid)
 
     def _column_chooser(self) -> None:
-        """The column whose values are the slices' identifiers, where a record has any of them."""
+        """Add a selector for the column of identifiers, if a column matches or was chosen."""
         space, theme = self._session.workspace, self._theme
         found = space.identifiers.candidates(
             self._shown.file, space.links(self._shown.file).program
@@ -228,9 +232,9 @@ class Section(QWidget):
         self._column.addWidget(label(note, theme, "cell", tone, wrap=True))
 
     def _method_choosers(self, table: LinkTable) -> None:
-        """One row per scope of runs, where the record has more than one method.
+        """Add a row per scope of inferences, if the ETRecord has several methods.
 
-        A text has functions, and locations say themselves where they are in it.
+        An MLIR text has functions instead, and locations state their function.
         """
         if table.program is None or table.fit is None or table.program.text_lines:
             return
@@ -302,23 +306,23 @@ class Section(QWidget):
 
 
 def _wide_chooser(name: str) -> QComboBox:
-    """A chooser of long texts that gives way where the panel is narrow."""
-    made = QComboBox()
-    made.setAccessibleName(name)
-    made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    made.setMinimumContentsLength(20)
-    return made
+    """Return a combo box for long texts that shrinks in a narrow panel."""
+    chooser = QComboBox()
+    chooser.setAccessibleName(name)
+    chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    chooser.setMinimumContentsLength(20)
+    return chooser
 
 
 def _match_text(match: ColumnMatch, where: str) -> str:
-    """ "column event · 6 of 6 in the map · 98 % of slices"."""
+    """Return "column event · 6 of 6 in the map · 98 % of slices"."""
     share = format_share(match.of_slices, 1)
     known, values = group_digits(match.known), group_digits(match.values)
     return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
 
 
 def verdict(agreement: Match) -> str:
-    """What an agreement means, in words: whether the two belong together, and on what it rests."""
+    """Return whether the two files match, in words, and what that is based on."""
     if not agreement.checkable:
         return UNCHECKABLE
     if agreement.is_partial:

@@ -1,4 +1,4 @@
-"""The problems panel: unexpected data, doubtful pairs and files that could not be opened."""
+"""The Problems panel: unexpected data, doubtful matches and files that could not be opened."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from viewer.model.trace import Problem
 NOTHING = "Nothing odd in the open files, so there is nothing to do here."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")
 _WIDTHS = (88, 0, 52, 96, 144)
-_OPTIONAL_COLUMNS = (2, 3)  # columns that are hidden where no row has anything in them
+_OPTIONAL_COLUMNS = (2, 3)  # columns that are hidden if all of their cells are empty
 _ROW_AIR = 10
 _CELL_PADDING = 24
 
 
 class Severity(Enum):
-    """How much a problem matters: its word, icon and color."""
+    """The severity of a problem: its word, icon and color token."""
 
     ERROR = ("Error", "warning", "error")
     WARNING = ("Warning", "warning", "warning")
@@ -67,13 +67,13 @@ class ProblemEntry:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The cells."""
+        """The cell texts."""
         count = group_digits(self.count) if self.count else ""
         return self.severity.word, self.what, count, self.first, display_name(self.path)
 
 
 def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]:
-    """All problems: failures, then doubtful pairs, then unexpected data file by file."""
+    """Return all problems: failed files, then doubtful matches, then unexpected data per file."""
     space = session.workspace
     found = [_failure(path, message) for path, message in failures.items()]
     for trace in space.traces:
@@ -88,7 +88,7 @@ def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]
 
 
 def _failure(path: str, message: str) -> ProblemEntry:
-    """A file that could not be opened; path and place have columns of their own."""
+    """Return the entry of a file that could not be opened, with path and place split off."""
     place, colon, what = message.removeprefix(path).partition(": ")
     if not message.startswith(path) or not colon:
         return ProblemEntry(Severity.ERROR, message, 0, "", path)
@@ -110,7 +110,7 @@ class ProblemModel(TitledModel):
         self.endResetModel()
 
     def tsv(self, rows: list[int]) -> str:
-        """Some rows with the headings as tab separated text; files with their whole path."""
+        """Return rows and headings as tab-separated text, with full paths."""
         lines = ["\t".join(_HEADINGS)]
         for row in rows:
             entry = self.entries[row]
@@ -146,7 +146,7 @@ class ProblemModel(TitledModel):
 
 
 class _RoomyDelegate(QStyledItemDelegate):
-    """Gives texts of several lines air above and below."""
+    """Adds padding above and below multi-line texts."""
 
     def __init__(self, table: QTableView, theme: Theme) -> None:
         super().__init__(table)
@@ -155,7 +155,7 @@ class _RoomyDelegate(QStyledItemDelegate):
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        # Qt's own hint forgets the padding of the style sheet and so a line of long texts.
+        # Qt's size hint ignores the style sheet's padding, so long texts would lose a line.
         width = self._table.columnWidth(index.column()) - self._theme.px(_CELL_PADDING)
         room = QRect(0, 0, width, 0)
         metrics = QFontMetrics(self._theme.font("cell"))
@@ -164,7 +164,7 @@ class _RoomyDelegate(QStyledItemDelegate):
 
 
 class ProblemsPanel(PagePanel):
-    """All that is unexpected."""
+    """Everything unexpected in the open files. `count_changed(count)`: for the badge of the tab."""
 
     count_changed = Signal(int)
 
@@ -197,11 +197,11 @@ class ProblemsPanel(PagePanel):
 
     @property
     def count(self) -> int:
-        """How many problems there are, for the badge on the tab."""
+        """The number of problems, for the badge of the tab."""
         return len(self.model.entries)
 
     def add_failure(self, path: str, message: str) -> None:
-        """Add a file that could not be opened; the same path again replaces its message."""
+        """Add a file that could not be opened, or replace the message of this path."""
         self._failures[path] = message
         self.refresh()
 
@@ -224,6 +224,6 @@ class ProblemsPanel(PagePanel):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard, or all if none is marked."""
+        """Copy the marked rows, or all rows if none is marked."""
         marked = marked_rows(self.table)
         QGuiApplication.clipboard().setText(self.model.tsv(marked or list(range(self.count))))

@@ -1,7 +1,8 @@
-"""The selection panel: what the selected slices took, or all slices in the selected area.
+"""The Selection panel: statistics of the selected slices, or of all slices in the selected area.
 
-Grouped by name, operator, module or thread; a click selects the slices of a group and keeps the
-table, a double click fits them. Its lines say what is counted, and what is not.
+The slices are grouped by name, operator, module or thread. A click selects the slices of a group
+and keeps the table; a double click zooms to them. The summary states what is counted and what is
+left out.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ NOTHING = (
     "took stands here, by name, operator, module or thread."
 )
 NO_SLICES = "Open a profile of a run, then select slices or an area of it to see what they took."
-MOST_COPIED = 2000  # rows; writing so many takes 50 ms
+MOST_COPIED = 2000  # rows; writing that many takes 50 ms
 _LEAST_NAME = 240  # px
 _DISPENSABLE = (
     SelectionColumn.P50,
@@ -56,11 +57,14 @@ _DISPENSABLE = (
 
 
 class SelectionPanel(GroupedFrame[SelectionContents]):
-    """Statistics of the selection; `export_requested` carries what makes a job for a path."""
+    """Statistics of the selection.
 
-    # Groups, not slices: the texts and the order of so many are made in less than 50 ms.
+    `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
+    """
+
+    # Groups, not slices: preparing that many takes less than 50 ms.
     MOST_AT_ONCE = AT_ONCE
-    WAITS_TO_BE_SEEN = False  # the rows can be exported while nobody sees them
+    WAITS_TO_BE_SEEN = False  # the rows can be exported while the panel is hidden
 
     export_requested = Signal(object)  # Callable[[str], Job]
 
@@ -95,7 +99,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 
     @Slot()
     def _offer(self) -> None:
-        """Gray what no open trace can be grouped by, with the reason."""
+        """Enable the keys that an open trace has; disable the others and show why."""
         for i, key in enumerate(KEYS):
             why = self._feed.missing(key)
             self.offer_key(i, why, why or None)
@@ -110,28 +114,28 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 
     @Slot()
     def _wait(self) -> None:
-        """The figures take their time: no others are shown in their place."""
+        """Clear the table while figures are computed, so that no old ones are shown."""
         self.show_page()
         self.model.show(None)
         self.subtitle.setText("Counting…")
         self.summary.setText("")
 
     def question(self) -> Question | None:
-        """The statistics of the feed as rows."""
+        """Return the question that prepares the feed's statistics as rows."""
         answer = self._feed.answer
         if answer is None:
             return None
         return Question(contents_of, (answer,), sum(len(part.found) for part in answer.parts))
 
     def nothing(self) -> Sentence:
-        """What to select, or to open."""
+        """Return the sentence shown without a selection."""
         return Sentence(NOTHING if self._session.traces else NO_SLICES)
 
     def clear_page(self) -> None:
         self.model.show(None)
 
     def show_answer(self, contents: SelectionContents) -> None:
-        """List the groups and sum them up."""
+        """List the groups and summarize them."""
         answer = contents.answer
         self.show_page()
         self.model.show(contents)
@@ -142,7 +146,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 
     @Slot()
     def _mark(self) -> None:
-        """Let the marked row follow a slice that is selected on the timeline."""
+        """Mark the row of a slice that is selected on the timeline."""
         ref, answer = self._session.state.slice, self._feed.answer
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
@@ -166,17 +170,17 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard; of very many the first, and how many are not."""
+        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
         copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all of them")
 
     @property
     def can_export(self) -> bool:
-        """Whether there are rows to write."""
+        """Whether there are rows to export."""
         return self.model.contents is not None and bool(len(self.model.rows))
 
     @Slot()
     def export(self) -> None:
-        """Ask for a file to write the rows to, all that the filter leaves, in their order."""
+        """Request an export of the rows that match the filter, in their order."""
         contents, rows = self.model.contents, self.model.rows
         if contents is None:
             return
@@ -186,12 +190,12 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
                 path, *plain_columns(contents, rows), progress=progress, cancelled=cancelled
             )
 
-        made: Callable[[str], ExportJob] = job_of
-        self.export_requested.emit(made)
+        exported: Callable[[str], ExportJob] = job_of
+        self.export_requested.emit(exported)
 
 
 def subject_text(answer: SelectionAnswer) -> str:
-    """What the table is about: "area 1.200 – 3.400 ms · 3 tracks"."""
+    """Return the subject of the table: "area 1.200 – 3.400 ms · 3 tracks"."""
     tracks = counted(answer.tracks, "track")
     if isinstance(answer.subject, Area):
         return f"area {format_span(*answer.span)} · {tracks}"
@@ -199,7 +203,7 @@ def subject_text(answer: SelectionAnswer) -> str:
 
 
 def summary_text(answer: SelectionAnswer) -> str:
-    """The whole in a line, and what is cut or left out, in words."""
+    """Return one line with the totals, and what is cut or left out."""
     busy = sum(
         float(part.found.whole.busy[0] * part.shown.axis.ns_per_tick) for part in answer.parts
     )
@@ -211,12 +215,12 @@ def summary_text(answer: SelectionAnswer) -> str:
     if cut:
         reach = "reaches" if cut == 1 else "reach"
         texts.append(f"{group_digits(cut)} {reach} over the edge: the part inside counts")
-    native = sum(part.found.foreign for part in answer.parts)
-    if native:
-        texts.append(f"{group_digits(native)} on clocks of their own left out")
-    doubled = sum(part.found.doubled for part in answer.parts)
-    if doubled:
-        texts.append(f"{group_digits(doubled)} derived ones left out, what they are made of counts")
+    foreign = sum(part.found.foreign for part in answer.parts)
+    if foreign:
+        texts.append(f"{group_digits(foreign)} on clocks of their own left out")
+    derived = sum(part.found.doubled for part in answer.parts)
+    if derived:
+        texts.append(f"{group_digits(derived)} derived ones left out, what they are made of counts")
     gaps = sum(part.found.gaps for part in answer.parts)
     if gaps:
         texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
@@ -224,8 +228,10 @@ def summary_text(answer: SelectionAnswer) -> str:
 
 
 class SelectionView(ColumnTable[SelectionColumn]):
-    """The table, most expensive first until a column is chosen; the file only where there are
-    several."""
+    """The table, most expensive first until the user sorts it.
+
+    The file column is shown only for several files.
+    """
 
     def __init__(self, model: SelectionModel, theme: Theme) -> None:
         super().__init__(

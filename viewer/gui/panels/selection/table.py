@@ -1,8 +1,8 @@
-"""The groups of what is selected as a table model: sorted and filtered as columns, virtual.
+"""Table model of the selection's groups: sorted and filtered as columns, texts created on demand.
 
-A selection may have as many groups as slices, a million. So rows are positions in columns, a filter
-looks at each group once, and a cell is written when it is painted. Lengths are shown in one unit;
-copies and files have whole ns, and ticks of the file next to them.
+A selection can have as many groups as slices: a million. So rows are positions in columns, a filter
+searches each group once, and a cell's text is created when it is painted. Durations are shown in
+one unit; copies and exports have whole ns, and the file's ticks next to them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INSIDE = "of a slice that reaches over the edge of the area, the part inside"
 
 
 class SelectionColumn(Enum):
-    """A column: its title, its width in px (0: what is left), and its tooltip."""
+    """A column: its title, its width in px (0: the remaining width), and its tooltip."""
 
     NAME = ("", 0, "")
     FILE = ("File", 140, "")
@@ -59,7 +59,7 @@ class SelectionColumn(Enum):
 
     @property
     def is_time(self) -> bool:
-        """Whether it holds a length."""
+        """Whether it holds a duration."""
         return self not in (
             SelectionColumn.NAME,
             SelectionColumn.FILE,
@@ -73,10 +73,10 @@ COLUMNS = tuple(SelectionColumn)
 
 @dataclass(frozen=True, eq=False)
 class SelectionContents:
-    """All that is shown of an answer: per row its part, group, label and numbers.
+    """The rows of an answer, most expensive first: part, group, label and numbers of each.
 
-    columns: lengths in ns, counts and percent (float64); order: places of the rows by their label;
-    small: labels as a filter looks at them. Rows are most expensive first.
+    columns: durations in ns, counts and percentages (float64). order: rank of each row by label.
+    small: labels in lower case, for the filter.
     """
 
     answer: SelectionAnswer
@@ -89,7 +89,7 @@ class SelectionContents:
 
 
 def contents_of(answer: SelectionAnswer) -> SelectionContents:
-    """The rows of an answer. Pure."""
+    """Return the rows of an answer. Pure."""
     sizes = [len(part.found) for part in answer.parts]
     part = np.repeat(np.arange(len(sizes)), sizes)
     group = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
@@ -100,18 +100,18 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     }
     for one in answer.parts:
         figures, rate = one.found.figures, float(one.shown.axis.ns_per_tick)
-        of = figures.statistics
+        statistics = figures.statistics
         for cell, ticks in (
-            (SelectionColumn.TOTAL, of.total),
+            (SelectionColumn.TOTAL, statistics.total),
             (SelectionColumn.SELF, figures.own),
-            (SelectionColumn.MEAN, of.avg),
-            (SelectionColumn.MIN, of.min),
-            (SelectionColumn.P50, of.p50),
-            (SelectionColumn.P90, of.p90),
-            (SelectionColumn.MAX, of.max),
+            (SelectionColumn.MEAN, statistics.avg),
+            (SelectionColumn.MIN, statistics.min),
+            (SelectionColumn.P50, statistics.p50),
+            (SelectionColumn.P90, statistics.p90),
+            (SelectionColumn.MAX, statistics.max),
         ):
             gathered[cell].append(ticks * rate)
-        gathered[SelectionColumn.COUNT].append(of.count.astype(np.float64))
+        gathered[SelectionColumn.COUNT].append(statistics.count.astype(np.float64))
         gathered[SelectionColumn.BUSY].append(np.minimum(100 * figures.busy * rate / span, 100.0))
     columns = {cell: np.concatenate(parts) for cell, parts in gathered.items()}
     most_expensive = np.argsort(-columns[SelectionColumn.TOTAL], kind="stable")
@@ -131,7 +131,7 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
 
 
 class SelectionModel(ArrayModel[SelectionColumn]):
-    """The rows of some `SelectionContents`, sorted and filtered."""
+    """The rows of a `SelectionContents`, sorted and filtered."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
@@ -140,7 +140,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
 
     def show(self, contents: SelectionContents | None) -> None:
-        """Show the groups of an answer, or nothing; sorting and filter stay."""
+        """Show the groups of an answer, or nothing. Sort order and filter stay."""
         self.beginResetModel()
         self.contents = contents
         if contents is not None:
@@ -157,7 +157,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
 
     @property
     def several_files(self) -> bool:
-        """Whether the groups are of more than one trace."""
+        """Whether the groups belong to more than one trace."""
         return self.contents is not None and len(self.contents.answer.parts) > 1
 
     def _arrange(self) -> None:
@@ -181,7 +181,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         self.rows = rows
 
     def row_of(self, trace: int, slice: int) -> int:
-        """The row of the group that a slice is of, -1 if it is not shown."""
+        """Return the row of a slice's group, -1 if it is not shown."""
         shown = self.contents
         if shown is None:
             return -1
@@ -197,7 +197,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         return -1
 
     def members(self, row: int) -> tuple[int, Ints, int]:
-        """The trace of a row, its slices, and the longest of them."""
+        """Return the trace of a row, the indices of its slices, and the longest of them."""
         assert self.contents is not None
         i = int(self.rows[row])
         part = self.contents.answer.parts[int(self.contents.part[i])]
@@ -207,19 +207,19 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         return part.number, found, int(longest)
 
     def total_ns(self, row: int) -> int:
-        """What the slices of a row take, added up."""
+        """Return the summed duration of a row's slices, in ns."""
         assert self.contents is not None
         return int(self.contents.columns[SelectionColumn.TOTAL][int(self.rows[row])])
 
     # -- texts ---------------------------------------------------------------------------------
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings, as tab separated text with plain numbers."""
+        """Return rows and headings as tab-separated text with plain numbers."""
         header, columns = self.table(np.array(list(rows), np.int64))
         return tsv_text(header, (map(str, values) for values in zip(*columns, strict=True)))
 
     def table(self, rows: Ints | None = None) -> tuple[list[str], list[list[object]]]:
-        """Rows, by default all that are shown, as columns with their headings, for a file."""
+        """Return headings and columns of some rows, by default of all shown rows, for a file."""
         shown = self.contents
         if shown is None:
             return [], []
@@ -237,7 +237,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
             return group_digits(int(value))
         return f"{value:.1f}" if cell is SelectionColumn.BUSY else format_in(value, self._factor)
 
-    # -- the model -----------------------------------------------------------------------------
+    # -- Qt interface --------------------------------------------------------------------------
 
     def titles(self) -> Sequence[str]:
         return self._titles
@@ -257,32 +257,40 @@ class SelectionModel(ArrayModel[SelectionColumn]):
 
 
 def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list[list[object]]]:
-    """Some rows as columns with headings: whole ns, rounded down, with exact ticks next to them."""
+    """Return rows as columns with headings: ns, rounded down, and exact ticks next to them."""
     by_part: dict[str, NDArray[Any]] = {}
     size = len(rows)
     part, group = shown.part[rows], shown.group[rows]
     for position, one in enumerate(shown.answer.parts):
-        here = part == position
-        own, rate = group[here], one.shown.axis.ns_per_tick
-        of = one.found.figures
+        in_part = part == position
+        group_of_row, rate = group[in_part], one.shown.axis.ns_per_tick
+        figures = one.found.figures
         for name, ticks in (
-            ("total", of.statistics.total),
-            ("self", of.own),
-            ("min", of.statistics.min),
-            ("max", of.statistics.max),
-            ("busy", of.busy),
+            ("total", figures.statistics.total),
+            ("self", figures.own),
+            ("min", figures.statistics.min),
+            ("max", figures.statistics.max),
+            ("busy", figures.busy),
         ):
-            # Sums that would leave int64 are floats: these stay floats.
-            whole = ticks.dtype.kind == "i"
-            ns = ticks_to_ns(ticks[own], rate) if whole else ticks[own] * float(rate)
-            by_part.setdefault(f"{name}_ns", np.zeros(size, object))[here] = ns
-            by_part.setdefault(f"{name}_ticks", np.zeros(size, object))[here] = ticks[own]
+            # Sums that overflow int64 are floats; they stay floats.
+            is_exact = ticks.dtype.kind == "i"
+            ns = (
+                ticks_to_ns(ticks[group_of_row], rate)
+                if is_exact
+                else ticks[group_of_row] * float(rate)
+            )
+            by_part.setdefault(f"{name}_ns", np.zeros(size, object))[in_part] = ns
+            by_part.setdefault(f"{name}_ticks", np.zeros(size, object))[in_part] = ticks[
+                group_of_row
+            ]
         for name, floats in (
-            ("mean", of.statistics.avg),
-            ("p50", of.statistics.p50),
-            ("p90", of.statistics.p90),
+            ("mean", figures.statistics.avg),
+            ("p50", figures.statistics.p50),
+            ("p90", figures.statistics.p90),
         ):
-            by_part.setdefault(f"{name}_ns", np.zeros(size))[here] = floats[own] * float(rate)
+            by_part.setdefault(f"{name}_ns", np.zeros(size))[in_part] = floats[
+                group_of_row
+            ] * float(rate)
     texts = [shown.labels[i] for i in rows.tolist()]
     files = [display_name(shown.answer.parts[i].shown.file.path) for i in part.tolist()]
     header, columns = [shown.answer.key, "file", "count"], [texts, files]

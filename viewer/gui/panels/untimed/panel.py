@@ -1,7 +1,7 @@
-"""The panel of events without a time: allocations and logged values, in the order of the file.
+"""The panel of untimed events: allocations and logged values, in file order.
 
-Their order is known and their time is not, so they are a table and never a curve. It follows the
-picked run; a click selects the slice that an event follows.
+Their order is known, but not their time, so they are shown as a table and never as a curve. The
+panel follows the current inference. A click selects the slice that precedes an event.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from viewer.view.open_trace import OpenTrace
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"
 ORDER = "order known, time not"
-MOST_COPIED = 5000  # rows; writing so many takes 85 ms
+MOST_COPIED = 5000  # rows; writing that many takes 85 ms
 _LEAST_OPERATOR = 130  # px
-# What goes first where a table is narrow; the value and whose it is stay.
+# Columns that are hidden first in a narrow table; value and operator always stay.
 _DISPENSABLE = (
     UntimedColumn.OFFSET,
     UntimedColumn.KIND,
@@ -45,14 +45,14 @@ _DISPENSABLE = (
 
 @dataclass(frozen=True, eq=False)
 class UntimedAnswer:
-    """The events of a trace that are listed, by their positions."""
+    """The listed events of a trace, as indices into its untimed events."""
 
     shown: OpenTrace
     rows: Ints
 
 
 class UntimedPanel(TraceTablePanel[UntimedAnswer]):
-    """Allocation and debug events of the current trace, of the picked run or of all."""
+    """Allocation and debug events of the current trace, in the current inference or in all."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = UntimedModel(theme)
@@ -70,21 +70,21 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
         self.refresh()
 
     def question(self) -> Question | None:
-        """Which events are of the picked run; always answered at once."""
+        """Return the question for the events in the scope; it is answered synchronously."""
         self._of = shown, scope = self.current_scope()
         if shown is None or not len(shown.trace.untimed):
             return None
         return Question(_answer, (shown, scope))
 
     def nothing(self) -> Sentence:
-        """How to log such events."""
+        """Explain how to log such events."""
         return Sentence(NOTHING)
 
     def clear_page(self) -> None:
         self.model.clear()
 
     def show_answer(self, answer: UntimedAnswer) -> None:
-        """List the events, or count those of other runs."""
+        """List the events, or count those of other inferences."""
         shown, rows, scope = answer.shown, answer.rows, self._of[1]
         events = shown.trace.untimed
         where = "all runs" if scope.run is None else run_label(shown.table, scope.run)
@@ -111,7 +111,7 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
 
     @Slot()
     def copy(self) -> None:
-        """Put the marked rows on the clipboard; of very many the first, and how many are not."""
+        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
         rest = "opscope export --table untimed writes all of them"
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
@@ -125,7 +125,7 @@ def _answer(shown: OpenTrace, scope: TimeScope) -> UntimedAnswer:
 
 
 class UntimedView(ColumnTable[UntimedColumn]):
-    """The table, in the order of the file."""
+    """The table, in file order."""
 
     def __init__(self, model: UntimedModel, theme: Theme) -> None:
         super().__init__(

@@ -1,7 +1,7 @@
-"""Events without a time as a table model: rows in file order, filtered, texts made when shown.
+"""Table model of untimed events: rows in file order, filtered, texts created when painted.
 
-A dump may have a million such events. So rows are positions in the columns of the trace, a filter
-looks at each distinct text once, and a cell is written when it is painted.
+An ETDump can contain a million such events. So rows are positions in the trace's columns, a filter
+searches each distinct text once, and a cell's text is created when it is painted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WITHOUT_DATA = "empty"
 
 
 class UntimedColumn(Enum):
-    """A column: its title, its width in px (0: what is left), whether it holds numbers."""
+    """A column: its title, its width in px (0: the remaining width), whether it holds numbers."""
 
     RUN = ("Run", 120, False)
     EVENT = ("#", 52, True)
@@ -58,7 +58,7 @@ class UntimedColumn(Enum):
 
 COLUMNS = tuple(UntimedColumn)
 _TITLES = tuple(cell.title for cell in COLUMNS)
-# What is gray: the place of an event, not its contents.
+# Gray columns: they show an event's place, not its contents.
 _FAINT = frozenset(
     {
         UntimedColumn.RUN,
@@ -71,7 +71,7 @@ _FAINT = frozenset(
 
 
 class UntimedModel(ArrayModel[UntimedColumn]):
-    """Some events of one trace as rows; `unused` are the columns in which nothing is to be seen."""
+    """Some untimed events of a trace as rows; `unused` are the columns without information."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
@@ -83,11 +83,11 @@ class UntimedModel(ArrayModel[UntimedColumn]):
         self._operators: list[str] = []
         self._linked: Bools = np.empty(0, np.bool_)
         self._swatches = SwatchPixmaps(theme)
-        self.colors: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # palette index per operator; None: its own
         self.unused: frozenset[UntimedColumn] = frozenset()
 
     def show(self, shown: OpenTrace, rows: Ints) -> None:
-        """Show some events of a trace, given by their positions; the filter stays."""
+        """Show some events of a trace, given by their indices. The filter stays."""
         self.beginResetModel()
         self._swatches.clear()
         if shown is not self._shown:
@@ -102,15 +102,14 @@ class UntimedModel(ArrayModel[UntimedColumn]):
         self.endResetModel()
 
     def clear(self) -> None:
-        """Show nothing; the filter stays."""
+        """Remove all rows. The filter stays."""
         self.beginResetModel()
         self._shown, self._all, self.rows = None, np.empty(0, np.int64), np.empty(0, np.int64)
         self._keys, self._run, self._linked = self._all, self._all, np.empty(0, np.bool_)
         self.endResetModel()
 
     def _arrange(self) -> None:
-        """Leave the rows of which every word is in some cell: numbers are not looked at, and a
-        scalar is found by its type."""
+        """Keep the rows in which each word is in some cell; scalars match by type, not by value."""
         self.rows = self._all
         words = self._filter.lower().split()
         if not words or self._shown is None or not len(self._all):
@@ -128,7 +127,7 @@ class UntimedModel(ArrayModel[UntimedColumn]):
         self.rows = self._all[found]
 
     def _searched_texts(self) -> list[tuple[NDArray[Any], Sequence[str]]]:
-        """Per text column a code for each event and the texts, the last one for no text (-1)."""
+        """Return codes per event and texts for each text column; -1 is the last text, ""."""
         assert self._shown is not None
         shown, events = self._shown, self._shown.trace.untimed
         is_tensor = (events.type == ValueType.TENSOR) | (events.type == ValueType.TENSOR_LIST)
@@ -148,14 +147,14 @@ class UntimedModel(ArrayModel[UntimedColumn]):
         ]
 
     def _unused_columns(self) -> frozenset[UntimedColumn]:
-        """The columns that have nothing for the shown events, or the same for all of them."""
+        """Return the columns that are empty, and run and kind if all events have the same."""
         assert self._shown is not None
         events, rows = self._shown.trace.untimed, self._all
-        named = (events.identifier[rows] >= 0) | _stated(events.name, rows)
+        has_name = (events.identifier[rows] >= 0) | _stated(events.name, rows)
         is_unused = {
             UntimedColumn.RUN: len(np.unique(self._run[rows])) < 2,
             UntimedColumn.KIND: len(np.unique(events.kind[rows])) < 2,
-            UntimedColumn.NAME: not named.any(),
+            UntimedColumn.NAME: not has_name.any(),
             UntimedColumn.VALUE: not events.type[rows].any(),
             UntimedColumn.OPERATOR: not np.append(self._linked, False)[self._keys[rows]].any(),
             UntimedColumn.SIZE: not _stated(events.size, rows).any(),
@@ -164,14 +163,14 @@ class UntimedModel(ArrayModel[UntimedColumn]):
         return frozenset(cell for cell, unused in is_unused.items() if unused)
 
     def slice_of(self, row: int) -> int:
-        """The slice that a row follows, else the call that it is of, else -1."""
+        """Return the slice that a row follows, else the call that contains it, else -1."""
         if self._shown is None:
             return -1
         events, i = self._shown.trace.untimed, int(self.rows[row])
         return int(events.after[i]) if events.after[i] >= 0 else int(events.call[i])
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Some rows with the headings, as tab separated text with plain numbers."""
+        """Return rows and headings as tab-separated text with plain numbers."""
         copied = (self.item(row) for row in rows)
         return tsv_text(
             _TITLES, ((self.text(i, cell, plain=True) for cell in COLUMNS) for i in copied)
@@ -238,7 +237,7 @@ class UntimedModel(ArrayModel[UntimedColumn]):
 
 
 class MiddleElided(QStyledItemDelegate):
-    """Shortens names in their middle: their ends tell them apart, "blocks.0…attention"."""
+    """Elides names in the middle, because their ends differ: "blocks.0…attention"."""
 
     @guard
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
@@ -248,7 +247,7 @@ class MiddleElided(QStyledItemDelegate):
 
 
 def _name(events: UntimedEvents, i: int) -> str:
-    """The allocator, or the name and the delegate debug identifier that a value was logged with."""
+    """Return the allocator, or the name and delegate debug identifier logged with a value."""
     identifier = identifier_of(events, i)
     parts = (events.name.value(i), None if identifier is None else str(identifier))
     return " · ".join(str(part) for part in parts if part is not None)
