@@ -84,7 +84,7 @@ class CostPanel(AnswerPanel[Answer]):
 
     @Slot()
     def _select(self) -> None:
-        """Mark the rows that are selected in the session."""
+        """Highlight the rows that are selected in the session."""
         raise NotImplementedError
 
     @Slot()

@@ -80,7 +80,7 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or all rows if none is marked."""
+        """Copy the selected rows, or all rows if none is selected."""
         self.view.copy()
 
     @Slot(int)

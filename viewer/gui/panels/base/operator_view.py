@@ -1,4 +1,4 @@
-"""The table widget for operators and other groups: column layout, marked rows and copying."""
+"""The table widget for operators and other groups: column layout, highlighted rows and copying."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class OperatorView(RowTable):
         fit_columns(self, self._theme, widths, (), [*others, *lines], wide=0)
 
     def mark(self, row: int) -> None:
-        """Mark one row and scroll it into view; -1 clears the marks."""
+        """Highlight one row and scroll it into view; -1 clears the highlight."""
         if row < 0:
             self.selectionModel().clear()
             return
@@ -103,7 +103,7 @@ class OperatorView(RowTable):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or all rows if none is marked."""
+        """Copy the selected rows, or all rows if none is selected."""
         self._put(marked_rows(self) or range(len(self._model.rows)))
 
     @Slot()

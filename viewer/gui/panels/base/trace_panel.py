@@ -54,7 +54,7 @@ class TracePanel(AnswerPanel[Answer]):
 
     @Slot()
     def _follow(self) -> None:
-        """Refresh if the trace or scope changed; otherwise keep marked rows and scroll position."""
+        """Refresh if the trace or scope changed; otherwise keep selected rows and scroll offset."""
         shown, scope = self.current_scope()
         if shown is not self._of[0] or scope != self._of[1]:
             self.refresh()

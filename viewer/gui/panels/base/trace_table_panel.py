@@ -1,7 +1,7 @@
 """Base class of panels with one table about the current trace.
 
-A filter and a subtitle are above the table. Ctrl+C copies the marked rows; a click on a row selects
-a slice of the file.
+A filter and a subtitle are above the table. Ctrl+C copies the selected rows; a click on a row
+selects a slice of the file.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class TraceTablePanel(TracePanel[Answer]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows."""
+        """Copy the selected rows."""
         raise NotImplementedError
 
     @Slot()

@@ -48,7 +48,7 @@ class BookmarksPanel(PagePanel):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the session's bookmarks, and mark the current one."""
+        """Show the session's bookmarks, and highlight the current one."""
         self.model.refresh()
         if self.model.rows:
             self.show_page()
@@ -84,7 +84,7 @@ class BookmarksPanel(PagePanel):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked row."""
+        """Copy the selected row."""
         rows = marked_rows(self.table)
         if rows:
             QGuiApplication.clipboard().setText(self.model.tsv(rows))

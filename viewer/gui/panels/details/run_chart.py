@@ -80,7 +80,7 @@ class RunChart(QWidget):
 
 
 class CodeSnippet(QWidget):
-    """A few lines of code with one line marked; lines that are too long end in "…"."""
+    """A few lines of code with one line highlighted; lines that are too long end in "…"."""
 
     _LINE = 19
     _INSET = 4

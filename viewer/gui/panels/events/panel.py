@@ -108,7 +108,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     @Slot()
     def _mark(self) -> None:
-        """Mark the row of the selected slice, unless several rows are marked."""
+        """Highlight the row of the selected slice, unless several rows are selected."""
         ref, answer = self._session.state.slice, self.answer
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
@@ -131,7 +131,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
+        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
         rest = "opscope inspect --tsv_path writes all of them"
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 

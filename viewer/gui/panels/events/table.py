@@ -141,9 +141,10 @@ class EventsModel(ArrayModel[EventColumn]):
         return self._contents.found if self._contents is not None else None
 
     def show(self, shown: OpenTrace, contents: EventsContents, picked: str = "") -> None:
-        """Show the statistics of a trace. Order and filter stay; for the same trace, marks too.
+        """Show the statistics of a trace. Order and filter stay.
 
-        picked: the title of the current inference's column, "" to hide it.
+        Selected rows stay too if the trace is the same. picked: the title of the current
+        inference's column, "" to hide it.
         """
         found = contents.found
         is_same = found is self._found

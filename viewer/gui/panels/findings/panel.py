@@ -111,7 +111,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         return Sentence(NOTHING)
 
     def show_answer(self, answer: FindingsAnswer) -> None:
-        """List the findings, and mark the same kind of finding as before."""
+        """List the findings, and highlight the same kind of finding as before."""
         marked = self._marked_family()
         if not len(answer.shown.trace.slices):
             self.show_sentence(NO_SLICES)
@@ -129,7 +129,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         return None if found is None else found.family
 
     def _mark(self, family: Family | None) -> None:
-        """Mark the finding of a kind; it may belong to another inference than before."""
+        """Highlight the finding of a kind; it may belong to another inference than before."""
         for row, listed in enumerate(self.model.rows):
             if listed.finding is not None and listed.finding.family is family:
                 self.list.setCurrentIndex(self.model.index(row))
@@ -185,7 +185,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows as text, or all rows if none is marked."""
+        """Copy the selected rows as text, or all rows if none is selected."""
         marked = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
         copied = [rows[i] for i in marked] or list(rows)

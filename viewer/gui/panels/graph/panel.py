@@ -1,9 +1,10 @@
 """The Graph panel: producers and consumers of the selected operator, colored by cost.
 
 The panel follows the selection: a slice with its operators, operators, or a delegate call. A click
-in the graph only marks the operator, so that nothing moves under the mouse. A double click or Enter
-centers the graph on an operator, and Back (Alt+Left) returns. Neighborhood and layout are computed
-when the panel is visible, in a worker thread if they are large; the old picture stays until then.
+in the graph only highlights the operator, so that nothing moves under the mouse. A double click or
+Enter centers the graph on an operator, and Back (Alt+Left) returns. Neighborhood and layout are
+computed when the panel is visible, in a worker thread if they are large; the old picture stays
+until then.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def _follow(self) -> None:
-        """Follow the selection; operators chosen in the graph itself are only marked."""
+        """Follow the selection; operators chosen in the graph itself are only highlighted."""
         if self._choosing:
             self._mark()
             return
@@ -236,7 +237,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         return self._why_nothing
 
     def show_again(self) -> None:
-        """Mark the current selection in the unchanged graph."""
+        """Highlight the current selection in the unchanged graph."""
         self._mark()
 
     def _present_question(self) -> GraphQuestion | Sentence:

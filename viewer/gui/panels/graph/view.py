@@ -128,7 +128,7 @@ class GraphView(QWidget):
         self.update()
 
     def mark(self, operators: frozenset[int]) -> None:
-        """Mark the selected operators."""
+        """Highlight the selected operators."""
         if operators != self.marked:
             self.marked = operators
             picture = self.picture

@@ -2,7 +2,7 @@
 
 A module contains its submodules, its operators and the calls that these share; an operator contains
 its slices. The panel shows the same trace and scope as the Operators panel. Choosing a module
-selects the slices that its total counts; the tree marks what is selected on the timeline.
+selects the slices that its total counts; the tree highlights what is selected on the timeline.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
     @Slot()
     def _select(self) -> None:
-        """Mark the row of the current selection."""
+        """Highlight the row of the current selection."""
         rows, answer = self.model.rows, self.answer
         if rows is None or answer is None or self._choosing:
             return

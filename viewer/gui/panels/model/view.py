@@ -1,4 +1,4 @@
-"""The module tree widget: column layout, open rows, marked rows, copying and painting.
+"""The module tree widget: column layout, open rows, highlighted rows, copying and painting.
 
 Open rows are remembered by what they show, so that they stay open with another inference, filter or
 order. Many rows are expanded before the view lays them out: one by one, a thousand modules take
@@ -273,7 +273,7 @@ class ModuleView(QuietTree):
         self.open_rows(found)
 
     def mark(self, number: int | None, *, scroll: bool = True) -> None:
-        """Mark one row, given by its id, and scroll it into view; None clears the marks."""
+        """Highlight one row, given by its id, and scroll to it; None clears the highlight."""
         if number is None:
             self.selectionModel().clear()
             return
@@ -283,7 +283,7 @@ class ModuleView(QuietTree):
             self.scrollTo(index)
 
     def show_row(self, number: int) -> None:
-        """Mark a row that was selected elsewhere, and open the rows around it.
+        """Highlight a row that was selected elsewhere, and open the rows around it.
 
         Rows that an earlier call opened are closed, all in one layout.
         """
@@ -311,7 +311,7 @@ class ModuleView(QuietTree):
 
     @Slot(QModelIndex)
     def choose(self, index: QModelIndex) -> None:
-        """Emit `chosen` for a row, unless several rows are marked."""
+        """Emit `chosen` for a row, unless several rows are selected."""
         row = self._model.row(index)
         if row is not None and len(self.selectionModel().selectedRows()) <= 1:
             self._touched(row)
@@ -367,7 +367,7 @@ class ModuleView(QuietTree):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or all open rows if none is marked."""
+        """Copy the selected rows, or all open rows if none is selected."""
         marked = {index.internalId() for index in self.selectionModel().selectedRows()}
         listed = self.listed_rows()
         self._put([row for row in listed if row.id in marked] or listed)

@@ -111,7 +111,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
 
     @Slot()
     def _select(self) -> None:
-        """Mark the rows of the selected operators."""
+        """Highlight the rows of the selected operators."""
         listed, chosen = self.answer, self._session.state.operators
         if listed is None:
             return

@@ -224,6 +224,6 @@ class ProblemsPanel(PagePanel):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or all rows if none is marked."""
+        """Copy the selected rows, or all rows if none is selected."""
         marked = marked_rows(self.table)
         QGuiApplication.clipboard().setText(self.model.tsv(marked or list(range(self.count))))

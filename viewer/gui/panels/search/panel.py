@@ -1,6 +1,6 @@
 """The Search results panel: one row per matching slice, by time or sorted by any column.
 
-Choosing a row selects its slice on the timeline. The row of the selected slice is marked.
+Choosing a row selects its slice on the timeline. The row of the selected slice is highlighted.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot()
     def _mark(self) -> None:
-        """Mark only the row of the selected slice."""
+        """Highlight only the row of the selected slice."""
         if self.model.hits is not self._searching.hits:
             return
         row = self.model.row_of(self._searching.at)
@@ -162,7 +162,7 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
+        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
         copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied")
 
 

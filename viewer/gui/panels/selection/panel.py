@@ -146,7 +146,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 
     @Slot()
     def _mark(self) -> None:
-        """Mark the row of a slice that is selected on the timeline."""
+        """Highlight the row of a slice that is selected on the timeline."""
         ref, answer = self._session.state.slice, self._feed.answer
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
@@ -170,7 +170,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
 
     @Slot()
     def copy(self) -> None:
-        """Copy the marked rows, or the first `MOST_COPIED` of them and a note about the rest."""
+        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
         copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all of them")
 
     @property

@@ -187,7 +187,7 @@ class CodeView(QTextEdit):
         return self._side.sizeHint().width()
 
     def marked_rects(self) -> list[QRect]:
-        """Return the visible parts of the marked lines, in viewport coordinates."""
+        """Return the visible parts of the highlighted lines, in viewport coordinates."""
         room = self.viewport().rect()
         lines = (QRect(0, self.top_of(n), room.width(), self.line_height) for n in self._marked)
         return [line.intersected(room) for line in lines if line.intersects(room)]

@@ -4,7 +4,7 @@ The scope is the selected range, the current inference, or the whole trace; the 
 `viewer.analysis.statistics.grouping`. An NPU's units are the first choice: how long each was busy,
 alone or overlapping others, and idle. Their rows overlap; the bar below the table adds up to the
 whole range. A click selects the slices of a group, and the group of the current selection is
-marked.
+highlighted.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot()
     def _follow(self) -> None:
-        """Group again if the trace or scope changed; otherwise only update the marked row."""
+        """Group again if the trace or scope changed; otherwise only update the highlighted row."""
         if current_scope(self._session, ranges=True) != self._of:
             self.refresh()
         else:
@@ -160,7 +160,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot()
     def _mark(self) -> None:
-        """Mark the row of the selection, unless several rows are marked."""
+        """Highlight the row of the selection, unless several rows are selected."""
         answer = self.answer
         if answer is None or len(marked_rows(self.table)) > 1:
             return
