@@ -44,14 +44,14 @@ class CostFooter(QWidget):
         """Show how a cost table adds up."""
         table, rate = answer.table, answer.shown.axis.ns_per_tick
         # Each part is rounded down; the last one is the remainder, so that the sum is exact.
-        whole = tick_to_ns(table.whole, rate)
+        total_ns = tick_to_ns(table.whole, rate)
         single, shared = tick_to_ns(table.single, rate), tick_to_ns(table.shared, rate)
         parts = (
             ("Operators", "accent", single),
             ("Shared", "slab", shared),
-            ("No operator", "", whole - single - shared),
+            ("No operator", "", total_ns - single - shared),
         )
-        self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
+        self.show_parts(parts, total_ns, whole_text(answer.shown.trace, "Busy time"))
 
     def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
         """Show parts that add up to a total: the name, color token ("": hatched) and ns of each.

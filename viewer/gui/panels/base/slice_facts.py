@@ -188,9 +188,9 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
     part = int((slices.end - slices.start)[inner].sum())
     if not part:
         return ""
-    whole = int(slices.end[i] - slices.start[i])
+    total = int(slices.end[i] - slices.start[i])
     time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
-    return f"{time} · {format_share(part, whole)}"
+    return f"{time} · {format_share(part, total)}"
 
 
 def _value_text(value: int | float | bool | str) -> str:

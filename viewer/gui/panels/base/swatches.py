@@ -87,11 +87,11 @@ class SwatchPixmaps:
         if not colors:
             return None
         if colors not in self._made:
-            made = self._transparent()
-            painter = QPainter(made)
+            pixmap = self._transparent()
+            painter = QPainter(pixmap)
             paint_swatch(painter, 0, 0, colors, self._theme)
             painter.end()
-            self._made[colors] = made
+            self._made[colors] = pixmap
         return self._made[colors]
 
     def blank(self) -> QPixmap:
@@ -102,10 +102,10 @@ class SwatchPixmaps:
 
     def _transparent(self) -> QPixmap:
         side = self._theme.px(SWATCH)
-        made = QPixmap(side * _SHARP, side * _SHARP)
-        made.setDevicePixelRatio(_SHARP)
-        made.fill(Qt.GlobalColor.transparent)
-        return made
+        pixmap = QPixmap(side * _SHARP, side * _SHARP)
+        pixmap.setDevicePixelRatio(_SHARP)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        return pixmap
 
 
 def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> None:

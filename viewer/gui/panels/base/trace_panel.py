@@ -31,8 +31,8 @@ def current_scope(session: Session, *, ranges: bool) -> TraceScope:
 def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
     """Return the selected operators, () if they belong to another trace."""
     selected = session.state.operators
-    here = selected is not None and session.as_run(selected[0]) is shown
-    return selected[1] if selected is not None and here else ()
+    is_of_trace = selected is not None and session.as_run(selected[0]) is shown
+    return selected[1] if selected is not None and is_of_trace else ()
 
 
 class TracePanel(AnswerPanel[Answer]):

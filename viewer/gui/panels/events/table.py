@@ -330,5 +330,5 @@ def _metadata_holds(found: EventStatistics, word: str) -> Bools:
 
 
 def _grouped(number: str) -> str:
-    whole, point, rest = number.partition(".")
-    return group_digits(int(whole)) + point + rest
+    integer, point, fraction = number.partition(".")
+    return group_digits(int(integer)) + point + fraction

@@ -102,9 +102,9 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
             return None
         space, known = self._session.workspace, self.answer
         of = known.of if known is not None and known.of.table is shown.table else None
-        made = known.made if known is not None and known.space is space else None
+        estimates = known.made if known is not None and known.space is space else None
         size = sum(len(trace.slices) for trace in space.traces)
-        return Question(_answer, (shown, scope.run, of, space, made), size)
+        return Question(_answer, (shown, scope.run, of, space, estimates), size)
 
     def nothing(self) -> Sentence:
         """Return the sentence shown without a profile."""

@@ -105,8 +105,8 @@ def place_of(operator: Operator) -> str:
 
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
     """Return the fill of each of these operators."""
-    own, shared = costs.own[operators], costs.shared[operators]
-    step = np.minimum(own * RAMP_STEPS // max(costs.most_expensive, 1), RAMP_STEPS - 1)
+    self_time, shared = costs.own[operators], costs.shared[operators]
+    step = np.minimum(self_time * RAMP_STEPS // max(costs.most_expensive, 1), RAMP_STEPS - 1)
     return [
         RAMP + at
         if self_ticks >= 0
@@ -117,7 +117,7 @@ def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
         else NoCostFill.UNLINKED
         for at, self_ticks, shared_ticks, seen in zip(
             step.tolist(),
-            own.tolist(),
+            self_time.tolist(),
             shared.tolist(),
             costs.linked[operators].tolist(),
             strict=True,
@@ -127,11 +127,11 @@ def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
 
 def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
     """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", "no time here" or "not linked"."""
-    own, shared = int(costs.own[operator]), int(costs.shared[operator])
-    if own >= 0:
-        share = f" · {format_share(own, costs.whole)}" if costs.whole else ""
+    self_ticks, shared = int(costs.own[operator]), int(costs.shared[operator])
+    if self_ticks >= 0:
+        share = f" · {format_share(self_ticks, costs.whole)}" if costs.whole else ""
         more = " + shared" if shared >= 0 else ""
-        return f"{format_time(tick_to_ns(own, ns_per_tick))}{share}{more}"
+        return f"{format_time(tick_to_ns(self_ticks, ns_per_tick))}{share}{more}"
     if shared >= 0:
         return f"{format_time(tick_to_ns(shared, ns_per_tick))} {_sharing(costs, operator)}"
     return "no time here" if costs.linked[operator] else "not linked"
@@ -163,11 +163,11 @@ def node_tip(
     outputs = outputs_of(with_tensors(program, operator))
     lines += [f"makes {text}" for text in _tensor_texts(outputs)]
     flow = dataflow_of(program)
-    given = flow.given.get(node.operator, ())
-    constants = sum(value.is_kept for value in given)
+    inputs = flow.given.get(node.operator, ())
+    constants = sum(value.is_kept for value in inputs)
     if constants:
         lines.append(f"takes {counted(constants, 'parameter')} or constants of the model")
-    names = [value.name for value in given if not value.is_kept]
+    names = [value.name for value in inputs if not value.is_kept]
     lines += [f"takes the model's input {name}" for name in names[:_MOST_INPUTS]]
     if len(names) > _MOST_INPUTS:
         lines.append(f"and {group_digits(len(names) - _MOST_INPUTS)} inputs more")
@@ -180,14 +180,14 @@ def node_tip(
 
 
 def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction, scope: str) -> str:
-    own, shared = int(costs.own[node.operator]), int(costs.shared[node.operator])
-    if own < 0 and shared < 0:
+    self_ticks, shared = int(costs.own[node.operator]), int(costs.shared[node.operator])
+    if self_ticks < 0 and shared < 0:
         linked = bool(costs.linked[node.operator])
         return f"no slice of it in {scope}" if linked else "no slice of the profile is linked to it"
     parts = []
-    if own >= 0:
-        share = f", {format_share(own, costs.whole)}" if costs.whole else ""
-        parts.append(f"{format_time(tick_to_ns(own, ns_per_tick))} of its own{share}")
+    if self_ticks >= 0:
+        share = f", {format_share(self_ticks, costs.whole)}" if costs.whole else ""
+        parts.append(f"{format_time(tick_to_ns(self_ticks, ns_per_tick))} of its own{share}")
     if shared >= 0:
         time = format_time(tick_to_ns(shared, ns_per_tick))
         parts.append(f"{time} {_sharing(costs, node.operator)}, not divided")

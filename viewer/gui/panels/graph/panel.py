@@ -197,11 +197,11 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     def _selected(self) -> tuple[int, ...]:
         """Return the selected operators of the shown program."""
-        state, given = self._session.state, self._costs.answer
-        if state.operators is None or len(state.others) or given is None:
+        state, cost_answer = self._session.state, self._costs.answer
+        if state.operators is None or len(state.others) or cost_answer is None:
             return ()
         trace, operators = state.operators
-        return operators if self._session.traces[trace].table is given.shown.table else ()
+        return operators if self._session.traces[trace].table is cost_answer.shown.table else ()
 
     @Slot()
     def _follow(self) -> None:
@@ -242,16 +242,16 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     def _present_question(self) -> GraphQuestion | Sentence:
         """Return what to show now, or the sentence to show instead."""
-        given = self._costs.answer
-        program = self._shown_program(given)
+        cost_answer = self._costs.answer
+        program = self._shown_program(cost_answer)
         if isinstance(program, Sentence):
             return program
         self._set_program(program)
-        if given is not None and self._selected() and not self._seeds:
+        if cost_answer is not None and self._selected() and not self._seeds:
             self._seeds = self._selected()  # the costs of its trace arrived after the selection
         centers = self._seeds or self._picked
         seeds, what = centers, ""
-        if self.whole.isChecked() or (given is None and not centers):
+        if self.whole.isChecked() or (cost_answer is None and not centers):
             seeds, what = tuple(range(len(program.operators))), WHOLE
         elif self.delegate.isChecked() and centers:
             members = [i for i in self._instances if centers[0] in i.operators]
@@ -272,8 +272,8 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         direction = self.direction.currentData()
         return GraphQuestion(
             program,
-            given,
-            self._costs_of(given, program),
+            cost_answer,
+            self._costs_of(cost_answer, program),
             seeds,
             what,
             self.hops.value(),
@@ -421,12 +421,13 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         answer = self.answer
         if answer is None:
             return
-        given = answer.question.given
-        if given is None:
+        cost_answer = answer.question.given
+        if cost_answer is None:
             self._picked = (operator,)
             return
         number = next(
-            (i for i, t in enumerate(self._session.traces) if t.table is given.shown.table), None
+            (i for i, t in enumerate(self._session.traces) if t.table is cost_answer.shown.table),
+            None,
         )
         if number is not None:
             self._session.select_operators(number, (operator,))

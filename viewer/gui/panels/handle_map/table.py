@@ -69,7 +69,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     most = 0 if rate is None else tick_to_ns(max((row.ticks for row in rows), default=0), rate)
     unit, factor = unit_for(most)
     several = len({row.method for row in rows if row.instruction >= 0}) > 1
-    listed = []
+    table_rows = []
     for number, row in enumerate(rows[:MOST_SHOWN]):
         operators = [] if program is None else [program.operators[i] for i in row.operators]
         names = " + ".join(operator.label for operator in operators) or MISSING
@@ -89,7 +89,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
             keys = (ns, row.standing.value, *keys[:2], row.slices, keys[2])
         elif row.standing is IdentifierStatus.UNCOVERED:
             where += f" · {row.standing.value}"
-        listed.append(
+        table_rows.append(
             TableRow(
                 row.operators,
                 "",
@@ -101,23 +101,26 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
                 detail=_detail(row),
             )
         )
-    own = Heading("Handles", ColumnKind.TEXT, 60), Heading("Operators", ColumnKind.TEXT, 140)
-    before: tuple[Heading, ...] = ()
-    behind: tuple[Heading, ...] = ()
+    handle_headings = (
+        Heading("Handles", ColumnKind.TEXT, 60),
+        Heading("Operators", ColumnKind.TEXT, 140),
+    )
+    time_headings: tuple[Heading, ...] = ()
+    count_headings: tuple[Heading, ...] = ()
     if rate is not None:
         time_heading = Heading(f"Time, {unit}", ColumnKind.NUMBER, 84)
-        before = time_heading, Heading("Standing", ColumnKind.TEXT, 104)
-        behind = (Heading("Slices", ColumnKind.NUMBER, 56),)
+        time_headings = time_heading, Heading("Standing", ColumnKind.TEXT, 104)
+        count_headings = (Heading("Slices", ColumnKind.NUMBER, 56),)
     headings = (
         Heading("Identifier", ColumnKind.NAME, 0),
-        *before,
-        *own,
-        *behind,
+        *time_headings,
+        *handle_headings,
+        *count_headings,
         Heading("Backend", ColumnKind.TEXT, 150),
     )
-    contents = OperatorContents(headings, tuple(listed))
+    contents = OperatorContents(headings, tuple(table_rows))
     if program is not None:
-        contents = OperatorContents(headings, tuple(listed), lambda i: source_place(program, i))
+        contents = OperatorContents(headings, tuple(table_rows), lambda i: source_place(program, i))
     return MapRows(contents, tuple(rows))
 
 

@@ -71,23 +71,23 @@ class ModelPanel(CostPanel[ModelAnswer]):
     @Slot()
     def refresh(self) -> None:
         """Show the current costs, the program without costs, or a sentence."""
-        given = self._costs.answer
-        if given is None or self._session.number_of(given.shown) is not None:
+        cost_answer = self._costs.answer
+        if cost_answer is None or self._session.number_of(cost_answer.shown) is not None:
             super().refresh()  # else the trace was closed, and the costs of another one will follow
 
     def question(self) -> Question | None:
         """Return the question for the module costs, with the medians of all inferences."""
-        given = self._costs.answer
-        program = None if given is None else given.shown.table.program
-        if given is None or program is None or not given.table.rows:
+        cost_answer = self._costs.answer
+        program = None if cost_answer is None else cost_answer.shown.table.program
+        if cost_answer is None or program is None or not cost_answer.table.rows:
             return None
-        number = self._session.number_of(given.shown)
+        number = self._session.number_of(cost_answer.shown)
         assert number is not None
         known, of = self.answer, self._session.as_run(number)
         tree = self._tree if self._tree is not None and self._tree.program is program else None
         medians = known.costed.medians if known is not None and known.of is of else None
-        size = len(given.shown.trace.slices)
-        return Question(_answer, (given, of, program, tree, medians), size, about=given)
+        size = len(cost_answer.shown.trace.slices)
+        return Question(_answer, (cost_answer, of, program, tree, medians), size, about=cost_answer)
 
     def show_nothing(self) -> None:
         """Show a program that is open without a profile, or a sentence."""
@@ -108,10 +108,10 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
     def nothing(self) -> Sentence:
         """Explain why no module has a cost, with a button that helps."""
-        given = self._costs.answer
-        if given is None:
+        cost_answer = self._costs.answer
+        if cost_answer is None:
             return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
-        return self.no_costs(given)
+        return self.no_costs(cost_answer)
 
     def clear_page(self) -> None:
         self.model.show(None)
@@ -124,14 +124,14 @@ class ModelPanel(CostPanel[ModelAnswer]):
 
     def show_answer(self, answer: ModelAnswer) -> None:
         """Show the modules with their costs, and how those add up."""
-        costed, given = answer.costed, answer.given
+        costed, cost_answer = answer.costed, answer.given
         if not self._fill(costed.costs.tree, costed):
             return
         parts = parts_of(costed)
         self.footer.show_parts(
-            parts, sum(ns for _, _, ns in parts), whole_text(given.shown.trace, "Busy time")
+            parts, sum(ns for _, _, ns in parts), whole_text(cost_answer.shown.trace, "Busy time")
         )
-        self.show_subject(given)
+        self.show_subject(cost_answer)
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
         without_slice = len(costed.costs.tree.program.operators) - len(seen)
         # Not "cost nothing": operators in a branch of control flow have no links.
@@ -201,8 +201,8 @@ class ModelPanel(CostPanel[ModelAnswer]):
             self._mark(rows.row_of_module(self._picked[1]))
             return
         chosen = state.operators if not len(state.others) else None
-        here = chosen is not None and self._session.traces[chosen[0]] is shown
-        operators = chosen[1] if chosen is not None and here else ()
+        is_of_trace = chosen is not None and self._session.traces[chosen[0]] is shown
+        operators = chosen[1] if chosen is not None and is_of_trace else ()
         self.model.set_selected(operators)
         self.view.viewport().update()
         current = self.model.row(self.view.currentIndex())

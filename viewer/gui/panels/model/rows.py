@@ -248,8 +248,8 @@ class ModelRows:
         """
         if self.costed is None or row.kind in (RowKind.SLICE, RowKind.REST):
             return None
-        whole, total = self.costed.costs.whole, self.figures(row).total
-        return None if total is None or not whole else total / whole
+        overall, total = self.costed.costs.whole, self.figures(row).total
+        return None if total is None or not overall else total / overall
 
     @property
     def _rate(self) -> Fraction:
@@ -469,8 +469,8 @@ class ModelRows:
         ]
         if found:
             return found
-        own = set(self.tree.operators_in(module))
-        return [row.operators for row in costs.table.rows if not own.isdisjoint(row.operators)]
+        members = set(self.tree.operators_in(module))
+        return [row.operators for row in costs.table.rows if not members.isdisjoint(row.operators)]
 
     def slices_of_module(self, module: int) -> Ints:
         """Return the indices of the slices of `charged_sets` in the scope."""

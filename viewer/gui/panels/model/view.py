@@ -168,8 +168,8 @@ class ModuleView(QuietTree):
         if kind is RowKind.OPERATOR:
             return rows.find((number,)) if number < len(rows.program.operators) else None
         if kind is RowKind.SET and around < len(rows.tree.modules):
-            at = rows.row_of_module(around)
-            inside = () if at is None else rows.inside(rows.made[at])
+            module_row = rows.row_of_module(around)
+            inside = () if module_row is None else rows.inside(rows.made[module_row])
             return next(
                 (n for n in inside if rows.made[n].kind is kind and rows.made[n].number == number),
                 None,
@@ -192,10 +192,10 @@ class ModuleView(QuietTree):
     def open_keys(self) -> list[Key]:
         """Return the keys of the open rows, to open them again later."""
         rows = self._model.rows
-        made = [] if rows is None else rows.made
+        all_rows = [] if rows is None else rows.made
         return [
             self._key(row)
-            for row in made
+            for row in all_rows
             if row.inside is not None and self.isExpanded(self._model.index_of(row.id))
         ]
 
@@ -255,8 +255,8 @@ class ModuleView(QuietTree):
         while rows is not None and number is not None:
             self.expand(self._model.index_of(number))
             inside = rows.inside(rows.made[number])
-            alone = len(inside) == 1 and rows.made[inside[0]].kind is RowKind.MODULE
-            number = inside[0] if alone else None
+            is_only_child = len(inside) == 1 and rows.made[inside[0]].kind is RowKind.MODULE
+            number = inside[0] if is_only_child else None
 
     def open_modules(self, index: QModelIndex) -> None:
         """Open a module and all modules in it, but not their operators."""
@@ -265,11 +265,11 @@ class ModuleView(QuietTree):
             return
         todo, found = [row.id], list[int]()
         while todo:
-            here = rows.made[todo.pop()]
-            if here.kind is RowKind.MODULE or here is row:
-                found.append(here.id)
-            if here.kind is RowKind.MODULE:
-                todo += [n for n in rows.inside(here) if rows.made[n].kind is RowKind.MODULE]
+            current = rows.made[todo.pop()]
+            if current.kind is RowKind.MODULE or current is row:
+                found.append(current.id)
+            if current.kind is RowKind.MODULE:
+                todo += [n for n in rows.inside(current) if rows.made[n].kind is RowKind.MODULE]
         self.open_rows(found)
 
     def mark(self, number: int | None, *, scroll: bool = True) -> None:
@@ -299,9 +299,9 @@ class ModuleView(QuietTree):
         obsolete = [self._row_of(key) for key in self._by_itself if key not in around_keys]
         if needed or obsolete:
             self.scheduleDelayedItemsLayout()
-            for at in obsolete:
-                if at is not None:
-                    self.collapse(self._model.index_of(at))
+            for row_id in obsolete:
+                if row_id is not None:
+                    self.collapse(self._model.index_of(row_id))
             self._by_itself = [key for key in self._by_itself if key in around_keys]
             self._by_itself += [self._key(rows.made[n]) for n in needed]
             self.open_rows(needed)

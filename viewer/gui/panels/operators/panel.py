@@ -89,9 +89,11 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         self.footer.show_answer(answer)
         self.show_subject(answer)
         seen = {i for row in answer.table.rows for i in row.operators}
-        idle = len(program.operators) - len(seen)
-        self.note.setText(f"{counted(idle, 'operator')} cost nothing here" if idle else "")
-        self.note.setVisible(bool(idle))
+        without_cost = len(program.operators) - len(seen)
+        self.note.setText(
+            f"{counted(without_cost, 'operator')} cost nothing here" if without_cost else ""
+        )
+        self.note.setVisible(bool(without_cost))
         self._select()
 
     def _show_contents(self, contents: OperatorContents) -> None:
@@ -115,8 +117,8 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         listed, chosen = self.answer, self._session.state.operators
         if listed is None:
             return
-        here = chosen is not None and self._session.traces[chosen[0]] is listed.answer.shown
-        operators = chosen[1] if chosen is not None and here else ()
+        is_of_trace = chosen is not None and self._session.traces[chosen[0]] is listed.answer.shown
+        operators = chosen[1] if chosen is not None and is_of_trace else ()
         self.model.set_selected(operators)
         self.table.mark(self.model.row_of(operators) if operators else -1)
 

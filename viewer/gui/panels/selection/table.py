@@ -93,13 +93,13 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     sizes = [len(part.found) for part in answer.parts]
     part = np.repeat(np.arange(len(sizes)), sizes)
     group = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
-    labels = [label for one in answer.parts for label in one.found.labels]
+    labels = [label for answer_part in answer.parts for label in answer_part.found.labels]
     span = max(answer.span[1] - answer.span[0], 1)
     gathered: dict[SelectionColumn, list[NDArray[Any]]] = {
         cell: [np.empty(0)] for cell in COLUMNS[2:]
     }
-    for one in answer.parts:
-        figures, rate = one.found.figures, float(one.shown.axis.ns_per_tick)
+    for answer_part in answer.parts:
+        figures, rate = answer_part.found.figures, float(answer_part.shown.axis.ns_per_tick)
         statistics = figures.statistics
         for cell, ticks in (
             (SelectionColumn.TOTAL, statistics.total),
@@ -191,8 +191,8 @@ class SelectionModel(ArrayModel[SelectionColumn]):
                 if int(part.found.index[at]) != slice:
                     return -1
                 group = int(part.found.group[at])
-                here = (shown.part == position) & (shown.group == group)
-                found = np.flatnonzero(here[self.rows])
+                in_group = (shown.part == position) & (shown.group == group)
+                found = np.flatnonzero(in_group[self.rows])
                 return int(found[0]) if len(found) else -1
         return -1
 
@@ -261,10 +261,10 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
     by_part: dict[str, NDArray[Any]] = {}
     size = len(rows)
     part, group = shown.part[rows], shown.group[rows]
-    for position, one in enumerate(shown.answer.parts):
+    for position, answer_part in enumerate(shown.answer.parts):
         in_part = part == position
-        group_of_row, rate = group[in_part], one.shown.axis.ns_per_tick
-        figures = one.found.figures
+        group_of_row, rate = group[in_part], answer_part.shown.axis.ns_per_tick
+        figures = answer_part.found.figures
         for name, ticks in (
             ("total", figures.statistics.total),
             ("self", figures.own),

@@ -260,7 +260,9 @@ class SourcePanel(PagePanel):
         if self._place is None:
             return
         path, line = self._place
-        here = set(self._session.state.operators[1]) if self._session.state.operators else set()
+        highlighted = (
+            set(self._session.state.operators[1]) if self._session.state.operators else set()
+        )
         if answer is None or program is None:
             self._line_costs = LineCosts({}, ())
             self.code.set_gutter(Gutter({}))
@@ -280,7 +282,7 @@ class SourcePanel(PagePanel):
                 for n, c in costs.own.items()
             }
             brackets = [
-                Bracket(s.lines, any(here.intersection(x) for x in s.sets))
+                Bracket(s.lines, any(highlighted.intersection(x) for x in s.sets))
                 for s in sorted(costs.shared, key=lambda s: s.lines[0] - s.lines[-1])
                 if len(s.lines) > 1
             ]
