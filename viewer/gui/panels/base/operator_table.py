@@ -208,7 +208,7 @@ def record_contents(program: Program) -> OperatorContents:
         method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
         handle = () if is_text else (operator.debug_handle,)
         line = operator.source.line if operator.source else 0
-        nodes = len(operator.nodes) if operator.ops else 0  # a bare debug handle: unknown
+        nodes = len(operator.nodes) if operator.ops else 0  # unknown for a bare handle
         texts = (
             "",
             *method,

@@ -95,7 +95,7 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         texts = ((m.name, str(m.t0), str(m.t1 - m.t0), m.note) for m in marks)
         return tsv_text(("name", "start_ns", "length_ns", "note"), texts)
 
-    # -- the model -----------------------------------------------------------------------------
+    # -- Qt interface --------------------------------------------------------------------------
 
     def shown_rows(self) -> int:
         return len(self.rows)

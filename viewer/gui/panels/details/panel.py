@@ -103,7 +103,7 @@ class DetailsPanel(ScrollPanel):
         area = state.area if state.slice is None and state.operators is None else None
         facts = None if area is None else self._facts_of(area)
         if area is not None and facts is None:
-            return  # still being counted; the old card stays until then
+            return  # a worker thread counts it; the old card stays until then
         before = self.verticalScrollBar().value()
         shown = self.widget()
         is_same_subject = isinstance(shown, Card) and shown.subject == subject_of(self._session)

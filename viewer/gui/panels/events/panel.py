@@ -1,7 +1,7 @@
 """The Events panel: duration statistics of each event over all inferences, as `opscope inspect`.
 
 The statistics always cover all inferences; an extra column shows the current inference. A click
-selects the longest slice of an event. The filter searches names, operators, phases and logged
+selects the longest slice of an event. The filter searches names, operators, event blocks and logged
 metadata.
 """
 

@@ -76,7 +76,7 @@ _TIPS = {
 
 @dataclass(frozen=True, eq=False)
 class EventsContents:
-    """Event statistics with all texts and numbers to show, computed off the GUI thread.
+    """Event statistics with all texts and numbers to show, prepared before painting.
 
     labels: text of every key. texts: codes per row, and the lower-case texts that the filter
     searches. order: for each text column, the rank of each row.

@@ -93,7 +93,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         theme.changed.connect(self.list.viewport().update)
         self.refresh()
 
-    # -- what is shown ---------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------
 
     def question(self) -> Question | None:
         """Return the question for the findings of the current profile and inference."""
@@ -138,7 +138,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
     def clear_page(self) -> None:
         self.model.show(())
 
-    # -- going there -----------------------------------------------------------------------------
+    # -- navigation ------------------------------------------------------------------------------
 
     @Slot(int)
     def _choose(self, row: int) -> None:

@@ -182,7 +182,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         """The delegate calls of the program that contain operators."""
         return self._instances
 
-    # -- the question ----------------------------------------------------------------------------
+    # -- question --------------------------------------------------------------------------------
 
     @Slot()
     def _reopen(self) -> None:
@@ -338,7 +338,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.delegate.setToolTip(why)
         self.delegate.setAccessibleDescription(why)
 
-    # -- what is shown ---------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------
 
     def show_answer(self, answer: GraphAnswer) -> None:
         """Draw the graph; keep its position if only the costs changed."""

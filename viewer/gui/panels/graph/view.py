@@ -113,7 +113,7 @@ class GraphView(QWidget):
         picture = self.picture
         return picture.nodes[self._current] if picture and self._current >= 0 else None
 
-    # -- what is shown ---------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------
 
     def show_picture(self, picture: GraphPicture | None, *, stays: bool = False) -> None:
         """Show another picture and fit it. stays: keep scale and position (same layout)."""
@@ -389,7 +389,7 @@ class GraphView(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(self._theme.px(160), self._theme.px(100))
 
-    # -- pictures --------------------------------------------------------------------------------
+    # -- image export ----------------------------------------------------------------------------
 
     def image(self) -> QImage:
         """Return the whole picture at a scale of 1, usually with 2 pixels per point."""

@@ -66,14 +66,14 @@ class ModelPanel(CostPanel[ModelAnswer]):
         self.view.entered_row.connect(self._enter)
         self.refresh()
 
-    # -- what is shown ---------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------
 
     @Slot()
     def refresh(self) -> None:
         """Show the current costs, the program without costs, or a sentence."""
         cost_answer = self._costs.answer
         if cost_answer is None or self._session.number_of(cost_answer.shown) is not None:
-            super().refresh()  # else the trace was closed, and the costs of another one will follow
+            super().refresh()  # else the trace was closed; costs of another one will follow
 
     def question(self) -> Question | None:
         """Return the question for the module costs, with the medians of all inferences."""
@@ -187,7 +187,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
             self._open_before = None
         self._select()
 
-    # -- what is selected ------------------------------------------------------------------------
+    # -- selection -------------------------------------------------------------------------------
 
     @Slot()
     def _select(self) -> None:

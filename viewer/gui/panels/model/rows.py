@@ -63,7 +63,7 @@ class ModelRows:
         self._filter = NameFilter(self.tree, self.costed, self.words)
         self.top = [self._make(RowKind.MODULE, 0, -1, 0)] if self._filter.modules[0] else []
 
-    # -- the tree of rows ------------------------------------------------------------------------
+    # -- tree of rows ----------------------------------------------------------------------------
 
     @property
     def program(self) -> Program:

@@ -149,7 +149,7 @@ class ModuleView(QuietTree):
         super().resizeEvent(event)
         self.fit_columns()
 
-    # -- rows that are open ----------------------------------------------------------------------
+    # -- open rows -------------------------------------------------------------------------------
 
     def _key(self, row: ModelRow) -> Key:
         rows = self._model.rows
@@ -350,7 +350,7 @@ class ModuleView(QuietTree):
             self._touched(now)
             self.chosen.emit(now)
 
-    # -- copies ----------------------------------------------------------------------------------
+    # -- copying ---------------------------------------------------------------------------------
 
     def listed_rows(self) -> list[ModelRow]:
         """Return the listed rows from top to bottom, including children of open rows."""

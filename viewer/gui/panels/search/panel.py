@@ -82,7 +82,7 @@ class HitsPanel(AnswerPanel[Ints]):
             return
         self.subtitle.setText(SEARCHING)
         if self.is_empty:
-            self._stack.show_sentence(SEARCHING)  # the old matches may still be being sorted
+            self._stack.show_sentence(SEARCHING)  # a worker may still sort the previous matches
 
     def question(self) -> Question | None:
         """Return the question that sorts the matches."""

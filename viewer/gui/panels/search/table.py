@@ -1,4 +1,4 @@
-"""Table model of the search results: a row is a position, its texts are created when painted.
+"""Table model of the search results: a row is a position; its texts are created when painted.
 
 Sorting needs one rank per distinct text and one pass over the matches, so large lists are sorted
 off the GUI thread. A list shows at most a million rows: nobody reads more, and a table widget
