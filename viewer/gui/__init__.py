@@ -1,1 +1,1 @@
-"""All Qt of the program is below here, and nowhere else."""
+"""Everything that uses Qt: the application, its windows, panels and timeline."""

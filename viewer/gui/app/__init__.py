@@ -1,1 +1,1 @@
-"""The application: QApplication, windows, single instance."""
+"""The Qt application: its windows, and the handover that keeps it to one process per user."""

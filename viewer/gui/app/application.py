@@ -1,7 +1,7 @@
-"""The application: one QApplication, its theme and its exception hook, and a window or a picture.
+"""Starts the application: one QApplication with theme and exception hook, and a window or image.
 
-Before Qt is touched, the libraries that its X11 plugin needs are looked for, since Qt itself ends
-the process when one is missing.
+Before importing Qt, it checks for a library that Qt's X11 plugin needs, because Qt aborts the
+process if it is missing.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def run(
     *,
     new_window: bool = False,
 ) -> int:
-    """Open a window on some files and stay until all windows are closed; returns the exit code.
+    """Open a window with `files` and run until all windows are closed; returns the exit code.
 
-    Where a program of this user is open on this display, it gets the files and this one ends.
-    new_window: it opens them in a new window, even if an empty one is there.
+    If this user's program already runs on this display, hand the files to it and return 0.
+    `new_window`: that program opens them in a new window even if it has an empty one.
     """
     missing = _missing_for_a_window()
     if missing:
@@ -51,8 +51,8 @@ def run(
         return 1
     if _was_handed_over(files, choices, theme, new_window):
         return 0
-    # What is imported and built now is not garbage: to look for some would take an eighth of the
-    # time to the first window. `GuiCollector` takes over once there is an application.
+    # What is imported and built from here on is not garbage; collecting now would take an eighth of
+    # the time to the first window. `GuiCollector` takes over once the application exists.
     gc.disable()
     from viewer.gui.app.handover_server import HandoverServer
     from viewer.gui.app.windows import Windows
@@ -60,8 +60,9 @@ def run(
     from viewer.gui.qt.settings import THEME, Settings
     from viewer.gui.qt.theme.theme import Theme
 
-    # A reader that has the interpreter gives it up after this long where the window asks for it:
-    # while panels follow an opened file that is asked dozens of times, and 5 ms each are a gap.
+    # A reader thread releases the interpreter after this long when the window needs it. While
+    # panels update for an opened file, that happens dozens of times, and 5 ms each (the default)
+    # would add up to a visible pause.
     sys.setswitchinterval(_GIVE_UP_AFTER)
     app = _application()
     settings = Settings()
@@ -107,12 +108,12 @@ def screenshot(
     theme: str,
     report_most_expensive: Callable[[str], object] | None = None,
 ) -> list[str]:
-    """Draw the real window, offscreen, into a PNG, or its timeline into an SVG or PDF, as the
-    suffix says; returns one sentence per failure.
+    """Draw the real window offscreen and write it as PNG, or only its timeline as SVG or PDF.
 
-    visible: the range in ns from the trace's start, None for the first view of these files.
-    report_most_expensive: where it is given, the operators that took most are selected, and it is
-    called with their name and time.
+    The suffix of `output` selects the format. `visible` is the time range in ns from the start of
+    the trace; None shows the default first view. `report_most_expensive`, if given, is called with
+    the name and time of the most expensive operator, which is selected in the image. Returns one
+    message per failure; writes nothing if no file could be opened.
     """
     from viewer.codecs.atomic_file import write_whole
 
@@ -123,9 +124,9 @@ def screenshot(
             controller.session.set_range(*visible)
             window.settle()
         if report_most_expensive is not None:
-            told = controller.operators.select_most_expensive()
-            if told:
-                report_most_expensive(told)
+            summary = controller.operators.select_most_expensive()
+            if summary:
+                report_most_expensive(summary)
             window.settle()
         suffix = os.path.splitext(output)[1].lower()
         if suffix == ".png":
@@ -153,10 +154,12 @@ def window_to_draw(
     theme: str,
     failures: list[str],
 ) -> Iterator[MainWindow]:
-    """A window on no screen, with settings of its own and some files open and at rest; it is closed
-    at the end. failures: gets a sentence per file that could not be read."""
+    """Open a window offscreen with its own settings; yield it once `files` are loaded.
+
+    Appends a message to `failures` for each file that could not be read. Closes the window at exit.
+    """
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    # The offscreen platform says of every window what nobody asked for.
+    # The offscreen platform logs irrelevant warnings for every window.
     os.environ.setdefault("QT_LOGGING_RULES", "qt.qpa.*=false;default.warning=false")
     from PySide6.QtCore import QEventLoop, QSettings
     from PySide6.QtWidgets import QLayout
@@ -172,7 +175,7 @@ def window_to_draw(
         window = MainWindow(look, Settings(store))
         controller = window.controller
         controller.loader.failed.connect(lambda path, message: failures.append(message))
-        # A picture may be smaller than a window that is worked in.
+        # An image may be smaller than the minimum size of an interactive window.
         layout = window.layout()
         if layout is not None:
             layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
@@ -187,7 +190,7 @@ def window_to_draw(
                 loop.exec()
         else:
             window.show()
-        window.settle()  # of a large file the view is made after all has been read
+        window.settle()  # for a large file, the view is built after reading has finished
         try:
             yield window
         finally:
@@ -195,7 +198,7 @@ def window_to_draw(
 
 
 def _application() -> QApplication:
-    """The one QApplication, named for the desktop, that turns open-file events into a signal."""
+    """The one QApplication, with its name and icon set; emits a signal for each file-open event."""
     from PySide6.QtCore import QEvent, Signal
     from PySide6.QtGui import QFileOpenEvent, QIcon
     from PySide6.QtWidgets import QApplication
@@ -206,7 +209,7 @@ def _application() -> QApplication:
     from viewer.resources import resource
 
     class Application(QApplication):
-        """Knows macOS's way to open a file: an event instead of an argument."""
+        """Emits `opened_file` for macOS file-open events, which replace command line arguments."""
 
         opened_file = Signal(str)
 
@@ -220,7 +223,7 @@ def _application() -> QApplication:
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
-    one_pool()  # before Qt begins a thread
+    one_pool()  # before Qt starts a thread
     app = Application(sys.argv[:1])
     app.setApplicationName("Opscope")
     app.setApplicationVersion(__version__)
@@ -231,7 +234,7 @@ def _application() -> QApplication:
 
 
 def _missing_for_a_window() -> str:
-    """What to do before a window can open here; "" if nothing."""
+    """What the user must do before a window can open on this machine; "" if nothing."""
     if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
         return ""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):

@@ -1,11 +1,12 @@
-"""A second start hands its files to the program that is open already, and ends. No Qt.
+"""Hands the files of a second start to the running program, which lets the second start exit.
 
-One program runs per user and display. It listens at `place()`, a socket that only this user may
-use, and gets one `HandoverRequest` as a line of JSON; it answers `TAKEN`. Whatever goes wrong, the
-second start goes on as if there were no other. To import Qt would take longer than all of this.
+One program runs per user and display. It listens on the socket at `place()`, which only this user
+can access, receives one `HandoverRequest` as a line of JSON, and answers `TAKEN`. If anything goes
+wrong, the second start continues as if no other program were running. This module does not import
+Qt, because that would take longer than the entire handover.
 
-The line is read by a program that trusts nobody: `decoded` answers None for what is too long, no
-JSON of this form, or names anything but files by absolute paths of this machine.
+The receiver does not trust the line: `decoded` returns None if it is too long, is not JSON of this
+form, or contains file paths that are not absolute paths on this machine.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 VERSION = 1
 TAKEN = b"taken\n"
-LONGEST = 1 << 20  # bytes of a request
+LONGEST = 1 << 20  # bytes in a request
 MOST_FILES = 10_000
-# A program that does not answer in this time is stopped or busy for good. A window never stands
-# still for more than 0.1 s, but its first one takes up to a second to come.
+# A program that does not answer within this time is stopped or hung. A window never blocks for more
+# than 0.1 s, but the first window takes up to a second to start.
 PATIENCE = 3.0  # seconds
-_LONGEST_TEXT = 32_767  # characters; the longest path of Windows
+_LONGEST_TEXT = 32_767  # characters; the longest path on Windows
 _LONGEST_TOKEN = 1024
 _THEMES = ("light", "dark")
 _Pair = tuple[str | None, str | None]
@@ -36,9 +37,15 @@ _Pair = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class HandoverRequest:
-    """What a start was asked for. files: absolute paths. new_window: even beside an empty one.
+    """The arguments of a second start.
 
-    token: with which the desktop lets the window come to the front, "" where it gave none.
+    Attributes:
+        files: absolute paths.
+        choices: how to link the files, from the command line.
+        new_window: open the files in a new window even if an empty one exists.
+        theme: "light" or "dark", None to keep the current theme.
+        token: the desktop's activation token, which lets the window come to the front; "" if the
+            desktop provided none.
     """
 
     files: tuple[str, ...] = ()
@@ -49,9 +56,9 @@ class HandoverRequest:
 
 
 def place(environment: Mapping[str, str] = os.environ) -> str:
-    """Where the program of this user on this display listens: a path, on Windows a pipe's name.
+    """Where this user's program on this display listens: a socket path or Windows pipe name.
 
-    Raises OSError where there is no folder that only this user may use.
+    Raises OSError if there is no folder that only this user can write to.
     """
     if sys.platform == "win32":
         user, session = environment.get("USERNAME", ""), environment.get("SESSIONNAME", "")
@@ -60,7 +67,7 @@ def place(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def _display(environment: Mapping[str, str]) -> str:
-    """What tells one display from another; ":0" and its first screen ":0.0" are one."""
+    """Name that identifies the display; ":0" and its first screen ":0.0" get the same name."""
     platform = environment.get("QT_QPA_PLATFORM", "").partition(":")[0]
     if platform not in ("", "xcb", "wayland"):
         return platform
@@ -72,12 +79,12 @@ def _display(environment: Mapping[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text as a part of a file name, another one for every text."""
+    """Encode a text for use in a file name; different texts give different names."""
     return "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in text)
 
 
 def _own_folder(environment: Mapping[str, str]) -> str:
-    """A folder that nobody but this user can write to; else others could listen in our place."""
+    """A folder that only this user can write to, so that no other user can listen in our place."""
     runtime = environment.get("XDG_RUNTIME_DIR", "")
     if runtime and _is_own(runtime):
         return runtime
@@ -92,18 +99,18 @@ def _own_folder(environment: Mapping[str, str]) -> str:
 
 def _is_own(folder: str) -> bool:
     try:
-        found = os.lstat(folder)
+        status = os.lstat(folder)
     except OSError:
         return False
-    private = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and private
+    private = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and private
 
 
 def hand_over(request: HandoverRequest, where: str, patience: float = PATIENCE) -> bool:
-    """Give a request to the program that listens at a place; whether it took it.
+    """Send a request to the program that listens at `where`; returns whether it accepted it.
 
-    False at once where none is there or left its socket behind; after `patience` seconds where one
-    does not answer.
+    Returns False immediately if no program listens there (even if a stale socket exists), and after
+    `patience` seconds if the program does not answer. The Windows pipe has no timeout.
     """
     try:
         line = encoded(request)
@@ -133,14 +140,14 @@ def _asked_pipe(line: bytes, where: str) -> bytes:
         return bytes(pipe.read(len(TAKEN)) or b"")
 
 
-# -- the line ------------------------------------------------------------------------------------
+# -- encoding and decoding -----------------------------------------------------------------------
 
 
 def encoded(request: HandoverRequest) -> bytes:
-    """A request as its line."""
+    """Encode a request as one line of JSON, newline included."""
     import json
 
-    made = {
+    fields = {
         "opscope": VERSION,
         "files": request.files,
         "new_window": request.new_window,
@@ -148,11 +155,11 @@ def encoded(request: HandoverRequest) -> bytes:
         "token": request.token,
         "choices": None if request.choices is None else _written(request.choices),
     }
-    return json.dumps(made).encode() + b"\n"
+    return json.dumps(fields).encode() + b"\n"
 
 
 def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
-    """What a command line can say of its files, with absolute paths."""
+    """The link choices that a command line can make, as JSON lists with absolute paths."""
     return {
         "pairs": [
             [os.path.abspath(one), other and os.path.abspath(other)] for one, other in choices.pairs
@@ -160,19 +167,21 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
         "methods": [[runs, method] for runs, method in choices.methods],
         "columns": [[of and os.path.abspath(of), column] for of, column in choices.columns],
         "clocks": [[path and os.path.abspath(path), str(rate)] for path, rate in choices.clocks],
-        "source_paths": [[made.recorded, made.local] for made in choices.source_paths],
+        "source_paths": [
+            [substitution.recorded, substitution.local] for substitution in choices.source_paths
+        ],
     }
 
 
 def decoded(line: bytes) -> HandoverRequest | None:
-    """The request of a line that anybody may have written, None for what is none."""
+    """Decode a request from an untrusted line; None if it is too long or invalid."""
     import json
 
     if len(line) > LONGEST:
         return None
     try:
-        found = json.loads(line)
-        return _request(found) if isinstance(found, dict) else None
+        fields = json.loads(line)
+        return _request(fields) if isinstance(fields, dict) else None
     except (ValueError, TypeError, KeyError, RecursionError, ZeroDivisionError):
         return None
 
@@ -238,7 +247,7 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _rate(value: object) -> str:
-    """A number as `str(Fraction)` writes it; "1e999999999" would be computed for ever."""
+    """A rate as `str(Fraction)` writes it; rejects "1e999999999", which would never finish."""
     text = _text(value)
     if len(text) > 60 or not set(text) <= set("0123456789/"):
         raise ValueError("no number")
@@ -246,7 +255,7 @@ def _rate(value: object) -> str:
 
 
 def _path(value: object) -> str:
-    """An absolute path of this machine: no URL, no share of another one."""
+    """An absolute path on this machine; rejects URLs and network shares."""
     text = _text(value)
     if not os.path.isabs(text) or text.startswith(("\\\\", "//")):
         raise ValueError("no path of this machine")

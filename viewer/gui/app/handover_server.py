@@ -1,9 +1,9 @@
-"""Listens for second starts of the program, of the same user on the same display.
+"""Listens for second starts of the program by the same user on the same display.
 
-Who holds a lock on the file beside the socket listens, so that two programs that start at once do
-not take the socket from each other (to listen replaces a socket that is there, in use or not). The
-system takes the lock of a program that ends in whatever way, so what a crash leaves is in nobody's
-way.
+Only the holder of a lock on the file next to the socket may listen. This keeps two programs that
+start simultaneously from taking the socket from each other, since listening replaces an existing
+socket whether or not it is in use. The system releases the lock when a program ends, even by a
+crash, so leftover files do no harm.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from viewer.gui.app.handover_request import LONGEST, TAKEN, decoded
 
-# A start sends its line at once. What takes longer is not one.
+# A start sends its line immediately. A connection that takes longer is not one.
 PATIENCE_MS = 3000
 _MOST_WAITING = 16
 
 
 class HandoverServer(QObject):
-    """`asked`: a second start asks for a `viewer.gui.app.handover_request.HandoverRequest`."""
+    """Emits `asked` with the `HandoverRequest` of each second start."""
 
     asked = Signal(object)
 
@@ -35,8 +35,8 @@ class HandoverServer(QObject):
         self._server.newConnection.connect(self._take)
 
     def listen(self, where: str) -> bool:
-        """Begin to listen at a place; False where another program does. Raises OSError."""
-        if sys.platform != "win32":  # where two may listen at one pipe
+        """Start listening at `where`; False if another program listens there. Raises OSError."""
+        if sys.platform != "win32":  # on Windows, two programs may listen on one pipe
             import fcntl
 
             lock = os.open(where + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -49,7 +49,7 @@ class HandoverServer(QObject):
         return self._server.listen(where)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening and release the lock."""
         self._server.close()
         if self._lock >= 0:
             os.close(self._lock)
@@ -62,7 +62,7 @@ class HandoverServer(QObject):
 
 
 class _Connection(QObject):
-    """One start that is being listened to."""
+    """The connection to one second start, until its request is read or times out."""
 
     def __init__(self, socket: QLocalSocket, server: HandoverServer) -> None:
         super().__init__(server)

@@ -1,6 +1,7 @@
-"""All windows of the program: each is over a session of its own, closing one leaves the others.
+"""Manages the program's windows; each has its own session, and closing one keeps the others open.
 
-They share the look and the settings. The window that is closed last says how the next one lies.
+All windows share the theme and the settings. The last window to close saves its geometry for the
+next start.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from viewer.gui.app.handover_request import HandoverRequest
     from viewer.workspace.link_choices import Choices
 
-_STEP = QPoint(32, 32)  # px, from a window to the next one
-_LEAST = QSize(640, 480)  # px, of a window that is made smaller to fit
+_STEP = QPoint(32, 32)  # px, offset of a new window from the active one
+_LEAST = QSize(640, 480)  # px, a new window is not shrunk below this to fit the screen
 
 
 class Windows(QObject):
@@ -31,20 +32,21 @@ class Windows(QObject):
         super().__init__(parent)
         self._theme, self._settings = theme, settings
         self.all: list[MainWindow] = []
-        self._quits = False  # all windows are to be closed, and one waits for an answer
+        self._quits = False  # quitting, but one window is still waiting for an answer
 
     def new(self, files: Sequence[str] = (), choices: Choices | None = None) -> MainWindow:
-        """Show a new window, with files in it."""
-        beside = self.active
+        """Create and show a window, and open `files` in it."""
+        active = self.active
         window = MainWindow(self._theme, self._settings)
-        if beside is not None:
-            self._place(window, beside)
+        if active is not None:
+            self._place(window, active)
         self.all.append(window)
         window.closed.connect(self._closed)
         window.stayed.connect(self._stayed)
         window.new_window_requested.connect(self._new)
         window.quit_requested.connect(self.quit)
-        # Before it is shown: the start page would flash up and draw its samples for nothing.
+        # Open before showing: otherwise the start page would flash and draw its samples for
+        # nothing.
         if files:
             window.open(files, choices)
         window.show()
@@ -52,22 +54,22 @@ class Windows(QObject):
 
     @property
     def active(self) -> MainWindow | None:
-        """The window that is worked in, else the one that was made last."""
-        asked: QWidget | None = QApplication.activeWindow()
-        while asked is not None and asked not in self.all:
-            asked = asked.parentWidget()
-        if isinstance(asked, MainWindow):
-            return asked
+        """The window that has focus (itself or its dialog), else the newest window, else None."""
+        widget: QWidget | None = QApplication.activeWindow()
+        while widget is not None and widget not in self.all:
+            widget = widget.parentWidget()
+        if isinstance(widget, MainWindow):
+            return widget
         return self.all[-1] if self.all else None
 
     @property
     def open_files(self) -> list[tuple[str, str]]:
-        """(path, format) of everything that is open in any window."""
+        """The (path, format) pair of every file that is open in any window."""
         return [file for window in self.all for file in window.open_files]
 
     @Slot(str)
     def open_one(self, path: str) -> None:
-        """Open one file, as a file manager asks for it; of several it asks one by one."""
+        """Open one file in the active window; a file manager sends several files one at a time."""
         window = self.active
         if window is None:
             self.new([path])
@@ -76,7 +78,7 @@ class Windows(QObject):
 
     @Slot(object)
     def take(self, request: HandoverRequest) -> None:
-        """Do what a second start was asked for, in an empty window or a new one, at the front."""
+        """Carry out a second start's request in an empty or new window, and raise that window."""
         if request.theme is not None:
             self._theme.set_choice(request.theme)  # type: ignore[arg-type]
         empty = [window for window in self.all if window.is_empty]
@@ -87,18 +89,22 @@ class Windows(QObject):
         else:
             window = self.new(request.files, request.choices)
         if request.token:
-            # Where Qt looks for what a desktop asks for before a window may come to the front.
+            # Qt reads the desktop's activation token from here when a window asks to come to the
+            # front.
             os.environ["XDG_ACTIVATION_TOKEN"] = request.token
         window.come_to_front()
 
     @Slot()
     def quit(self) -> None:
-        """Close all windows, as long as nobody who is asked about one wants it to stay: those with
-        a question first, and the one that is worked in last, since its place is remembered."""
+        """Close all windows until one stays open because it waits for an answer.
+
+        Windows with unsaved changes come first, so that questions appear early. The active window
+        comes last, because the last window's geometry is saved.
+        """
         active, self._quits = self.active, False
         for window in sorted(self.all, key=lambda w: (not w.has_changes, w is active)):
             if not window.close():
-                self._quits = True  # once the question is answered
+                self._quits = True  # continue once the question is answered
                 return
 
     @Slot()
@@ -112,19 +118,21 @@ class Windows(QObject):
     @Slot(object)
     def _closed(self, window: MainWindow) -> None:
         if window not in self.all or len(self.all) == 1:
-            return  # the last one ends the program, which needs no order in what it leaves
+            return  # closing the last window ends the program; no cleanup needed
         self.all.remove(window)
         window.put_away()
         if self._quits:
             QTimer.singleShot(0, self.quit)
 
     def _place(self, window: QWidget, beside: QWidget) -> None:
-        """Let a window lie a little below and right of another one, as far as the screen reaches;
-        at the corner of the screen where that would be too small."""
-        free = beside.screen().availableGeometry()
-        there = beside.pos() + _STEP
-        room = QSize(free.right() - there.x(), free.bottom() - there.y())
-        if room.width() < _LEAST.width() or room.height() < _LEAST.height():
-            there, room = free.topLeft(), free.size()
-        window.resize(beside.size().boundedTo(room))
-        window.move(there)
+        """Place `window` slightly below and to the right of `beside`, shrunk to fit the screen.
+
+        If less than `_LEAST` would fit there, place it in the screen's top left corner.
+        """
+        available = beside.screen().availableGeometry()
+        corner = beside.pos() + _STEP
+        space = QSize(available.right() - corner.x(), available.bottom() - corner.y())
+        if space.width() < _LEAST.width() or space.height() < _LEAST.height():
+            corner, space = available.topLeft(), available.size()
+        window.resize(beside.size().boundedTo(space))
+        window.move(corner)
