@@ -1,1 +1,1 @@
-"""The hub of a window: state, history, selection, and what panels ask about them."""
+"""The shared state of a window: files, view, history, selection and background results."""

@@ -1,4 +1,4 @@
-"""How long a tick of a trace's clock lasts, and what the ruler counts."""
+"""The clock rates of traces, and the unit of the ruler."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
 
 
 def clock_trace(session: Session) -> int | None:
-    """The trace whose clock rate can be chosen: the current one, else the first that has such a
-    clock, None if none has."""
+    """The trace whose clock rate can be chosen: the current one, else the first, else None."""
     able = [i for i, shown in enumerate(session.traces) if can_choose_clock(shown.file)]
     return _current_or_first(session, able)
 
 
 def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None) -> None:
-    """Choose how long a tick of a trace lasts, None: as its file has it. Without a trace it is the
-    cycles of debug info, in which nothing drawn is counted. The visible range and the selected area
-    stay at the same ticks of that trace.
+    """Choose how long a tick of a trace lasts; None restores the rate of its file.
 
-    Raises ValueError as `Workspace.set_clock` does.
+    The visible range and the selected area stay at the same ticks of that trace. `trace` None sets
+    the rate for cycles in debug info, which nothing drawn uses. Raises ValueError as
+    `Workspace.set_clock` does.
     """
     inferences = session.state.inferences
     space = copy(session.workspace)
@@ -41,20 +40,19 @@ def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None)
         return
     views = views_of(space, {inferences}, session.views)
     traces = [views[t, inferences] for t in space.traces]
-    whole = axis_length(space, traces, inferences)
+    length = axis_length(space, traces, inferences)
     axes = session.traces[trace].axis, traces[trace].axis
-    state = with_ticks_kept(session.state, trace, *axes, whole)
+    state = with_ticks_kept(session.state, trace, *axes, length)
     session.change(replace(state, clocks=space.choices.clocks))
 
 
 def set_ruler(session: Session, unit: RulerUnit) -> None:
-    """Choose what the ruler counts."""
+    """Choose the unit that the ruler shows."""
     session.change(replace(session.state, ruler=unit))
 
 
 def cycle_trace(session: Session) -> int | None:
-    """The trace whose cycles the ruler can count: the current one, else the first that is counted
-    in cycles, None if none is."""
+    """The trace whose cycles the ruler can show: the current one, else the first, None if none."""
     counted = [i for i, t in enumerate(session.traces) if t.trace.clock.unit == "cycle"]
     return _current_or_first(session, counted)
 
@@ -65,9 +63,9 @@ def _current_or_first(session: Session, traces: Sequence[int]) -> int | None:
 
 
 def shared_clocks(session: Session) -> list[str]:
-    """For each trace a note: the earlier file whose clock it shares, and how much later it starts.
+    """A note per trace: the earlier file whose clock it shares, and how much later it starts.
 
-    "" where it shares none, or nothing is in either.
+    The note is "" if the trace shares no clock, or either file has no slices.
     """
     return [_shared_clock(session, shown) for shown in session.traces]
 

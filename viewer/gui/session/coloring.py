@@ -1,4 +1,4 @@
-"""By which scheme slices are colored, and which class of it is highlighted."""
+"""Which color scheme is used, and which of its classes is highlighted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from viewer.render.color_schemes import BY_ID, NAMES
 
 
 def set_scheme(session: Session, scheme: str) -> None:
-    """Color slices by one of `viewer.render.color_schemes`; no class of it is highlighted then.
+    """Color slices by a scheme of `viewer.render.color_schemes`, and clear the class highlight.
 
-    Raises ValueError for any other name.
+    Raises ValueError if there is no such scheme.
     """
     if scheme not in BY_ID:
         raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
@@ -21,13 +21,15 @@ def set_scheme(session: Session, scheme: str) -> None:
 
 
 def highlight_class(session: Session, name: tuple[str, int] | None) -> None:
-    """Draw one class of the scheme in full, by title and palette index, and dim the rest; the
-    class that is highlighted already, or None, ends that."""
+    """Highlight one class of the scheme, given as (title, palette index), and dim the rest.
+
+    None, or the class that is already highlighted, clears the highlight.
+    """
     session.change(replace(session.state, lit=None if name == session.state.lit else name))
 
 
 def scheme_problem(session: Session, scheme: str) -> str:
-    """Why nothing that is open can be colored by a scheme; "" if any of it can."""
+    """Why no open trace supports the scheme, as a sentence; "" if any trace does."""
     if not session.traces:
         return "No profile is open"
     reasons = [shown.barred.get(scheme, "") for shown in session.traces]
@@ -35,6 +37,6 @@ def scheme_problem(session: Session, scheme: str) -> str:
 
 
 def shown_scheme(session: Session) -> str:
-    """The scheme on screen: the chosen one, or the names that all traces fall back to."""
+    """The scheme on screen: the chosen one, or names if no open trace supports it."""
     scheme = session.state.scheme
     return NAMES if session.traces and scheme_problem(session, scheme) else scheme

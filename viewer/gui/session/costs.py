@@ -1,7 +1,7 @@
-"""The cost table that the panels show, computed once for all of them.
+"""Computes the cost table once for all panels that show it.
 
-The feed follows the current trace and the scope of costs, an inference or a selected range
-(`Session.scope`). Until a large trace is computed the old table stays.
+The feed follows the current trace and its cost scope, which is an inference or a selected time
+range (`Session.scope`). While the costs of a large trace are computed, the previous table stays.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from viewer.model.scope import TimeScope
 from viewer.model.trace import Run
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
-# With more inferences than this there is no chart of them, and no table for each.
+# With more inferences than this, panels show no chart of them, and there are no per-run tables.
 MOST_RUNS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class CostAnswer:
-    """One cost table and what it is of.
+    """A cost table with the trace and scope that it covers.
 
-    table: of a trace without a record or source it is empty. per_run: that of every inference, in
-    order; empty where there are too many to show.
+    `table` is empty for a trace without a program. `per_run` has one table per inference, in order;
+    it is empty if there is only one inference or there are more than `MOST_RUNS`.
     """
 
     shown: OpenTrace
@@ -34,7 +34,7 @@ class CostAnswer:
 
 
 class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
-    """The costs of the current trace, in the scope of the view."""
+    """The costs of the current trace in the current scope."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -55,7 +55,7 @@ class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
 
 
 def _answer(shown: OpenTrace, scope: TimeScope, known: tuple[CostTable, ...] | None) -> CostAnswer:
-    if shown.table.program is None:  # no time can be charged, and nobody asks what there is of it
+    if shown.table.program is None:  # without a program, no time can be charged to operators
         return CostAnswer(shown, scope, CostTable((), 0), ())
     table = shown.costs.table(*scope.span)
     per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known

@@ -1,7 +1,7 @@
-"""The base of a session's feeds: the latest answer to a question that follows the view.
+"""Base class of a session's feeds, which compute a result that follows the view.
 
-There is one feed of a kind per session, so that everybody who shows an answer shows the same one.
-What takes longer than a moment is computed off the GUI thread.
+A session has one feed per kind, so that all panels show the same result. Slow computations run off
+the GUI thread.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Answer = TypeVar("Answer")
 
 
 class Feed(QObject, Generic[Question, Answer]):
-    """Emits `changed` whenever `answer` is another one, `late` when the next one takes its time.
+    """Emits `changed` when `answer` is replaced, and `late` when computing the next one takes long.
 
-    A subclass connects `_follow` to the signals that its question depends on, and calls it once.
+    Subclasses connect `_follow` to the signals that their question depends on, and call it once.
     """
 
     changed = Signal()
@@ -28,7 +28,7 @@ class Feed(QObject, Generic[Question, Answer]):
 
     @classmethod
     def of(cls, session: Session) -> Self:
-        """The feed of a session, made when it is first requested."""
+        """The session's feed of this class, created on first use."""
         known = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
         return known if isinstance(known, cls) else cls(session)
 
@@ -48,11 +48,11 @@ class Feed(QObject, Generic[Question, Answer]):
         return self._latest.pending
 
     def _question(self) -> Question | None:
-        """What the view asks now, None for nothing; equal questions have the same answer."""
+        """The current question, None for none; equal questions must have equal answers."""
         raise NotImplementedError
 
     def _ask(self, question: Question) -> None:
-        """Have `_latest` answer a question, or answer it at once with `_set`."""
+        """Submit the question to `_latest`, or set the answer immediately with `_set`."""
         raise NotImplementedError
 
     @Slot()
@@ -68,12 +68,12 @@ class Feed(QObject, Generic[Question, Answer]):
 
     @Slot(object)
     def _take(self, found: Any) -> None:
-        """Show what `_latest` has found: by default the answer itself."""
+        """Accept the result of `_latest`, which by default is the answer itself."""
         self._set(found)
 
     @Slot(str)
     def _fail(self, sentence: str) -> None:
-        """The error is reported already; old figures must not stay for new ones."""
+        """Clear the answer, so that no outdated numbers stay; the error was already reported."""
         self._asked = None
         self._set(None)
 

@@ -1,7 +1,7 @@
-"""Steps along flows, from slice to slice and from one branch to the next.
+"""Steps along flows: from slice to slice, and between branches.
 
-A step forward goes to the first slice that takes the result of the selected one, a step back to the
-slice that handed over last. Where there are several, one can go on to the next of them.
+A step forward selects the first consumer of the selected slice's result; a step back selects the
+last producer of its inputs. If there are several, `sibling` selects another one.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from viewer.view.state import SliceRef
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The branches there were at the last step, and which of them was taken."""
+    """The branches available at the last step, and the index of the one taken."""
 
     ends: tuple[SliceRef, ...]
     at: int
 
 
 class FlowSteps(QObject):
-    """Walks from slice to slice along the flows of one session."""
+    """Follows the flows of one session from slice to slice."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
         self._feed = FlowFeed.of(session)
         self._last: _Step | None = None
-        self._wish: tuple[SliceRef, bool] | None = None  # a step whose flows are worked out yet
+        self._wish: tuple[SliceRef, bool] | None = None  # a step that waits for its flows
         self._feed.changed.connect(self._fulfill)
 
     @property
     def has_siblings(self) -> bool:
-        """Whether the last step had several branches, and its end is still selected."""
+        """Whether the last step had several branches, and its target is still selected."""
         last, ref = self._last, self._session.state.slice
         return last is not None and len(last.ends) > 1 and last.ends[last.at] == ref
 
     def step(self, *, forward: bool) -> None:
-        """Go to the first slice after the selected one, or to the last before it."""
+        """Select the first consumer (forward) or last producer of the selected slice."""
         ref, answer = self._session.state.slice, self._feed.answer
         if ref is None:
             return
@@ -54,10 +54,10 @@ class FlowSteps(QObject):
             self._go(_Step(tuple(SliceRef(ref.trace, end.slice) for end in ends), 0))
 
     def sibling(self, by: int) -> None:
-        """Go to another branch of the last step."""
+        """Select another branch of the last step, `by` positions further, wrapping around."""
         if self._last is not None and self.has_siblings:
-            at = (self._last.at + by) % len(self._last.ends)
-            self._go(_Step(self._last.ends, at))
+            index = (self._last.at + by) % len(self._last.ends)
+            self._go(_Step(self._last.ends, index))
 
     def _go(self, step: _Step) -> None:
         self._last = step

@@ -1,8 +1,8 @@
-"""The flows of the selected slice: what it takes and from where, what takes its results.
+"""Finds the flows of the selected slice: the producers of its inputs and consumers of its results.
 
-Timeline, Details and keys use the same feed, so what is drawn, listed and stepped along is the
-same. It takes longer than a moment for the first question to a large trace, and for an operator
-with thousands of consumers.
+Timeline, Details panel and keyboard commands use the same feed, so they all follow the same flows.
+The first query on a large trace, or an operator with thousands of consumers, is computed in a
+thread.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from viewer.program.dataflow import Neighbors, neighbors_of
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef
 
-# A text of so many lines takes less than 5 ms, as an index of so many slices as go at once does.
+# Parsing a program text of this many lines takes less than 5 ms, as does indexing `AT_ONCE` slices.
 LINES_AT_ONCE = 300
-# The edges of a program of so many operators are there in less than 5 ms.
+# The edges of a program with this many operators are found in less than 5 ms.
 PROGRAM_AT_ONCE = 2000
-# So many operators are looked at in less than 5 ms.
+# This many operators are searched in less than 5 ms.
 OPERATORS_AT_ONCE = 60
 
 FlowQuestion = tuple[OpenTrace, SliceRef | None, tuple[int, ...]]
@@ -31,10 +31,10 @@ FlowQuestion = tuple[OpenTrace, SliceRef | None, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class FlowAnswer:
-    """The operators around those that are selected, and the flows of the selected slice.
+    """The neighbors of the selected operators, and the flows of the selected slice.
 
-    shown: the trace as it was shown then. ref, flows: None and empty if operators are selected
-    without a slice. around: None where the slice is of no operator.
+    `shown` is the trace as it was when queried. If operators are selected without a slice, `ref` is
+    None and `flows` is empty. `around` is None if the slice has no operators.
     """
 
     shown: OpenTrace
@@ -45,11 +45,11 @@ class FlowAnswer:
 
 
 class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
-    """`changed` also when arrows are switched on or off."""
+    """The flows of the selection; also emits `changed` when arrows are turned on or off."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        # Of the tables that are open: another clock rate is another trace, of the same table.
+        # Indexes of open slice tables. They survive a new clock rate: the table stays the same.
         self._indexes: list[FlowIndex] = []
         self._visible = True
         session.workspace_changed.connect(self._reopen)
@@ -58,11 +58,11 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
 
     @property
     def visible(self) -> bool:
-        """Whether arrows are drawn."""
+        """Whether arrows are drawn on the timeline."""
         return self._visible
 
     def show(self, visible: bool) -> None:
-        """Draw arrows, or none."""
+        """Show or hide the arrows."""
         if visible != self._visible:
             self._visible = visible
             self.changed.emit()
@@ -94,7 +94,7 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
             self._latest.cancel()
             self._set(answer)
         else:
-            # Arrows of another slice would be wrong ones.
+            # The arrows of the previous slice would be wrong.
             self._set(None)
             self._latest.submit(_work_out, *question, index)
 
@@ -129,7 +129,7 @@ def _answer(
     index: FlowIndex,
     most: int | None,
 ) -> FlowAnswer | None:
-    """The answer, None if more than `most` operators have to be looked at for it."""
+    """The flows, or None if finding them means searching more than `most` operators."""
     program = shown.table.program
     around = neighbors_of(dataflow_of(program), operators) if program and operators else None
     flows = SliceFlows() if ref is None else index.flows(ref.index, most)
@@ -141,5 +141,5 @@ def _work_out(
 ) -> tuple[FlowAnswer, FlowIndex]:
     index = index or FlowIndex(shown.table)
     answer = _answer(shown, ref, operators, index, None)
-    assert answer is not None  # without a bound there always is one
+    assert answer is not None  # without a limit, there always is an answer
     return answer, index

@@ -11,7 +11,7 @@ from viewer.view import visible_range
 
 
 def pick_run(session: Session, run: tuple[int, int] | None) -> None:
-    """Choose the inference that costs are computed for and show it as it ran; None is all."""
+    """Compute costs for one inference (None for all), and show it as it ran."""
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
         state = replace(session.state, run=run)
@@ -24,13 +24,16 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
 
 
 def run_span_ns(session: Session, trace: int, run: Run) -> tuple[int, int]:
-    """The start and end of an inference of a trace, in ns of the axis."""
+    """The start and end of an inference, in ns of the axis."""
     return visible_range.run_span_ns(session.traces[trace], run)
 
 
 def run_trace(session: Session) -> int | None:
-    """The trace whose inferences are listed and stepped through: the current one, or the first
-    that has any, so that a profile without inferences does not hide those of other profiles."""
+    """The trace whose inferences are listed and stepped through; None without traces.
+
+    It is the current trace, or else the first one with inferences, so that a profile without
+    inferences does not hide those of other profiles.
+    """
     current = session.current_trace
     order = () if current is None else (current, *range(len(session.traces)))
     return next((i for i in order if any(session.traces[i].file.inferences())), current)

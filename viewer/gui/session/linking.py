@@ -1,6 +1,6 @@
-"""Choices about links: which program a profile is linked to, and what its identifiers are.
+"""Link choices: the program that a profile is linked to, and what its identifiers are.
 
-Links are worked out again off the GUI thread where traces are large.
+Links are recomputed off the GUI thread if traces are large.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ def pair_files(
     program_path: str | None,
     then: Callable[[], None] | None = None,
 ) -> None:
-    """Link a profile to a program, or to none, as the user chose; `then` call something."""
+    """Link a profile to a program, or to None, as the user chose; then call `then`."""
     session.edit_workspace(
         Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
     )
 
 
 def match_automatically(session: Session, trace_path: str) -> None:
-    """Forget what the user chose for a profile."""
+    """Discard the user's link choice for a profile, and match it by its contents."""
     _edit_columns(session, lambda space: space.decide_by_agreement(trace_path))
 
 
 def set_identifier_column(session: Session, trace_path: str, column: str | None) -> None:
-    """Choose the column with a profile's identifiers, and remember it for profiles of this form."""
+    """Choose the column with a profile's identifiers, remembered for this form of profile."""
     _edit_columns(session, lambda space: space.identify(trace_path, column, remember=True))
 
 
 def choose_method(session: Session, trace_path: str, scope: str, method: str) -> None:
-    """Choose the method whose inferences a scope holds."""
+    """Choose the method whose inferences `scope` contains."""
     session.edit_workspace(Edit(lambda space: space.choose_method(trace_path, scope, method)))
 
 

@@ -1,6 +1,7 @@
-"""Zooming and stepping: all, the selection, the next file, inference, slice. No Qt of its own.
+"""Zooming and stepping: to everything, the selection, the next file, inference or slice.
 
-Every one of these is a step of undo of the session, and a place to come back to.
+Each of these is one undo step of the session, and a place in its back/forward history. This module
+does not use Qt.
 """
 
 from __future__ import annotations
@@ -25,51 +26,53 @@ def zoom(
     *,
     now: float | None = None,
 ) -> None:
-    """Scale the visible span by `factor` (below 1 shows less) around a time that stays put.
+    """Scale the visible span by `factor` (below 1 zooms in) around the fixed time `at_ns`.
 
-    share: where in the view that time stays, 0 to 1; by default where it is now. Given with an
-    exact time it keeps a burst of steps from drifting by the ns that each of them rounds.
+    `share` is the position of that time in the view, 0 to 1; by default its current position.
+    Passing it with an exact time prevents a burst of steps from drifting by 1 ns of rounding each.
     """
     state = session.state
     session.set_range(*zoomed(state.t0, state.t1, factor, at_ns, share), now=now)
 
 
 def pan(session: Session, by_ns: int, *, now: float | None = None) -> None:
-    """Move the visible range."""
+    """Move the visible range by `by_ns`."""
     session.set_range(session.state.t0 + by_ns, session.state.t1 + by_ns, now=now)
 
 
 def fit_all(session: Session) -> None:
-    """Show the whole axis."""
+    """Show the entire axis."""
     session.set_range(*with_margin(0, session.span_ns()))
 
 
 def fit_file(session: Session, trace: int | None = None) -> None:
-    """Show the whole of a trace; of none, the first, or the next to one that is shown so."""
-    every = [session.limited(*with_margin(*file_span_ns(shown))) for shown in session.traces]
-    wanted = list(dict.fromkeys(every))
+    """Show all of `trace`; None cycles through the traces, starting with the first."""
+    ranges = [session.limited(*with_margin(*file_span_ns(shown))) for shown in session.traces]
+    distinct = list(dict.fromkeys(ranges))
     now = (session.state.t0, session.state.t1)
-    at = wanted.index(now) + 1 if now in wanted else 0
-    chosen = wanted[at % len(wanted)] if trace is None else every[trace]
+    position = distinct.index(now) + 1 if now in distinct else 0
+    chosen = distinct[position % len(distinct)] if trace is None else ranges[trace]
     session.set_range(*chosen)
-    session.file_fitted.emit(every.index(chosen) if trace is None else trace)
+    session.file_fitted.emit(ranges.index(chosen) if trace is None else trace)
 
 
 def fit_selection(session: Session) -> None:
-    """Show what is selected, of operators chosen in an area their slices in it; what is shown so
-    already is followed by the whole axis."""
+    """Show the selection; if it is already shown, show the entire axis.
+
+    For operators highlighted within an area, show their slices in it.
+    """
     state = session.state
     span = None if state.slice is not None else highlighted_span_ns(session)
     span = span or selected_span_ns(session)
-    wanted = session.limited(*with_margin(*span)) if span else None
-    if wanted is None or wanted == (state.t0, state.t1):
+    target = session.limited(*with_margin(*span)) if span else None
+    if target is None or target == (state.t0, state.t1):
         fit_all(session)
     else:
-        session.set_range(*wanted)
+        session.set_range(*target)
 
 
 def step_slice(session: Session, by: int) -> None:
-    """Select the next or previous slice on the row of the selected one."""
+    """Select the next (1) or previous (-1) slice on the selected slice's row."""
     ref = session.state.slice
     if ref is None:
         return
@@ -81,7 +84,7 @@ def step_slice(session: Session, by: int) -> None:
 
 
 def step_run(session: Session, by: int) -> None:
-    """The next or previous inference of the trace of the picked one, at the same zoom."""
+    """Move to the next (1) or previous (-1) inference of the current trace, at the same zoom."""
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
         trace = run_trace(session)
@@ -98,13 +101,14 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     picked = state.run[1] if state.run and state.run[0] == trace else None
     seen = run_in_view(shown, state.t0, state.t1)
     now = seen if picked is None else picked
-    at = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
-    chosen = numbers[min(max(at, 0), len(numbers) - 1)]
+    position = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
+    chosen = numbers[min(max(position, 0), len(numbers) - 1)]
     if now is None:
         pick_run(session, (trace, chosen))
         return
     first = run_span_ns(session, trace, runs[now])[0]
     shift = run_span_ns(session, trace, runs[chosen])[0] - first
     t0, t1 = session.limited(state.t0 + shift, state.t1 + shift)
-    # A slice stays with its run; what is selected now is the run.
+    # The selected slice belongs to the previous inference, so only the new inference stays
+    # selected.
     session.change(replace(state, slice=None, others=(), run=(trace, chosen), t0=t0, t1=t1))

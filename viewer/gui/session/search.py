@@ -1,7 +1,7 @@
-"""What the query of the view finds in all open traces, and stepping from one hit to the next.
+"""Searches all open traces for the query, and steps through the hits.
 
-The hits before stay until the answer is there, unless the traces have changed, since hits are
-numbers of slices.
+The previous hits remain until new ones are ready, unless the traces change: hits are slice numbers,
+which would then be wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, ViewState
 
-# Letters of a query that are typed closer together than this, in seconds, are one step of undo.
+# Edits of the query closer together than this, in seconds, are one undo step.
 TYPING_BURST = 1.5
 
 NO_CYCLES = "Nothing that is open is counted in cycles: write a time, such as 1ms"
@@ -29,11 +29,11 @@ NO_CYCLES = "Nothing that is open is counted in cycles: write a time, such as 1m
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The slices that a query finds.
+    """The slices that match a query.
 
-    slices: by trace, ascending. on_track: by trace how many there are on each of its tracks.
-    trace, slice, start: all of them in order of time, where they begin in ns of the axis; those of
-    one time by trace and number.
+    `slices` holds their sorted indices per trace, `on_track` the hits per track for each trace.
+    `trace`, `slice` and `start` list all hits ordered by start time, then trace and slice index;
+    `start` is in ns of the axis.
     """
 
     slices: tuple[Ints, ...]
@@ -46,11 +46,11 @@ class Hits:
         return len(self.slice)
 
     def ref(self, at: int) -> SliceRef:
-        """The hit at a position in time."""
+        """The hit at a position in time order."""
         return SliceRef(int(self.trace[at]), int(self.slice[at]))
 
     def place(self, ref: SliceRef, start: int) -> int:
-        """The first position that is not before a slice, which begins at `start`."""
+        """The first position at or after a slice that starts at `start` ns."""
         first, last = (int(np.searchsorted(self.start, start, side)) for side in ("left", "right"))
         for numbers, own in ((self.trace, ref.trace), (self.slice, ref.index)):
             here = numbers[first:last]
@@ -65,8 +65,8 @@ class Hits:
         if ref.trace >= len(self.slices):
             return False
         own = self.slices[ref.trace]
-        at = int(np.searchsorted(own, ref.index))
-        return at < len(own) and int(own[at]) == ref.index
+        position = int(np.searchsorted(own, ref.index))
+        return position < len(own) and int(own[position]) == ref.index
 
 
 _NONE = np.empty(0, np.uint32)
@@ -74,23 +74,23 @@ NOTHING = Hits((), (), _NONE, _NONE, np.empty(0, np.int64))
 
 
 def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
-    """Search traces; pure, may run in a thread."""
+    """Search all traces; a pure function that may run in a thread."""
     slices, on_track, trace, start = [], [], [], []
     for number, searched in enumerate(traces):
         found = np.flatnonzero(searched.matches(query))
         own = searched.table.trace.slices
-        begins = ticks_to_ns(own.start[found], searched.ns_per_tick) + searched.offset_ns
+        starts_ns = ticks_to_ns(own.start[found], searched.ns_per_tick) + searched.offset_ns
         per_row = np.diff(np.searchsorted(found, own.row_ptr))
         tracks = np.zeros(len(searched.table.trace.tracks), np.int64)
         np.add.at(tracks, own.row_track, per_row)
         slices.append(found)
         on_track.append(tracks)
         trace.append(np.full(len(found), number, np.uint32))
-        start.append(begins)
+        start.append(starts_ns)
     if not slices:
         return NOTHING
     starts = np.concatenate(start)
-    # Rows are in order of time already, which a stable sort makes use of.
+    # Within a row, slices are already in order of time, which a stable sort exploits.
     order = np.argsort(starts, kind="stable")
     return Hits(
         tuple(slices),
@@ -106,13 +106,13 @@ SearchQuestion = tuple[str, tuple[OpenTrace, ...]]
 
 
 class Search(Feed[SearchQuestion, Hits]):
-    """The hits of a session's query. Emits `changed` also when a search starts."""
+    """The hits of a session's query; also emits `changed` when a search starts."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
+        self._typed: tuple[ViewState, float] | None = None  # state after typing, and when
         self._searched: dict[OpenTrace, SearchedTrace] = {}
-        self._step = 0  # requested while the hits were looked for
+        self._step = 0  # step requested while the search was still running
         self.query = Query()
         self.complaint = ""
         session.workspace_changed.connect(self._follow)
@@ -121,11 +121,11 @@ class Search(Feed[SearchQuestion, Hits]):
 
     @property
     def hits(self) -> Hits:
-        """What the query finds; before the first answer, and without a query, nothing."""
+        """The current hits; empty before the first result and without a query."""
         return NOTHING if self.answer is None else self.answer
 
     def set_query(self, query: str, *, now: float | None = None) -> None:
-        """Search for something; "" for nothing. `now` (s) joins a burst of typing for undo."""
+        """Set the query; "" clears it. With `now` (s), a burst of typing becomes one undo step."""
         session, typed = self._session, self._typed
         if query == session.state.query:
             return
@@ -139,31 +139,31 @@ class Search(Feed[SearchQuestion, Hits]):
         self._typed = None if now is None else (session.state, now)
 
     def show_only_hits(self, only: bool) -> None:
-        """Dim all that the query does not find, or nothing."""
+        """Dim all slices that do not match, or stop dimming them."""
         self._session.change(replace(self._session.state, only_hits=only))
 
     def is_of(self, traces: Sequence[OpenTrace]) -> bool:
-        """Whether the hits are of these traces, as they are shown now."""
+        """Whether the hits refer to exactly these traces in their current state."""
         return list(traces) == list(self._searched)
 
     @property
     def advice(self) -> str:
-        """What to say of a query that finds nothing, "" for nothing more."""
+        """Hint to show for a valid query without hits; "" if there is none."""
         return "" if not self.is_on or self.pending or len(self.hits) else self.query.advice
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is searched for, by a query that can be read."""
+        """Whether a valid query is set."""
         return self.query.node is not None and not self.complaint
 
     @property
     def shows_only_hits(self) -> bool:
-        """Whether everything that is no hit is dimmed."""
+        """Whether slices that are not hits are dimmed."""
         return self.is_on and self._session.state.only_hits
 
     @property
     def at(self) -> int | None:
-        """The position of the selected slice among the hits, None if it is none of them."""
+        """The position of the selected slice among the hits, None if it is not a hit."""
         selected = self._session.state.slice
         if selected is None or not self.hits.holds(selected):
             return None
@@ -172,14 +172,16 @@ class Search(Feed[SearchQuestion, Hits]):
         )
 
     def hits_on(self, trace: int, track: int) -> int:
-        """How many hits lie on a track."""
+        """The number of hits on a track."""
         counts = self.hits.on_track
         return int(counts[trace][track]) if trace < len(counts) else 0
 
     def step(self, by: int) -> None:
-        """Select the next (1) or the previous (-1) hit after the selected slice, else after the
-        left edge of the view; after the last comes the first. Waits for hits that are not there
-        yet."""
+        """Select the next (`by` 1) or previous (-1) hit, and wrap around at the end.
+
+        Starts from the selected slice, else from the left edge of the view. If the search is still
+        running, the step is taken when it is done.
+        """
         if self.pending:
             self._step = by
             return
@@ -188,18 +190,18 @@ class Search(Feed[SearchQuestion, Hits]):
             return
         session, selected, at = self._session, self._session.state.slice, self.at
         if at is not None:
-            wanted = at + by
+            target = at + by
         else:
             if selected is not None:
                 start = session.traces[selected.trace].span_ns(selected.index)[0]
                 following = self.hits.place(selected, start)
             else:
                 following = int(np.searchsorted(self.hits.start, session.state.t0))
-            wanted = following if by > 0 else following - 1
-        self.select(wanted % count)
+            target = following if by > 0 else following - 1
+        self.select(target % count)
 
     def select(self, at: int) -> None:
-        """Select the hit at a position in time and bring it into view, unfolded."""
+        """Select the hit at a position in time order, and scroll to it, expanding its track."""
         self._session.select_slice(self.hits.ref(at), reveal=True)
 
     def _question(self) -> SearchQuestion:
@@ -208,7 +210,7 @@ class Search(Feed[SearchQuestion, Hits]):
     def _ask(self, question: SearchQuestion) -> None:
         text, traces = question
         if not self.is_of(traces):
-            # What did not change keeps its folded texts.
+            # Unchanged traces keep their case-folded texts.
             self._searched = {one: self._searched.get(one) or _searched(one) for one in traces}
             self.answer = None
         searched = tuple(self._searched.values())

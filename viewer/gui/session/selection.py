@@ -1,7 +1,7 @@
-"""What is selected, and selecting more than one slice: Ctrl+click, Shift+click, Ctrl+A and R.
+"""The selection, and extending it with Ctrl+click, Shift+click, Ctrl+A and R.
 
-The slice that was clicked last, or that others were reached from, stays the one that Details
-shows. No Qt of its own: the signals of the session reach whoever shows the selection.
+Details keeps showing the primary slice: the one last clicked, or from which the selection was
+extended. The session's signals notify whoever shows the selection; this module does not use Qt.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def selected_span_ns(session: Session) -> tuple[int, int] | None:
 
 
 def highlighted_span_ns(session: Session) -> tuple[int, int] | None:
-    """The start and end of the highlighted operators' slices, of those in the scope if any are."""
+    """The start and end of the highlighted operators' slices, if possible of those in the scope."""
     if session.state.operators is None:
         return None
     trace, operators = session.state.operators
-    every = slices_of(session, trace, operators)
-    inside = _in_scope(session, trace, every)
-    found = inside if len(inside) else every
+    all_slices = slices_of(session, trace, operators)
+    inside = _in_scope(session, trace, all_slices)
+    found = inside if len(inside) else all_slices
     if not len(found):
         return None
     shown, slices = session.traces[trace], session.traces[trace].trace.slices
@@ -49,14 +49,15 @@ def highlighted_span_ns(session: Session) -> tuple[int, int] | None:
 
 
 def slices_of(session: Session, trace: int, operators: tuple[int, ...]) -> Ints:
-    """Every slice of one operator, alone or shared; or those of exactly a set of several."""
+    """All slices of one operator, alone or shared, or those of exactly this set of operators."""
     return session.traces[trace].slices_of(operators)
 
 
 def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
-    """How many slices are of just these operators, and of these and others, in the scope.
+    """Count calls in the scope: (of exactly these operators, of these together with others).
 
-    A kernel is counted with the call around it, and what is made of other slices with those.
+    A kernel is counted as part of the call around it, and slices derived from other slices are not
+    counted again.
     """
     shown = session.traces[trace]
     found = _in_scope(session, trace, slices_of(session, trace, operators))
@@ -70,13 +71,13 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
 
 
 def nearest_slice(session: Session, trace: int, slices: Ints) -> int:
-    """Of some slices of a trace the one that starts nearest to the middle of the view."""
+    """The one of `slices` that starts closest to the middle of the view."""
     middle = (session.state.t0 + session.state.t1) // 2
     return selected_slices.nearest_slice(session.traces[trace], slices, middle)
 
 
 def operator_of(session: Session, trace: int, index: int) -> Operator | None:
-    """An operator of the program that a trace is linked to."""
+    """The operator at `index` in the program linked to a trace, None without a program."""
     program = session.traces[trace].table.program
     return program.operators[index] if program else None
 
@@ -86,7 +87,7 @@ def _in_scope(session: Session, trace: int, slices: Ints) -> Ints:
 
 
 def toggle_slice(session: Session, ref: SliceRef) -> None:
-    """Add a slice to the selection, or take it out of it."""
+    """Add a slice to the selection, or remove it."""
     selected = session.state.slices
     if ref not in selected:
         session.select_slices(selected.with_one(ref), ref)
@@ -100,9 +101,9 @@ def toggle_slice(session: Session, ref: SliceRef) -> None:
 
 
 def extend_to(session: Session, ref: SliceRef) -> None:
-    """Select all slices of a row from the selected one to another; on another row that one alone.
+    """Select the slices from the selected one to `ref`, or only `ref` if it is on another row.
 
-    The selected one stays the first, so that the next end is counted from it again.
+    The selected slice stays the primary one, so the next Shift+click extends from it again.
     """
     first = session.state.slice
     reached = None
@@ -116,24 +117,24 @@ def extend_to(session: Session, ref: SliceRef) -> None:
 
 
 def select_same(session: Session) -> None:
-    """Select all slices of the trace that are called as the selected one is.
+    """Select all slices of the trace with the same label as the selected one.
 
-    Without a selected slice, or where all of them are selected already: all tracks and all time, as
-    in Perfetto. The name is the one on screen: for a linked call that of its operator.
+    If nothing is selected, or they all are already, select all tracks and all time, as Perfetto
+    does. The label is the one on screen; for a linked call, that is its operator's name.
     """
     first, state = session.state.slice, session.state
     if first is not None:
         shown = session.traces[first.trace]
-        wanted = SliceSet({first.trace: same_label(shown, first.index)})
-        if wanted != state.slices:
-            session.select_slices(wanted, first)
+        matching = SliceSet({first.trace: same_label(shown, first.index)})
+        if matching != state.slices:
+            session.select_slices(matching, first)
             return
     if session.traces:
         session.select_area(everything(session.traces, session.span_ns()))
 
 
 def make_area(session: Session) -> None:
-    """Turn the selected slices, or those of the highlighted operators, into the area they fill."""
+    """Replace the selected slices, or those of highlighted operators, by the area they span."""
     selected, operators = session.state.slices, session.state.operators
     if not len(selected) and operators is not None:
         selected = SliceSet({operators[0]: slices_of(session, *operators)})
@@ -143,13 +144,16 @@ def make_area(session: Session) -> None:
 
 
 def can_make_area(session: Session) -> bool:
-    """Whether there are slices to make an area of."""
+    """Whether `make_area` has slices to work on."""
     return session.state.slice is not None or session.state.operators is not None
 
 
 def clear(session: Session) -> None:
-    """Take back one thing: the search, else what was chosen in an area, else the selection, else
-    what is measured and the current mark, else the class of colors that stands out."""
+    """Clear one thing per call.
+
+    The order is: search, selection within an area, selection, measurement and current bookmark,
+    highlighted color class.
+    """
     state = session.state
     if state.query:
         Search.of(session).set_query("")

@@ -1,8 +1,8 @@
-"""Statistics of what is selected, computed once for the panel and the status bar.
+"""Computes statistics of the selection once for the statistics panel and the status bar.
 
-The feed is about the selected slices, or the area. It stays about them while one slice of them is
-selected, or those that its own table has picked out: else a look at a row would take the table
-away.
+The feed covers the selected slices or area. It keeps its subject when the user then selects a
+single slice in it, or slices picked in the panel's own table; otherwise selecting a row would
+replace the table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from viewer.view.state import Area, SliceRef, SliceSet
 
 @dataclass(frozen=True, slots=True)
 class TraceStatistics:
-    """The statistics of the chosen slices of one trace; number: its position when asked."""
+    """Statistics of the selected slices of one trace, at index `number` in the session."""
 
     number: int
     shown: OpenTrace
@@ -39,9 +39,10 @@ class TraceStatistics:
 
 @dataclass(frozen=True, slots=True)
 class SelectionAnswer:
-    """Statistics of an area, or of slices, trace by trace; tracks: how many it is on.
+    """Statistics of an area or of slices, one part per trace.
 
-    span: the area's, or from the first start to the last end, in ns.
+    `span` is the area's time range, or the first start and last end of the slices, in ns of the
+    axis. `tracks` is the number of tracks with selected slices; for an area, all its tracks.
     """
 
     subject: Area | SliceSet
@@ -52,40 +53,43 @@ class SelectionAnswer:
 
     @property
     def slices(self) -> int:
-        """How many slices were chosen."""
+        """The number of slices covered."""
         return sum(part.found.slices for part in self.parts)
 
     @property
     def total_ns(self) -> int:
-        """The chosen slices added up; one inside another is a part of it."""
+        """Total time of the covered slices; the time of nested slices is not counted twice."""
         return sum(
             int(part.found.whole.statistics.total[0] * part.shown.axis.ns_per_tick)
             for part in self.parts
         )
 
     def holds(self, ref: SliceRef) -> bool:
-        """Whether a slice is among those that count."""
+        """Whether the statistics cover this slice."""
         return any(
             part.number == ref.trace and _has(part.found.index, ref.index) for part in self.parts
         )
 
 
 def _has(index: Ints, number: int) -> bool:
-    at = int(np.searchsorted(index, number))
-    return at < len(index) and int(index[at]) == number
+    position = int(np.searchsorted(index, number))
+    return position < len(index) and int(index[position]) == number
 
 
-# What is selected, the open traces, and the key by which slices are grouped.
+# The subject, the open traces, and the key by which slices are grouped.
 SelectionQuestion = tuple[Area | SliceSet, tuple[OpenTrace, ...], str]
 
 
 class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
-    """Emits `changed` also when nothing is selected again: why may be another reason."""
+    """Statistics of the selection; emits `changed` even if the answer stays None.
+
+    The reason for having no statistics may have changed.
+    """
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.key = KEYS[0]
-        self._picked: SliceSet | None = None  # by the table
+        self._picked: SliceSet | None = None  # slices picked in the statistics table
         self._picked_ns = 0
         self._groupings: dict[int, tuple[OpenTrace, Grouping]] = {}
         session.selection_changed.connect(self._follow)
@@ -93,24 +97,24 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
         self._follow()
 
     def group_by(self, key: str) -> None:
-        """Cut the same slices in another way."""
+        """Group the same slices by another key."""
         if key != self.key:
             self.key = key
             self._follow()
 
     def pick_out(self, selected: SliceSet, first: SliceRef, total_ns: int) -> None:
-        """Select some of the slices that the answer is about, and keep it; how long they take."""
+        """Select some of the covered slices, which take `total_ns`, and keep the current answer."""
         self._picked, self._picked_ns = selected, total_ns
         self._session.select_slices(selected, first, keep_area=True)
 
     def total_ns(self, slices: SliceSet) -> int | None:
-        """What some selected slices take, added up; None while it is not known."""
+        """Total time of some selected slices in ns; None if it is not known (yet)."""
         if self.answer is not None and self.answer.subject == slices:
             return self.answer.total_ns
         return self._picked_ns if slices == self._picked else None
 
     def missing(self, key: str) -> str:
-        """Why no open trace can be cut so, as a sentence; "" if one can."""
+        """Why no open trace can be grouped by `key`, as a sentence; "" if one can."""
         if key not in ("operator", "module"):
             return ""
         reasons = [self._grouping(n).missing(key) for n in range(len(self._session.traces))]
@@ -118,16 +122,16 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
 
     def _grouping(self, number: int) -> Grouping:
         shown = self._session.traces[number]
-        kept = self._groupings.get(number)
-        if kept is None or kept[0].table is not shown.table:
-            kept = self._groupings[number] = shown, Grouping(shown.table)
-        return kept[1]
+        cached = self._groupings.get(number)
+        if cached is None or cached[0].table is not shown.table:
+            cached = self._groupings[number] = shown, Grouping(shown.table)
+        return cached[1]
 
     @Slot()
     def _reopen(self) -> None:
         tables = {id(shown.table) for shown in self._session.traces}
-        kept = self._groupings.items()
-        self._groupings = {n: one for n, one in kept if id(one[0].table) in tables}
+        cached = self._groupings.items()
+        self._groupings = {n: one for n, one in cached if id(one[0].table) in tables}
         self._picked = None
         self._follow()
 
@@ -150,7 +154,7 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
     def _ask(self, question: SelectionQuestion) -> None:
         subject, traces, _ = question
         groupings = {number: self._grouping(number) for number in range(len(traces))}
-        # An area is counted first: that is work on its slices already.
+        # Finding the slices of an area already takes time, so the size of the traces decides.
         small = len(subject) <= AT_ONCE if isinstance(subject, SliceSet) else _is_small(traces)
         self._latest.ask(small, _answer, *question, groupings)
 
@@ -194,5 +198,5 @@ def _answer(
 
 def _tracks(selected: SelectedSlices) -> int:
     slices = selected.table.trace.slices
-    held = np.diff(np.searchsorted(selected.index, slices.row_ptr)) > 0
-    return len(np.unique(slices.row_track[held]))
+    has_slices = np.diff(np.searchsorted(selected.index, slices.row_ptr)) > 0
+    return len(np.unique(slices.row_track[has_slices]))

@@ -1,27 +1,29 @@
-"""The state of the window: what is open, what is visible, what is selected, and the way back.
+"""The state of a window: what is open, what is visible, what is selected, and the history.
 
-Timeline and panels know the session and never one another. The view is one immutable `ViewState`;
-every change of it is made here, can be undone, and is announced by signals:
+Timeline and panels know the session but not one another. The view is one immutable `ViewState`; all
+changes to it are made here, can be undone, and are announced by signals:
 
-* `workspace_changed`: files, links or their order changed; anything may differ. For large traces
-  `about_to_change` comes a turn of the event loop before, for slow work that needs none of them;
-* `range_changed`: the visible range changed; just before it `range_jumped`, if that was not by
-  hand; `tracks_changed`: which tracks are shown and in which order; `coloring_changed`: the scheme
-  or its highlighted class; `bookmarks_changed`: bookmarks, or what is measured; `query_changed`:
-  the query, or whether only hits are shown; `ruler_changed`: what the ruler counts;
-* `selection_changed`: slices, operators or area changed; `run_picked`: the inference that costs are
-  computed for;
-* `sources_changed`: other folders are searched for the sources that programs name;
-* `files_added`: files are open now, after `workspace_changed`; with a sentence for each choice that
-  was given with them and cannot be made.
+* `workspace_changed`: files, links or their order changed; anything may differ. For large traces,
+  `about_to_change` comes one event loop turn earlier, for slow work that does not depend on them.
+* `range_changed`: the visible range changed. `range_jumped` comes just before it unless the user
+  moved the range directly.
+* `tracks_changed`: the visible tracks or their order. `coloring_changed`: the color scheme or the
+  highlighted class. `bookmarks_changed`: bookmarks or the measurement. `query_changed`: the query,
+  or whether only hits are shown. `ruler_changed`: the unit of the ruler.
+* `selection_changed`: the selected slices, operators or area. `run_picked`: the inference that
+  costs are computed for.
+* `sources_changed`: the folders searched for the sources that programs name.
+* `files_added`: files were opened; comes after `workspace_changed`, with a message for each given
+  choice that cannot be applied.
 
-A change of what is open, of links or of how inferences are shown is computed on a copy of the
-workspace, off the GUI thread where traces are large; until it is ready all stays as it was.
+Changes of open files, links or the inference view are computed on a copy of the workspace, off the
+GUI thread if the traces are large. Until the copy is ready, everything stays as it was.
 
-Modules next to this one are functions over a session: navigation, selection, tracks, coloring,
-clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) answer questions about it.
+The modules next to this one are functions on a session: navigation, selection, tracks, coloring,
+clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) compute results for panels.
 
-Times are ns on the common axis, where every file starts at 0 unless it shares another's clock.
+Times are in ns on the common axis, where every file starts at 0 unless it shares a clock with
+another file.
 """
 
 from __future__ import annotations
@@ -59,17 +61,17 @@ from viewer.view.visible_range import (
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
 
-# Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
+# Range changes closer together than this, in seconds, are one undo step (a burst of the wheel).
 BURST = 0.5
 
 
 class Session(QObject):
-    """The open workspace, the view of it, and its history. Lives on the GUI thread."""
+    """The open workspace, its view, and the history of the view; lives on the GUI thread."""
 
     about_to_change = Signal()
     workspace_changed = Signal()
-    files_added = Signal(object)  # sentences: list[str]
-    range_jumped = Signal(object, object)  # the range before: t0, t1 (int64 would not hold all)
+    files_added = Signal(object)  # messages: list[str]
+    range_jumped = Signal(object, object)  # previous range: t0, t1 (may exceed int64)
     range_changed = Signal()
     tracks_changed = Signal()
     coloring_changed = Signal()
@@ -79,10 +81,10 @@ class Session(QObject):
     selection_changed = Signal()
     run_picked = Signal()
     history_changed = Signal()
-    columns_remembered = Signal()  # `workspace.choices.remembered` is another now
+    columns_remembered = Signal()  # `workspace.choices.remembered` changed
     sources_changed = Signal()
-    revealed = Signal(object)  # a SliceRef that should be scrolled into view
-    file_fitted = Signal(int)  # the trace that is shown from its begin to its end
+    revealed = Signal(object)  # a SliceRef to scroll into view
+    file_fitted = Signal(int)  # number of the trace that is now shown from start to end
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -90,15 +92,15 @@ class Session(QObject):
         self.traces: list[OpenTrace] = []
         self.state = ViewState()
         self.first_view_note = ""
-        # Asked on every step of a zoom; of the workspace it costs a pass over all slices.
+        # Cached, as every zoom step needs it and computing it takes a pass over all slices.
         self._span_ns = 1
         self.selected_span = SelectedSpan()
         self.history = History()
         self._in_step = False
         self._last_range_change = float("-inf")
-        # Views of the inferences of what is open, made when first asked for.
+        # Views of the inferences of open traces, made on first use.
         self.views: Views = {}
-        # What others work out of each trace that is opened; pure, as it may run in a thread.
+        # Extra work to do for each opened trace; pure functions, as they may run in a thread.
         self.also: list[Work] = []
         self._edits = WorkspaceEdits(self._shown_now, self.also, self)
         self._edits.about_to_change.connect(self.about_to_change)
@@ -106,7 +108,7 @@ class Session(QObject):
         self._edits.failed.connect(lambda sentence: self.files_added.emit([sentence]))
         self._viewing = Latest(self)
         self._viewing.answered.connect(self._view_made)
-        self._requested = Inferences.AS_RUN  # what `_viewing` makes
+        self._requested = Inferences.AS_RUN  # the view that `_viewing` computes
 
     # -- files -------------------------------------------------------------------------------
 
@@ -116,10 +118,11 @@ class Session(QObject):
         choices: Choices = NO_CHOICES,
         found_for: Mapping[str, str] | None = None,
     ) -> None:
-        """Open what was read; the view is reset only if nothing was shown before.
+        """Open items that were read; resets the view only if nothing was open before.
 
-        choices: those of a command line; `files_added` has a sentence for each that cannot be made.
-        found_for: the traces whose companions some of the items are, by path.
+        `choices` come from the command line; `files_added` has a message for each that cannot be
+        applied. `found_for` maps the path of an item that was found automatically to the trace that
+        it belongs to.
         """
 
         found = found_for or {}
@@ -133,8 +136,7 @@ class Session(QObject):
         self.edit_workspace(Edit(change, self.files_added.emit, slices, adds=True))
 
     def restore_view(self, state: ViewState) -> None:
-        """Show a saved view of what is open now, with inferences as they ran. Clears the history of
-        the view."""
+        """Show a saved view of the open files, and clear the history; the inference view stays."""
         t0, t1 = limited(state.t0, state.t1, self.span_ns())
         self.history.clear()
         self._apply(
@@ -148,21 +150,23 @@ class Session(QObject):
         )
 
     def close_all(self) -> None:
-        """Close every file and forget the view."""
+        """Close every file and reset the view."""
         self._edits.clear()
         self._viewing.cancel()
         self.workspace, self.views = Workspace(self.workspace.choices.lasting), {}
         self._rebuild(reset=True)
 
     def edit_workspace(self, edit: Edit) -> None:
-        """Change the workspace, and show it once its links, labels and views are ready; edits
-        follow one another. What fails goes with `files_added`, as a sentence."""
+        """Queue a workspace change; it is shown once its links, labels and views are ready.
+
+        If it fails, `files_added` is emitted with a message.
+        """
         self._edits.submit(edit)
 
     def edit_workspace_now(self, change: Callable[[Workspace], object]) -> None:
-        """Change the workspace where no link, label or cost depends on it; `change` must not raise.
+        """Change parts of the workspace that no link, label or cost depends on, without any signal.
 
-        Emits nothing.
+        `change` must not raise.
         """
         self.workspace = copy(self.workspace)
         change(self.workspace)
@@ -175,7 +179,7 @@ class Session(QObject):
     def _show_edited(self, done: Edited) -> None:
         reset = done.edit.adds and not self.workspace.traces
         requested = self._requested if self._viewing.pending else None
-        self._viewing.cancel()  # it is of the workspace as it was
+        self._viewing.cancel()  # it was computing views of the previous workspace
         self.workspace, self.views = done.space, done.views
         self._rebuild(reset=reset)
         if done.complaint:
@@ -191,7 +195,7 @@ class Session(QObject):
         return not self.traces and not any(p.methods for p in self.workspace.programs)
 
     def span_ns(self) -> int:
-        """The length of the common axis, at least 1 ns."""
+        """The length of the common axis in ns, at least 1."""
         return self._span_ns
 
     def _rebuild(self, *, reset: bool) -> None:
@@ -208,10 +212,10 @@ class Session(QObject):
             self.state = replace(
                 self.state, slice=None, others=(), operators=None, area=None, clocks=clocks
             )
-            # A trace whose slices have other identities now has the same ones at the same place.
+            # A trace that was linked again keeps its slices, and so the identity of their array.
             now = [t.file.slices.start for t in self.traces[: len(before)]]
             if [id(starts) for starts in now] != [id(starts) for starts in before]:
-                # Views name traces and slices by position, and those are others now.
+                # View states refer to traces and slices by position, which is no longer valid.
                 tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
                 self.state = replace(self.state, run=None, tracks=tracks)
                 self.history.clear()
@@ -237,26 +241,26 @@ class Session(QObject):
         self.history_changed.emit()
 
     def _show(self, inferences: Inferences) -> None:
-        """Bring `traces` in step with the workspace, in one view of their inferences."""
+        """Update `traces` to the workspace, with inferences shown as given."""
         space = self.workspace
         self.views = views_of(space, {inferences}, self.views)
         self.traces = [self.views[trace, inferences] for trace in space.traces]
         self._span_ns = axis_length(space, self.traces, inferences)
 
     def as_run(self, number: int) -> OpenTrace:
-        """An open trace with its inferences as they ran, however they are shown."""
+        """An open trace with its inferences as they ran, regardless of how they are shown."""
         return self.views[self.traces[number].file, Inferences.AS_RUN]
 
     def show_inferences(self, inferences: Inferences) -> None:
-        """Show the inferences as they ran, all from one start, or their mean; and all of it."""
+        """Show inferences as they ran, aligned at the start, or their mean; zooms to all."""
         self._viewing.cancel()
         if inferences is self.state.inferences:
             return
         ready = all((trace, inferences) in self.views for trace in self.workspace.traces)
         if not ready and slices_of_all(self.workspace) > AT_ONCE:
             self._requested = inferences
-            asked = self.workspace, inferences, self.views, tuple(self.also)
-            self._viewing.submit(_work_out_view, *asked)
+            arguments = self.workspace, inferences, self.views, tuple(self.also)
+            self._viewing.submit(_work_out_view, *arguments)
             return
         self._show(inferences)
         t0, t1 = with_margin(0, self.span_ns())
@@ -290,7 +294,7 @@ class Session(QObject):
     # -- the visible range -------------------------------------------------------------------
 
     def set_range(self, t0: int, t1: int, *, now: float | None = None) -> None:
-        """Show [t0, t1) ns; kept inside the axis with a margin. `now` (s) joins bursts for undo."""
+        """Show [t0, t1) ns, limited to the axis plus a margin; `now` (s) joins bursts for undo."""
         t0, t1 = self.limited(t0, t1)
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
@@ -300,7 +304,7 @@ class Session(QObject):
         self._last_range_change = float("-inf") if now is None else now
 
     def limited(self, t0: int, t1: int) -> tuple[int, int]:
-        """A range as it can be shown: inside the axis with a margin."""
+        """The nearest range that can be shown: inside the axis plus a margin."""
         return limited(t0, t1, self.span_ns())
 
     # -- selection ---------------------------------------------------------------------------
@@ -308,14 +312,16 @@ class Session(QObject):
     def select_slice(
         self, ref: SliceRef | None, *, reveal: bool = False, keep_area: bool = False
     ) -> None:
-        """Select one slice and highlight its operators; None selects nothing. reveal: bring it into
-        view, in the same step of undo. keep_area: what costs are of stays a selected area, as where
-        the slice was chosen among those that are counted in it."""
+        """Select one slice and highlight its operators; None clears the selection.
+
+        `reveal` brings the slice into view, in the same undo step. `keep_area` keeps a selected
+        area as the cost scope, for a slice that was chosen within it.
+        """
         if ref is None:
             self.clear_selection()
             return
-        found = self.traces[ref.trace].link(ref.index).operators
-        operators = (ref.trace, found) if found else None
+        linked = self.traces[ref.trace].link(ref.index).operators
+        operators = (ref.trace, linked) if linked else None
         run = self._run_of(ref) if self.state.run is not None else None
         state = replace(
             self.state,
@@ -331,15 +337,17 @@ class Session(QObject):
             self.change(state)
 
     def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
-        """The inference that a slice lies in, None if it lies in none."""
+        """The inference that contains a slice as (trace, run), None if there is none."""
         trace = self.traces[ref.trace].trace
         number = trace.run_at(trace.slices.track(ref.index), int(trace.slices.start[ref.index]))
         is_inference = number is not None and trace.runs[number].kind is RunKind.INFERENCE
         return (ref.trace, number) if number is not None and is_inference else None
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
-        """Highlight every slice of a set of operators and bring the nearest of them into view. A
-        selected area stays: it is what their costs are of."""
+        """Highlight every slice of a set of operators, and bring the nearest one into view.
+
+        A selected area stays selected, because it is the scope of their costs.
+        """
         state = replace(self.state, slice=None, others=(), operators=(trace, operators))
         shown = self.traces[trace]
         slices = shown.slices_of(operators)
@@ -354,8 +362,11 @@ class Session(QObject):
     def select_slices(
         self, slices: SliceSet, first: SliceRef, *, reveal: bool = False, keep_area: bool = False
     ) -> None:
-        """Select several slices; `first` is the one of them that details are of. No operator is
-        highlighted: what is selected may be of many. The rest as `select_slice` has it."""
+        """Select several slices; `first` is the one that Details shows.
+
+        Highlights no operator, since the slices may belong to many. For the other parameters, see
+        `select_slice`.
+        """
         if len(slices) <= 1:
             self.select_slice(first, reveal=reveal, keep_area=keep_area)
             return
@@ -368,32 +379,35 @@ class Session(QObject):
             self.change(state)
 
     def select_area(self, area: Area | None) -> None:
-        """Select a span of time on some tracks."""
+        """Select a time range on some tracks; None clears the selection."""
         self.change(replace(self.state, slice=None, others=(), operators=None, area=area))
 
     def clear_selection(self) -> None:
-        """Select nothing."""
+        """Clear the selection, including the area and highlighted operators."""
         self.select_area(None)
 
     def scope(self, trace: int, *, ranges: bool = True) -> TimeScope:
-        """What the costs of a trace are of, as `scope_of` has it."""
+        """The scope of a trace's costs; see `scope_of`."""
         return scope_of(self.state, self.traces, trace, ranges=ranges)
 
     def _reveal(self, state: ViewState, ref: SliceRef) -> None:
-        """Change to a state in which a slice is seen too, whatever hid it, as one place to come
-        back from. The range moves only if nothing of the slice is in it."""
+        """Change to a state in which the slice is visible, as one history step.
+
+        Expands or unhides its track if needed. Moves the range only if the slice is entirely
+        outside.
+        """
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = state.t0, state.t1
         if end <= t0 or start >= t1:
             span = t1 - t0
-            # Of a slice that is longer than the view its begin is shown.
+            # Show the start of a slice that is longer than the view.
             t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
             t0, t1 = self.limited(t0, t0 + span)
         self.change(replace(state, t0=t0, t1=t1, tracks=self._tracks_with(ref)))
         self.revealed.emit(ref)
 
     def _tracks_with(self, ref: SliceRef) -> TrackView:
-        """The tracks as they are, with that of a slice opened if anything hides it."""
+        """The current track view, with the slice's track expanded if anything hides it."""
         table = self.traces[ref.trace].tracks
         track = self.traces[ref.trace].trace.slices.track(ref.index)
         process = ref.trace, table.processes[int(table.process[track])]
@@ -401,8 +415,11 @@ class Session(QObject):
 
     @property
     def current_trace(self) -> int | None:
-        """The trace that panels are about: of the selection, of the picked run, or the first. Of an
-        area on several it is that of the picked run among them, or the first of them."""
+        """The trace that panels show: that of the selection or the picked run, else the first.
+
+        For an area across several traces, it is the picked run's trace if that is one of them, else
+        the first of them. None if nothing is open.
+        """
         state = self.state
         for part in (state.slice, state.operators):
             if part is not None:
@@ -413,25 +430,25 @@ class Session(QObject):
         return state.run[0] if state.run is not None else 0 if self.traces else None
 
     def number_of(self, shown: OpenTrace) -> int | None:
-        """The number of an open trace, None if it was closed or linked anew since."""
+        """The index of an open trace, None if it was closed or linked again since."""
         return next((i for i, trace in enumerate(self.traces) if trace is shown), None)
 
     # -- history -----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Take back the last change of the view."""
+        """Undo the last change of the view."""
         self._return(self.history.undo(self.state))
 
     def redo(self) -> None:
-        """Make a change again that was taken back."""
+        """Redo the change that was undone last."""
         self._return(self.history.redo(self.state))
 
     def go_back(self) -> None:
-        """Go to the range and selection that were seen before."""
+        """Return to the previously visited range and selection."""
         self._return(self.history.back(self.state))
 
     def go_forward(self) -> None:
-        """Go where `go_back` came from."""
+        """Return to where `go_back` came from."""
         self._return(self.history.forward(self.state))
 
     def _return(self, state: ViewState) -> None:
@@ -441,7 +458,7 @@ class Session(QObject):
         self.history_changed.emit()
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
-        """Show another state; remember: as a step of undo; by_hand: its range needs no motion."""
+        """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
@@ -451,13 +468,13 @@ class Session(QObject):
 
     @contextmanager
     def one_step(self) -> Iterator[None]:
-        """All changes of the view in here are one step of undo."""
-        before, within, self._in_step = self.state, self._in_step, True
+        """Combine all view changes made inside into one undo step."""
+        before, was_in_step, self._in_step = self.state, self._in_step, True
         try:
             yield
         finally:
-            self._in_step = within
-            if not within and self.state != before:
+            self._in_step = was_in_step
+            if not was_in_step and self.state != before:
                 self.history.record(before, self.state)
                 self.history_changed.emit()
 

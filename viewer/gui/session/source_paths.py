@@ -1,4 +1,4 @@
-"""Where sources are on this machine that were recorded under another path."""
+"""Substitutions from recorded source paths to paths on this machine."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from viewer.program.sources.files import Substitution
 
 
 def add_substitution(session: Session, substitution: Substitution) -> None:
-    """Look for sources that were recorded below one path below another."""
+    """Map sources recorded below one path to another path, and emit `sources_changed`."""
     session.edit_workspace_now(lambda space: space.substitute(substitution))
     session.sources_changed.emit()
 
 
 def remove_substitution(session: Session, substitution: Substitution) -> None:
-    """Forget a substitution."""
+    """Remove a substitution, and emit `sources_changed`."""
     session.edit_workspace_now(lambda space: space.withdraw(substitution))
     session.sources_changed.emit()

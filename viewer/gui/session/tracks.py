@@ -1,4 +1,4 @@
-"""Which tracks are shown, in which order, and which are collapsed."""
+"""Which tracks are visible, their order, and which are collapsed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from viewer.view.state import TrackView
 
 
 def toggle_part(session: Session, part: HeaderPart) -> None:
-    """Collapse or expand a process or a track."""
+    """Collapse or expand a process or track."""
     arrange_tracks(session, session.state.tracks.toggled(part))
 
 
 def arrange_tracks(session: Session, tracks: TrackView, *, joins: bool = False) -> None:
-    """Show other tracks, or the same in another order; `joins` makes it one step of undo with the
-    change before, as while something is dragged or typed."""
+    """Change visibility or order of the tracks.
+
+    `joins` merges this into the previous undo step, as while the user drags or types.
+    """
     session.change(replace(session.state, tracks=tracks), remember=not joins)

@@ -1,7 +1,7 @@
-"""Changes of the workspace one after another, off the GUI thread where much has to be linked anew.
+"""Applies changes to the workspace in sequence, off the GUI thread if many slices must be linked.
 
-Every change is made in a copy that nobody else has, together with the links, labels and views that
-follow from it; the copy takes the place of the workspace only when all of it is there.
+Each change is made on a private copy of the workspace, together with the links, labels and views
+that depend on it. The copy replaces the workspace only when all of that is ready.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from viewer.view.open_trace import AT_ONCE, Views, Work, views_of
 from viewer.workspace.workspace import Workspace
 
 Change = Callable[[Workspace], object]
-# The workspace, the views of its inferences that are wanted, and those that are known.
+# The workspace, the inference views to make, and the views made so far.
 ShownWorkspace = tuple[Workspace, set[Inferences], Views]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of the workspace, how many slices come with it, and what to do with its result."""
+    """A change of the workspace.
+
+    `then` is called with the change's result. `slices` is the number of slices it adds, and `adds`
+    tells that it adds files.
+    """
 
     change: Change
     then: Callable[[object], object] = lambda result: None
@@ -35,7 +39,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A workspace with a change made, and all that is shown of it."""
+    """A workspace after an edit, with its views; `complaint` is set if the change was rejected."""
 
     edit: Edit
     space: Workspace
@@ -45,9 +49,10 @@ class Edited:
 
 
 class WorkspaceEdits(QObject):
-    """A queue of changes. `done` hands over an `Edited`; the next begins after it was shown.
+    """A queue of edits; `done` emits an `Edited`, and the next edit starts after it is shown.
 
-    Before what was computed in a thread `about_to_change` comes, one turn of the event loop ahead.
+    For an edit computed in a thread, `about_to_change` is emitted one event loop turn before
+    `done`.
     """
 
     about_to_change = Signal()
@@ -60,11 +65,11 @@ class WorkspaceEdits(QObject):
         also: Sequence[Work],
         parent: QObject | None = None,
     ) -> None:
-        """shown: asks for what is shown now. also: what else is worked out of each trace."""
+        """`shown` returns the current workspace and views; `also` is extra work to do per trace."""
         super().__init__(parent)
         self._shown, self._also = shown, also
         self._edits: deque[Edit] = deque()
-        # Changes made while an edit was worked out on a copy of the workspace that lacks them.
+        # Changes made after the running edit copied the workspace; its copy lacks them.
         self._meanwhile: list[Change] = []
         self._latest = Latest(self, apart=True)
         self._latest.about_to_answer.connect(self.about_to_change)
@@ -72,18 +77,18 @@ class WorkspaceEdits(QObject):
         self._latest.failed.connect(self._not_made)
 
     def submit(self, edit: Edit) -> None:
-        """Change the workspace, after the changes that are still worked on."""
+        """Queue an edit; it runs after those submitted before it."""
         self._edits.append(edit)
         if not self._latest.pending:
             self._next()
 
     def catch_up(self, change: Change) -> None:
-        """Make a change, which the workspace has had already, in what is being worked on too."""
+        """Apply a change, which the workspace already has, to the copy of the running edit too."""
         if self._latest.pending:
             self._meanwhile.append(change)
 
     def clear(self) -> None:
-        """Drop what is not done."""
+        """Drop all unfinished edits."""
         self._edits.clear()
         self._meanwhile.clear()
         self._latest.cancel()
@@ -92,11 +97,11 @@ class WorkspaceEdits(QObject):
         if not self._edits:
             return
         edit, (space, wanted, known) = self._edits[0], self._shown()
-        asked = edit, copy(space), wanted, known, tuple(self._also)
+        arguments = edit, copy(space), wanted, known, tuple(self._also)
         if edit.slices + slices_of_all(space) <= AT_ONCE:
-            self._hand_over(_work_out(*asked))
+            self._hand_over(_work_out(*arguments))
         else:
-            self._latest.submit(_work_out, *asked)
+            self._latest.submit(_work_out, *arguments)
 
     @Slot(object)
     def _made(self, made: Edited) -> None:
@@ -112,25 +117,25 @@ class WorkspaceEdits(QObject):
 
     @Slot(str)
     def _not_made(self, sentence: str) -> None:
-        """The fault is reported already; what was open stays open."""
+        """Drop the failed edit, whose error was already reported; the workspace stays unchanged."""
         self._edits.popleft()
         self.failed.emit(sentence)
         self._next()
 
 
 def slices_of_all(space: Workspace) -> int:
-    """How many slices the files of a workspace have."""
+    """The number of slices in all files of a workspace."""
     return sum(len(trace.slices) for trace in space.traces)
 
 
 def _work_out(
     edit: Edit, space: Workspace, wanted: set[Inferences], known: Views, also: Sequence[Work]
 ) -> Edited:
-    """Make a change in a workspace that nobody else has, and links, labels and views for it."""
+    """Apply an edit to a private copy of the workspace and build its links, labels and views."""
     result, complaint = None, ""
     try:
         result = edit.change(space)
     except ValueError as error:
-        # An earlier change has taken away what this one is about, before that could be seen.
+        # An earlier edit removed what this one refers to.
         complaint = str(error)
     return Edited(edit, space, views_of(space, wanted, known, also), result, complaint)

@@ -1,1 +1,1 @@
-"""Reading files off the GUI thread, writing them, and what an export covers."""
+"""Reading and writing files off the GUI thread, and what an export covers."""

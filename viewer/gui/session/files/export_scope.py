@@ -1,6 +1,7 @@
-"""What of the view can be exported to Perfetto: all of it, what is in view, or what is selected.
+"""What an export to Perfetto can cover: everything, the visible range, or the selection.
 
-No Qt. A part that is not there now has a reason instead, which the dialog shows.
+Each function returns a reason instead if its part is not available; the dialog shows it. This
+module does not use Qt.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ NOTHING_SELECTED = "nothing is selected"
 
 
 def marks_of(session: Session) -> tuple[PerfettoBookmark, ...]:
-    """The marks of the user."""
+    """The user's bookmarks as Perfetto export takes them."""
     return tuple(PerfettoBookmark(m.t0, m.t1, m.name, m.note) for m in session.state.marks)
 
 
 def visible_range(session: Session) -> PerfettoOptions | str:
-    """The slices of all tracks that share time with what is in view, or why there are none."""
+    """The slices of all tracks that overlap the visible range, or why they are not available."""
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
@@ -38,37 +39,44 @@ def visible_range(session: Session) -> PerfettoOptions | str:
 
 
 def selection(session: Session) -> PerfettoOptions | str:
-    """What is selected: an area, else slices, else those of the highlighted operators in the range
-    or inference that costs are of; or why there is nothing."""
+    """The selected area or slices, else the highlighted operators' slices in the cost scope.
+
+    Returns a reason if there are none.
+    """
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
     only: dict[int, Ints]
     if state.area is not None:
         span: tuple[int, int] | None = (state.area.t0, state.area.t1)
-        only = {n: chosen.index for n, chosen in chosen_in(state.area, session.traces).items()}
+        only = {n: selected.index for n, selected in chosen_in(state.area, session.traces).items()}
     elif state.slice is not None:
         span = selected_span_ns(session)
-        only = {n: own.astype(np.int64) for n, own in state.slices.of.items()}
+        only = {n: indices.astype(np.int64) for n, indices in state.slices.of.items()}
     elif state.operators is not None:
         span = selected_span_ns(session)
         trace, operators = state.operators
-        every = slices_of(session, trace, operators)
-        inside = begin_in(session.traces[trace].trace, session.scope(trace), every)
-        only = {trace: inside if len(inside) else every}
+        all_slices = slices_of(session, trace, operators)
+        inside = begin_in(session.traces[trace].trace, session.scope(trace), all_slices)
+        only = {trace: inside if len(inside) else all_slices}
     else:
         return NOTHING_SELECTED
-    if not any(len(own) for own in only.values()):
+    if not any(len(indices) for indices in only.values()):
         return "no slice is in it"
-    return PerfettoOptions(SELECTION, span, {n: own for n, own in only.items() if len(own)})
+    return PerfettoOptions(
+        SELECTION, span, {n: indices for n, indices in only.items() if len(indices)}
+    )
 
 
 def display_order(track_list: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
-    """(trace, track) of all tracks from top to bottom: pinned ones, then process by process, those
-    of folded processes with them; what is hidden comes last."""
+    """The (trace, track) of all tracks in the order on screen.
+
+    Pinned tracks come first. Each visible process follows with its visible tracks, then its other
+    tracks. Hidden processes come last.
+    """
     order: list[int] = arrangement.pinned.tolist()
     for process in arrangement.processes.tolist():
         shown = arrangement.tracks[track_list.process[arrangement.tracks] == process]
         order += [*shown.tolist(), *np.flatnonzero(track_list.process == process).tolist()]
-    every: Sequence[int] = list(dict.fromkeys((*order, *range(len(track_list.names)))))
-    return tuple((int(track_list.trace[track]), int(track_list.number[track])) for track in every)
+    ordered: Sequence[int] = list(dict.fromkeys((*order, *range(len(track_list.names)))))
+    return tuple((int(track_list.trace[track]), int(track_list.number[track])) for track in ordered)

@@ -1,7 +1,7 @@
-"""Run readers off the GUI thread: progress, cancel, and for every file one result or one error.
+"""Reads files off the GUI thread, with progress and cancel; each ends in one result or one error.
 
-At most two files are read at once, the others wait in order. A reader reports bytes; of these
-reports no more than one per file and 50 ms reaches the window.
+At most two files are read at once; the others wait in order. Readers report progress in bytes, of
+which the window gets at most one report per file every 50 ms.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _SECONDS_BETWEEN_REPORTS = 0.05
 
 
 class Loader(QObject):
-    """Reads files for the window. Every signal arrives on the thread of the loader, the GUI's.
+    """Reads files for the window; emits all signals on its own thread, which is the GUI thread.
 
-    Each `load` ends in exactly one of loaded, failed and cancelled, and the last of several is
-    followed by `all_done`. After `shutdown` nothing is emitted any more.
+    Each `load` ends in exactly one of `loaded`, `failed` and `cancelled`. When no file is left,
+    `all_done` follows. After `shutdown`, nothing is emitted.
     """
 
-    # Paths and byte counts are Python objects: a QString loses what is not Unicode in a file name,
-    # and a Qt int ends at 2 GB.
+    # Paths and byte counts are passed as Python objects: a QString cannot hold a file name that is
+    # not valid Unicode, and Qt's int overflows at 2 GB.
     progressed = Signal(object, object, object)  # path: str, done: int, total: int
     loaded = Signal(object, object)  # path: str, item: Trace | Program
     failed = Signal(object, str)  # path: str, message
@@ -57,12 +57,11 @@ class Loader(QObject):
 
     @property
     def paths(self) -> list[str]:
-        """The files that are being read or wait for it."""
+        """The files that are being read or waiting."""
         return [job.path for job in (*self._running, *self._waiting)]
 
     def load(self, path: str, reader: Reader | None = None) -> None:
-        """Read one file, with another reader than usual if one is given; a file that is being read
-        already is not read twice at once."""
+        """Read one file, with `reader` if given; does nothing if the file is already being read."""
         if self._shut or any(
             job.path == path and not job.stop.is_set() for job in (*self._running, *self._waiting)
         ):
@@ -71,7 +70,7 @@ class Loader(QObject):
         self._start()
 
     def cancel(self, path: str | None = None) -> None:
-        """Give up one file or, without a path, all; those that wait are told as cancelled now."""
+        """Cancel one file, or all; for waiting files, `cancelled` is emitted immediately."""
         dropped = [job for job in self._waiting if path in (None, job.path)]
         for job in self._running:
             if path in (None, job.path):
@@ -110,7 +109,7 @@ class Loader(QObject):
         self._running.remove(job)
         if self._shut:
             return
-        # What was cancelled in its last moment is still cancelled.
+        # A file cancelled just before its end still counts as cancelled.
         if job.stop.is_set():
             self.cancelled.emit(job.path)
         elif message:
@@ -126,15 +125,15 @@ class Loader(QObject):
 
 
 class _Job:
-    """One file being read in a worker thread."""
+    """One file and the worker thread that reads it."""
 
     def __init__(self, path: str, reader: Reader, owner: GuiOwner) -> None:
         self.path = path
         self.stop = threading.Event()
-        # Set when the window closes: nobody is left to be told.
+        # Set when the window closes, because nobody receives the result then.
         self.silent = False
-        # A daemon, since a QThreadPool would keep the program from ending as long as a reader
-        # does not listen.
+        # A daemon thread: with a QThreadPool, a reader that ignores cancel would keep the program
+        # from exiting.
         self.thread = threading.Thread(target=self._run, name=f"read {path}", daemon=True)
         self._reader = reader
         self._owner = owner

@@ -1,6 +1,7 @@
-"""How far the files are that are being read, each with its own figure, how fast, and how long yet.
+"""Progress text for files being read: bytes of each file, overall rate and remaining time.
 
-Rate and remaining time are of all of them together: they share one disk and one interpreter. No Qt.
+Rate and remaining time cover all files together, because they share one disk and one interpreter.
+This module does not use Qt.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from dataclasses import dataclass
 from viewer.model.text import bytes_text, display_name
 from viewer.model.times import NARROW_SPACE
 
-# A rate is told after so long: the first blocks come from a cache, or wait for a disk to start.
+# Rates before this time are unreliable: the first blocks come from a cache, or wait for the disk.
 _SURE_AFTER = 0.5  # seconds
-_LONGEST_NAME = 32  # characters; what is longer is told without its middle
+_LONGEST_NAME = 32  # characters; longer names are shortened in the middle
 
 
 @dataclass(slots=True)
 class _File:
-    first: int  # bytes that were read when it was first told
+    first: int  # bytes already read at the first report
     done: int
     total: int
 
 
 class ReadingProgress:
-    """Bytes by file. `clock` is asked for seconds."""
+    """Tracks bytes read per file; `clock` returns the time in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -33,25 +34,25 @@ class ReadingProgress:
         self._began = 0.0
 
     def reported(self, path: str, done: int, total: int) -> None:
-        """So many bytes of a file are read. A total of 0 or less is not known."""
+        """Record that `done` of `total` bytes are read; a total of 0 or less means unknown."""
         if not self._files:
             self._began = self._clock()
         known = self._files.setdefault(path, _File(done, done, total))
         known.done, known.total = done, total
 
     def clear(self) -> None:
-        """Nothing is read any more."""
+        """Forget all files, when reading has ended."""
         self._files.clear()
 
     @property
     def share(self) -> float:
-        """Which part of the bytes that are known of is read, 0 to 1."""
+        """Fraction of the bytes read, 0 to 1, over all files whose size is known."""
         total = sum(max(file.total, 0) for file in self._files.values())
         done = sum(file.done for file in self._files.values() if file.total > 0)
         return min(done / total, 1.0) if total else 0.0
 
     def text(self, paths: Sequence[str]) -> str:
-        """What is read, of the paths that are being read or wait for it, in their order."""
+        """The status text for `paths`, which are the files being read or waiting, in order."""
         named = [self._one(path) for path in paths if path in self._files]
         others = len(paths) - len(named)
         if not named:
@@ -66,15 +67,15 @@ class ReadingProgress:
         return f"{name} {bytes_text(min(file.done, file.total))} of {bytes_text(file.total)}"
 
     def _speed(self) -> list[str]:
-        """Rate and remaining time, as soon as they can be told."""
+        """Rate and remaining time as texts; empty until there is enough data."""
         passed = self._clock() - self._began
         read = sum(file.done - file.first for file in self._files.values())
         if passed < _SURE_AFTER or read <= 0:
             return []
         rate = read / passed
         left = sum(max(file.total - file.done, 0) for file in self._files.values())
-        said = [f"{bytes_text(round(rate))}/s"]
-        return [*said, f"{_duration(left / rate)} left"] if left else said
+        texts = [f"{bytes_text(round(rate))}/s"]
+        return [*texts, f"{_duration(left / rate)} left"] if left else texts
 
 
 def _short(name: str) -> str:
@@ -83,7 +84,7 @@ def _short(name: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """ "about 12 s", "about 3 min": no more figures than are known."""
+    """A rough duration such as "about 12 s" or "about 3 min"."""
     whole = max(round(seconds), 1)
     if whole < 90:
         return f"about {whole}{NARROW_SPACE}s"

@@ -1,4 +1,4 @@
-"""Write an export off the GUI thread: progress, cancel, one result or one error."""
+"""Writes an export off the GUI thread, with progress and cancel; ends in one result or error."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _QUIT_SECONDS = 5.0
 class Saver(QObject):
     """Runs one export job at a time; its signals arrive on the GUI thread."""
 
-    progressed = Signal(str, float)  # path, share done
-    saved = Signal(str, int)  # path, slices or rows
-    failed = Signal(str, str)  # path, one sentence
+    progressed = Signal(str, float)  # path, fraction done
+    saved = Signal(str, int)  # path, number of slices or rows
+    failed = Signal(str, str)  # path, message
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,23 +29,23 @@ class Saver(QObject):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being written."""
+        """Whether an export is being written."""
         return self._write is not None
 
     def save(self, job: ExportJob, path: str) -> None:
-        """Start a job that was prepared for `path`. Raises RuntimeError while another one runs."""
+        """Start a job prepared for `path`. Raises RuntimeError while another one runs."""
         if self._write is not None:
             raise RuntimeError("an export is being written already")
         self._write = _Write(self._owner, job, path)
         self._write.thread.start()
 
     def cancel(self) -> None:
-        """Stop the running job; no file is left of it."""
+        """Stop the running job; it leaves no file behind."""
         if self._write is not None:
             self._write.stop.set()
 
     def shutdown(self) -> None:
-        """Cancel and wait until nothing is written any more."""
+        """Cancel the running job, and wait at most 5 seconds for it to stop."""
         if self._write is not None:
             self._write.stop.set()
             self._write.thread.join(_QUIT_SECONDS)
@@ -64,7 +64,7 @@ class Saver(QObject):
 class _Write:
     def __init__(self, owner: GuiOwner, job: ExportJob, path: str) -> None:
         self.stop = threading.Event()
-        # Not a daemon: a file that is nearly written is written to its end.
+        # Not a daemon thread, so that a file that is nearly complete gets finished.
         self.thread = threading.Thread(target=self._run, name=f"write {path}")
         self._owner, self._job, self._path = owner, job, path
 
