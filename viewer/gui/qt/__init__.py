@@ -1,1 +1,1 @@
-"""What every widget needs: guard, background work, settings, accessibility. Knows no trace."""
+"""General Qt utilities: guard, background work, settings, accessibility, theme, widgets."""

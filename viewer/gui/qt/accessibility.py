@@ -1,20 +1,21 @@
-"""Roles of what is painted as a whole, as assistive technology is told them.
+"""Makes custom-painted widgets accessible to assistive technology.
 
-Qt has a role for its own controls. A widget that paints itself is "client" to it, and a scroll area
-"filler", of which a screen reader makes nothing. A class says its role in one line, and in
-`accessible_value()` what a look at it tells:
+Qt assigns roles to its own controls only. It reports a widget that paints itself as "client" and a
+scroll area as "filler", which a screen reader cannot use. A class declares its role in one line,
+and returns what it currently shows from `accessible_value()`:
 
     @has_role(QAccessible.Role.Chart)
     class TimelineView(...):
         def accessible_value(self) -> str: ...
 
-That text is part of the description too, since AT-SPI (Linux) has numbers alone as values. What is
-painted inside and reached by the keys is a QObject with a face of its own: `has_accessible`.
+That text is also added to the description, because values in AT-SPI (Linux) are numbers only.
+Painted items inside a widget that can be reached by keyboard are QObjects with their own accessible
+interface: `has_accessible`.
 
-A face lives in Qt's cache for as long as its QObject, whoever deletes that. This was tried with
-PySide6 6.8.3 and 6.11.3, 300 widgets with five things inside each, deleted now or later, collected
-or not: none crashed, none was told wrongly. A face of what is no QObject would have two owners,
-Python and Qt; there is none here.
+Qt's cache keeps an accessible interface as long as its QObject, regardless of who deletes that.
+Tested with PySide6 6.8.3 and 6.11.3, using 300 widgets with five items each, deleted immediately or
+later, with and without garbage collection: no crashes and no wrong results. An interface of an
+object that is not a QObject would be owned by both Python and Qt, so there are none.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from viewer.gui.qt.crash_report import guard
 
 Thing = TypeVar("Thing", bound=type[QObject])
 
-# By the names of classes: Qt asks for a face by the name of each class of an object in turn.
+# By class name: Qt requests an interface by the name of each class in an object's hierarchy.
 _FACES: dict[str, tuple[type[QObject], Callable[[Any], QAccessibleInterface]]] = {}
 
 
 def has_role(role: QAccessible.Role) -> Callable[[Thing], Thing]:
-    """Decorates a widget's class: what assistive technology takes it for."""
+    """Decorator for a widget class: sets the role reported to assistive technology."""
     return has_accessible(lambda widget: PaintedAccessible(widget, role))
 
 
 def has_accessible(face: Callable[[Any], QAccessibleInterface]) -> Callable[[Thing], Thing]:
-    """Decorates the class of a QObject: what makes its face."""
+    """Decorator for a QObject class: `face` creates the accessible interface of an instance."""
 
     def decorated(kind: Thing) -> Thing:
         _FACES[kind.__name__] = kind, face
@@ -50,7 +51,7 @@ def has_accessible(face: Callable[[Any], QAccessibleInterface]) -> Callable[[Thi
 
 
 class PaintedAccessible(QAccessibleWidget):
-    """A widget by its name, its role and, where it has one, its `accessible_value()`."""
+    """Exposes a widget's name and role, and its `accessible_value()` if it has one."""
 
     def __init__(self, widget: QWidget, role: QAccessible.Role) -> None:
         super().__init__(widget, role)
@@ -58,7 +59,7 @@ class PaintedAccessible(QAccessibleWidget):
 
     @guard("")
     def text(self, kind: QAccessible.Text) -> str:
-        """The name, the description or the value."""
+        """The name, description or value; the value is also added to the description."""
         value = getattr(self._widget, "accessible_value", str)()
         if not value or kind not in (QAccessible.Text.Value, QAccessible.Text.Description):
             return str(super().text(kind))

@@ -1,8 +1,8 @@
-"""Run a pure function on frozen data off the GUI thread; only the latest question is answered.
+"""Runs pure functions on immutable data off the GUI thread; only the latest query is answered.
 
-A panel asks again with every change of the view. What it asked before is dropped if it has not
-begun, and its answer is dropped if it has. Meanwhile the panel keeps the old figures, and shows
-them grayed once `late` is emitted.
+A panel submits a new query at each change of the view. Its previous query is dropped if it has not
+started; otherwise its answer is discarded. Meanwhile the panel keeps its old numbers, and grays
+them out once `late` is emitted.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from viewer.gui.qt.crash_report import report
 from viewer.gui.qt.gui_thread import GuiOwner
 
 LATE_MS = 100
-# Two, so that a slow question that nobody waits for any more does not hold up the latest.
+# Two, so that an outdated slow query does not block the latest one.
 AT_ONCE = 2
 _QUIT_SECONDS = 2.0
 
 
 class Latest(QObject):
-    """The answers to one panel's questions."""
+    """Answers the queries of one panel; only the latest query counts."""
 
     answered = Signal(object)
     failed = Signal(str)
@@ -32,10 +32,11 @@ class Latest(QObject):
     about_to_answer = Signal()
 
     def __init__(self, parent: QObject | None = None, *, apart: bool = False) -> None:
-        """apart: an answer has a turn of the event loop for itself, after `about_to_answer`.
+        """If `apart`, `answered` is emitted one event loop turn after `about_to_answer`.
 
-        For answers after which much changes: Qt hands out an event together with all that follow
-        from it, also the painting, and all of a large trace at once is a gap of 100 ms.
+        Use that for answers that change much: Qt processes an event along with everything that
+        follows from it, including painting, and doing that all at once for a large trace blocks for
+        100 ms.
         """
         super().__init__(parent)
         self._apart = apart
@@ -55,25 +56,25 @@ class Latest(QObject):
 
     @property
     def pending(self) -> bool:
-        """Whether the latest question has no answer yet."""
+        """Whether the latest query has no answer yet."""
         return self._latest is not None
 
     def submit(self, function: Callable[..., object], *args: Any) -> None:
-        """Ask `function(*args)`. It must be pure and touch no QObject: it runs in a thread.
+        """Run `function(*args)` in a thread; it must be pure and must not use QObjects.
 
-        Emits `answered` with the result or `failed` with a sentence, on the GUI thread, unless
-        another question or `cancel` comes first; `late` after 100 ms without an answer.
+        Emits `answered` with the result or `failed` with a message on the GUI thread, unless
+        another query or `cancel` comes first. Emits `late` after 100 ms without an answer.
         """
         if self._shut:
             return
-        # The 100 ms count from the first question that has no answer: the old figures are as old.
+        # The 100 ms count from the first unanswered query, since the shown numbers are that old.
         if not self.pending:
             self._clock.start()
         self._latest = self._next = _Question(function, args, self._owner)
         self._begin()
 
     def ask(self, at_once: bool, function: Callable[..., object], *args: Any) -> None:
-        """`submit`; or `at_once`, where that is sooner than a thread, `answered` before it ends."""
+        """Like `submit`, but with `at_once`, run it and emit `answered` before returning."""
         if not at_once:
             self.submit(function, *args)
             return
@@ -81,12 +82,12 @@ class Latest(QObject):
         self.answered.emit(function(*args))
 
     def cancel(self) -> None:
-        """Take the latest question back; its answer is dropped."""
+        """Cancel the latest query; its answer is discarded."""
         self._next = self._latest = self._taken = None
         self._clock.stop()
 
     def shutdown(self) -> None:
-        """Take everything back and wait at most 2 seconds for what is being worked on."""
+        """Cancel everything, and wait at most 2 seconds for running queries."""
         self.cancel()
         self._shut = True
         deadline = time.monotonic() + _QUIT_SECONDS
@@ -137,7 +138,7 @@ class _Question:
         self._args = args
         self._owner = owner
         self.silent = False
-        # A daemon: the program may end while a question that nobody waits for is worked on.
+        # A daemon thread, so that the program can exit while an outdated query is still running.
         self.thread = threading.Thread(target=self._run, name="query", daemon=True)
 
     def _run(self) -> None:
@@ -146,7 +147,8 @@ class _Question:
         try:
             answer = self._function(*self._args)
         except Exception as error:
-            # After the shutdown the interpreter may be taking modules apart: that is no fault.
+            # After the shutdown, the interpreter may already be unloading modules; that is no
+            # error.
             if not self.silent:
                 report(error, getattr(self._function, "__qualname__", repr(self._function)))
             failure = error.with_traceback(None)

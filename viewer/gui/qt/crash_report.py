@@ -1,8 +1,9 @@
-"""Unexpected errors: `guard` for overrides that Qt calls, and one copyable report for the user.
+"""Handles unexpected errors: `guard` for Qt overrides, and a report that the user can copy.
 
-On Python 3.11 an exception of C code (1 // 0, an index error of numpy) inside a Qt override that
-was called from another Python override ends the process without a word. So every override of this
-program is decorated with `guard`, and tests/gui/qt/test_crash_report.py fails on one that is not.
+On Python 3.11, an exception raised in C code (1 // 0, a numpy index error) ends the process
+silently if it occurs in a Qt override that was called from another Python override. So every
+override in this program is decorated with `guard`; tests/gui/qt/test_crash_report.py fails if one
+is not.
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None: ...
@@ -10,9 +11,9 @@ program is decorated with `guard`, and tests/gui/qt/test_crash_report.py fails o
     @guard(0)
     def rowCount(self, parent: QModelIndex) -> int: ...
 
-`install(owner, ...)` takes over what nobody caught, in any thread. A place is reported once per
-run, and no two dialogs come within 10 seconds; all of it goes to stderr. What is copied names no
-file of the user unless the user wants it to.
+`install(owner, ...)` handles uncaught exceptions of all threads. Each place in the code is reported
+once per process, and dialogs are at least 10 seconds apart; every report is printed to stderr. The
+copied text contains no names of the user's files unless the user opts in.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from viewer import __version__
 Override = TypeVar("Override", bound=Callable[..., Any])
 
 SECONDS_BETWEEN_DIALOGS = 10.0
-# In quotation marks a path may have spaces, elsewhere it ends at the first.
+# A path in quotes may contain spaces; elsewhere it ends at the first space.
 _QUOTED_PATH = re.compile(r"""(["'])(?P<path>(?:[A-Za-z]:[\\/]|\\\\|/)[^"'\n]*)\1""")
 _PATH = re.compile(r"""(?<![\w…>.:/\\])(?P<path>(?:[A-Za-z]:[\\/]|\\\\|/)[^\s"'<>|,;:]+)""")
 _OF_PROGRAM = re.compile(r".*/(?:site-packages|python3\.\d+|_internal)/(.+)$|.*/(viewer/.+\.py)$")
@@ -66,10 +67,10 @@ def guard(override: Override, /) -> Override: ...
 @overload
 def guard(default: object = None, /) -> Callable[[Override], Override]: ...
 def guard(override: object = None, /) -> Any:
-    """Make an override of a Qt method never raise: report once, answer a default (None) instead.
+    """Decorate a Qt override so that it never raises: report the error and return a default.
 
-    Used bare, or with the default to answer: `@guard(QSize())`. Every QPainter among the arguments
-    gets back the state that it came with, whatever the method saved and did not restore.
+    Use it bare (the default is None) or with a default: `@guard(QSize())`. Every QPainter argument
+    is restored to the state it came in, even if the method saved states without restoring them.
     """
     if isinstance(override, FunctionType):
         return _guarded(override, None)
@@ -81,7 +82,7 @@ def _guarded(override: FunctionType, default: object) -> Callable[..., Any]:
 
     @functools.wraps(override)
     def call(*args: Any, **kwargs: Any) -> Any:
-        # Not isinstance: it takes a microsecond for a class of Qt, of thousands of calls a window.
+        # Not isinstance, which takes 1 µs for Qt classes; a window makes thousands of these calls.
         painters = [(a, _mark(a)) for a in args if type(a) is QPainter]
         try:
             return override(*args, **kwargs)
@@ -97,10 +98,10 @@ def _guarded(override: FunctionType, default: object) -> Callable[..., Any]:
 
 
 def _mark(painter: QPainter) -> QPoint:
-    """Save the painter's state under a mark that the override does not see; give what it hides.
+    """Save the painter's state below a marker; returns the brush origin that the marker replaces.
 
-    A painter does not tell how many states are saved, so the outer one is told by an origin of the
-    brush that nobody uses.
+    A painter does not report how many states are saved, so an otherwise unused brush origin
+    identifies the outer state.
     """
     origin = painter.brushOrigin()
     painter.setBrushOrigin(_MARK)
@@ -119,9 +120,9 @@ def _return_to_mark(painter: QPainter, origin: QPoint) -> None:
 
 
 def report(error: BaseException, where: str) -> None:
-    """Tell about an unexpected error, from any thread. A place is told once per run.
+    """Report an unexpected error from any thread; each place is reported once per process.
 
-    `where` is the dotted name of what failed; the line that raised is part of the place.
+    A place consists of `where`, the dotted name of what failed, and the line that raised.
     """
     place = f"{where} {_line_of(error)} {type(error).__name__}"
     with _lock:
@@ -136,13 +137,13 @@ def report(error: BaseException, where: str) -> None:
 
 
 def describe(error: BaseException, where: str) -> str:
-    """The text that a report is made of: versions, place and traceback."""
+    """The text of a report: versions, place and traceback."""
     trace = "".join(traceback.format_exception(error))
     return f"{versions()}\nin {where}\n\n{trace}"
 
 
 def versions() -> str:
-    """What runs here, in a line. Not `platform.platform()`, which runs another program."""
+    """The versions in use, on one line; avoids `platform.platform()`, which runs a subprocess."""
     return (
         f"Opscope {__version__}, Python {platform.python_version()}, PySide6 "
         f"{PySide6.__version__}, Qt {qVersion()} on {QGuiApplication.platformName() or 'nothing'}, "
@@ -151,13 +152,16 @@ def versions() -> str:
 
 
 def without_paths(text: str, known: Iterable[str] = ()) -> str:
-    """A report without names of the user's files: of program files the place in their package
-    stays, of all others the suffix. known: paths that are open, whose names alone go too."""
+    """Remove the names of the user's files from a report.
+
+    Paths of program files are cut to their place in the package, and other paths to their suffix.
+    For `known` paths, which are open, occurrences of the bare file name are removed too.
+    """
     for path in sorted(known, key=len, reverse=True):
         hidden = f"<file{_SUFFIX.search(path)[0] if _SUFFIX.search(path) else ''}>"  # type: ignore[index]
-        for said in (path, repr(path)[1:-1], os.path.basename(path)):
-            if said:
-                text = text.replace(said, hidden)
+        for form in (path, repr(path)[1:-1], os.path.basename(path)):
+            if form:
+                text = text.replace(form, hidden)
     for pattern in (_QUOTED_PATH, _PATH):
         text = pattern.sub(_shortened, text)
     return text
@@ -173,15 +177,18 @@ def _shortened(found: re.Match[str]) -> str:
 
 
 def forget() -> None:
-    """Make all places new again: what was reported is reported once more."""
+    """Forget which places were reported, so that they are reported again."""
     with _lock:
         _reported.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a report tells beside the fault. formats: of the open files; paths: theirs, to be left
-    out; log: where faults that end the program are written, fault: the last one that was."""
+    """Context for a report.
+
+    `formats` and `paths` describe the open files; paths are removed from the report by default.
+    `log` is the path of the log of fatal faults, and `fault` is the last fault in it.
+    """
 
     formats: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -196,8 +203,7 @@ def install(
 ) -> Reporter:
     """Show uncaught exceptions of all threads in dialogs, until `Reporter.uninstall`.
 
-    Call it on the GUI thread, once. window: before which a dialog is shown, of several the one
-    that is worked in.
+    Call it once, on the GUI thread. `window` returns the parent for a dialog: the active window.
     """
     global _reporter
     if _reporter is not None:
@@ -207,7 +213,7 @@ def install(
 
 
 class Reporter(QObject):
-    """Brings reports of any thread to dialogs on the GUI thread."""
+    """Shows reports from any thread in dialogs on the GUI thread."""
 
     reported = Signal(str, str)
 
@@ -221,15 +227,15 @@ class Reporter(QObject):
         self._window, self._situation = window, situation
         self._last = -SECONDS_BETWEEN_DIALOGS
         self.dialog: ReportDialog | None = None
-        # A bound slot of an object of the GUI thread, queued: the only way that surely leaves the
-        # thread that failed, and a paint event that is still going on.
+        # A queued connection to a slot of a GUI thread object: the only reliable way to leave the
+        # failing thread, and any paint event in progress.
         self.reported.connect(self._show, Qt.ConnectionType.QueuedConnection)
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = _uncaught
         threading.excepthook = _uncaught_in_thread
 
     def uninstall(self) -> None:
-        """Give the hooks back; reports go to stderr only from now on."""
+        """Restore the exception hooks; reports then go to stderr only."""
         global _reporter
         sys.excepthook, threading.excepthook = self._before
         if _reporter is self:
@@ -242,12 +248,12 @@ class Reporter(QObject):
             return
         self._last = now
         self.dialog = ReportDialog(title, text, self._situation(), self._window())
-        # Neither exec nor open: what is open in the window can still be used and saved.
+        # Not modal, so that the user can still use the window and save.
         self.dialog.show()
 
 
 class ReportDialog(QDialog):
-    """What went wrong, with the report to copy."""
+    """Shows an unexpected error with a report to copy."""
 
     def __init__(
         self, title: str, text: str, situation: Situation, parent: QWidget | None = None
@@ -297,12 +303,12 @@ class ReportDialog(QDialog):
 
     @property
     def text(self) -> str:
-        """The report as it is shown and copied."""
+        """The report as shown and copied."""
         return self._details.toPlainText()
 
     @Slot()
     def copy(self) -> None:
-        """Put the report on the clipboard."""
+        """Copy the report to the clipboard."""
         QGuiApplication.clipboard().setText(self.text)
 
     @Slot()

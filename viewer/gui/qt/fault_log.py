@@ -1,8 +1,8 @@
-"""What ended the program without a word: Python's fault handler writes where it was, to a file.
+"""Logs crashes that end the process, using Python's fault handler and a file.
 
-`faults.log` lies in the folder of the settings. Each start adds a line with versions, so that a
-fault tells of which start it was; what is older than the last 32 kB goes at the next start. It
-holds functions and lines of the program, no data of any profile. No Qt.
+The file, `faults.log`, is in the settings folder. Each start appends a line with versions, which
+identifies the start that a fault belongs to. At the next start, the file is cut to its last 32 kB.
+It contains functions and lines of the program, and no profile data. This module does not use Qt.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _file: IO[str] | None = None
 
 
 def begin(folder: str) -> None:
-    """Write faults of this process into the log in a folder. Raises nothing: it is only a help."""
+    """Start logging faults of this process to a folder; never raises, as logging is optional."""
     global _file
     with contextlib.suppress(OSError, ValueError):
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, NAME)
         _cut(path)
-        # Kept open for good: the handler writes to its descriptor.
+        # Kept open until `end`, because the fault handler writes to its descriptor.
         _file = open(path, "a", encoding="utf-8")  # noqa: SIM115
         now = datetime.now().isoformat(" ", "seconds")
         _file.write(
@@ -41,7 +41,7 @@ def begin(folder: str) -> None:
 
 
 def end() -> None:
-    """Write no more faults."""
+    """Stop logging faults."""
     global _file
     faulthandler.disable()
     if _file is not None:
@@ -50,12 +50,12 @@ def end() -> None:
 
 
 def path_of(folder: str) -> str:
-    """Where the log of a folder is."""
+    """The path of the log in a folder."""
     return os.path.join(folder, NAME)
 
 
 def last_fault(folder: str) -> str:
-    """The last start in the log that ended with a fault, from its line on; "" if none did."""
+    """The log section of the last start that ended with a fault; "" if there is none."""
     try:
         with open(path_of(folder), encoding="utf-8", errors="replace") as file:
             text = file.read(2 * KEPT)
@@ -67,12 +67,12 @@ def last_fault(folder: str) -> str:
 
 
 def _cut(path: str) -> None:
-    """Leave the end of the log alone, from the begin of a start on."""
+    """Cut the log to its last `KEPT` bytes, beginning at the first whole section."""
     if not os.path.exists(path) or os.path.getsize(path) <= KEPT:
         return
     with open(path, "rb") as file:
         file.seek(-KEPT, os.SEEK_END)
-        kept = file.read(KEPT)
-    mark = kept.find(_START.encode())
+        tail = file.read(KEPT)
+    position = tail.find(_START.encode())
     with open(path, "wb") as file:
-        file.write(kept[mark:] if mark >= 0 else b"")
+        file.write(tail[position:] if position >= 0 else b"")

@@ -1,8 +1,8 @@
-"""Where the keys are, after Tab has brought them there: a frame around what shows it not by itself.
+"""Shows the keyboard focus after Tab, as a frame around widgets that do not show it themselves.
 
-Buttons and fields have a border of their own for it (`viewer.gui.qt.theme.style_sheet`). A table, a
-card or the timeline has none, and would change its size with one, so the frame lies above it. It
-goes as soon as the keys go elsewhere, and never comes by a click.
+Buttons and fields have their own focus border (`viewer.gui.qt.theme.style_sheet`). A table, a card
+or the timeline has none, and a border would change its size, so the frame is drawn on top. The
+frame disappears as soon as the focus moves, and never appears after a click.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _WIDTH = 2  # px
 
 
 class FocusFrame(QWidget):
-    """The frame of one window, inside of what has the keys."""
+    """The focus frame of one window, drawn inside the focused widget."""
 
     def __init__(self, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
-        self._theme = theme  # not the window: nothing would free one that is dropped
+        self._theme = theme  # no reference to the window, which would keep a dropped window alive
         self._around: QWidget | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
 
     def show_around(self, widget: QWidget | None) -> None:
-        """Frame a widget as long as it has the keys, if it shows that by nothing else."""
+        """Frame a widget until it loses the focus, unless it shows the focus itself."""
         self.leave()
         if not isinstance(widget, QAbstractScrollArea | QTabBar):
             return
@@ -41,16 +41,16 @@ class FocusFrame(QWidget):
         self.raise_()
 
     def leave(self) -> None:
-        """Show no frame."""
+        """Hide the frame."""
         if self._around is not None:
             self._around.removeEventFilter(self)
             self._around = None
-            self.setParent(self.window())  # what was framed may go
+            self.setParent(self.window())  # the framed widget may be deleted
         self.hide()
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Go with what is framed."""
+        """Follow the framed widget's size, and leave when it loses the focus."""
         if event.type() == QEvent.Type.Resize and self._around is not None:
             self.setGeometry(self._around.rect())
         elif event.type() in (QEvent.Type.FocusOut, QEvent.Type.Hide):
@@ -73,7 +73,7 @@ class FocusFrame(QWidget):
 
 
 class FramedDialog(QDialog):
-    """A dialog in which a frame shows where Tab has brought the keys."""
+    """A dialog that frames the focused control after Tab."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,7 +81,7 @@ class FramedDialog(QDialog):
 
     @guard(False)
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Go to the next control, and frame it where it does not show by itself that it is it."""
+        """Move the focus to the next control, and frame it if it does not show the focus itself."""
         moved = bool(super().focusNextPrevChild(forward))
         if moved:
             self._focus_frame.show_around(self.focusWidget())

@@ -1,9 +1,9 @@
-"""Cyclic garbage is collected on the GUI thread alone.
+"""Restricts cyclic garbage collection to the GUI thread.
 
-Python collects wherever an allocation happens to ask for it, so also in a reader's thread. What it
-finds there may be a widget that a panel has put away, and to destroy a widget on another thread
-than its own crashes or stops the program: rebuilding labels while a thread parses JSON ended in a
-segmentation fault within two seconds, and now and then a window stood still for good.
+Python runs a collection on whichever thread happens to allocate, which includes reader threads. A
+collection there may destroy a discarded widget on the wrong thread, which crashes or hangs the
+program: rebuilding labels while a thread parsed JSON ended in a segmentation fault within two
+seconds, and sometimes a window froze for good.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MANY_MODULES = 50
 
 
 def collect_due() -> None:
-    """Collect the oldest generation whose counter is above its threshold, if any is, here."""
+    """Collect the oldest generation above its threshold, if any, on the calling thread."""
     counts, limits = gc.get_count(), gc.get_threshold()
     due = [g for g, limit in enumerate(limits) if limit and counts[g] > limit]
     if due:
@@ -26,17 +26,18 @@ def collect_due() -> None:
 
 
 class GuiCollector(QObject):
-    """Takes the place of the automatic collection for as long as it lives.
+    """Replaces Python's automatic garbage collection while it exists.
 
-    A generation is collected when its counter is above Python's own threshold, at most one every
-    `INTERVAL_MS`. What exists when it is made (modules, classes) is never looked at again, nor what
-    comes with many modules at once: pandas, which the first large file needs, takes 50 ms a time.
+    It collects a generation when its counter exceeds Python's own threshold, at most one generation
+    every `INTERVAL_MS`. Objects that exist when it is created (modules, classes) are frozen and
+    never scanned again. The same goes for objects present after many modules were imported at once:
+    pandas, needed for the first large file, would add 50 ms to each collection.
     """
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        # Not collected before: of all modules a few hundred objects are garbage, and to find them
-        # would keep the first window waiting for 50 ms.
+        # Freeze without collecting first: only a few hundred of these objects are garbage, and
+        # finding them would delay the first window by 50 ms.
         gc.freeze()
         gc.disable()
         self._modules = len(sys.modules)
@@ -47,7 +48,7 @@ class GuiCollector(QObject):
 
     @Slot()
     def collect(self) -> None:
-        """Collect the oldest generation that is due, if any is."""
+        """Collect the oldest generation that is due, if any."""
         modules = len(sys.modules)
         if modules - self._modules >= MANY_MODULES:
             self._modules = modules
@@ -55,7 +56,7 @@ class GuiCollector(QObject):
         collect_due()
 
     def stop(self) -> None:
-        """Give the collection back to Python."""
+        """Turn Python's automatic collection on again."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

@@ -1,8 +1,8 @@
-"""Bring a call from a worker thread to the GUI thread, and nothing of Qt the other way.
+"""Runs calls from worker threads on the GUI thread, without giving workers any Qt object.
 
 A worker must never hold the last reference to a QObject: it would be destroyed on the wrong thread,
-which ends the process. So workers know their owner by a weak reference only, and one object that
-lives as long as the program carries their calls over.
+which ends the process. So workers know their owner only by a weak reference, and one object that
+lives as long as the program delivers their calls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 
 class _Carrier(QObject):
-    """Runs on the GUI thread what other threads hand in."""
+    """Runs functions from other threads on the GUI thread."""
 
     handed_in = Signal(object)
 
@@ -33,7 +33,7 @@ _carrier: _Carrier | None = None
 
 
 class GuiOwner:
-    """A QObject as its workers may know it. Make it on the GUI thread."""
+    """A weak handle to a QObject for its worker threads; create it on the GUI thread."""
 
     def __init__(self, owner: QObject) -> None:
         global _carrier
@@ -42,9 +42,9 @@ class GuiOwner:
         self._owner = weakref.ref(owner)
 
     def call(self, method: str, *arguments: Any) -> None:
-        """From any thread: have `owner.method(*arguments)` run on the GUI thread.
+        """Run `owner.method(*arguments)` on the GUI thread; may be called from any thread.
 
-        Nothing happens if the owner is gone by then.
+        Does nothing if the owner no longer exists by then.
         """
 
         def run() -> None:

@@ -1,7 +1,8 @@
-"""Every setting once: name, type, default and label; read and written with its type.
+"""All settings with name, type, default and label, and typed access to their stored values.
 
-A stored value that is damaged or of another type counts as not there: the default is answered.
-Without a type QSettings reads a list of one as a text and False as "false", so it is always given.
+A stored value that is damaged or has the wrong type is ignored, and the default is used. The type
+is always passed to QSettings, which would otherwise read a one-item list as a string and False as
+"false".
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from viewer import APPLICATION_ID
 T = TypeVar("T", str, bool, int, list[str], QByteArray)
 
 RECENT_FILES = 10
-# Forms of profiles whose column of identifiers is remembered, and the longest name of a column.
+# Limits: profile forms whose identifier column is remembered, and characters in a column name.
 REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
 RECENT_COUNT = 20  # commands
-# Raise it when docks or toolbars change their names: a stored state of others is not restored.
+# Increase when docks or toolbars are renamed; states stored by other versions are not restored.
 WINDOW_STATE_VERSION = 2
 
 
 @dataclass(frozen=True)
 class Setting(Generic[T]):
-    """One setting. `choices` are the only values of a text, where given."""
+    """One setting; if `choices` is given, a text must be one of them."""
 
     name: str
     type: type[T]
@@ -63,7 +64,7 @@ WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the
 
 
 class Settings:
-    """The stored settings of this user."""
+    """The stored settings of the user."""
 
     def __init__(self, store: QSettings | None = None) -> None:
         organization, _, application = APPLICATION_ID.rpartition(".")
@@ -72,14 +73,14 @@ class Settings:
         )
 
     def get(self, setting: Setting[T]) -> T:
-        """The stored value, or the default where none (or none that makes sense) is stored."""
+        """The stored value, or the default if nothing valid is stored."""
         if not self._store.contains(setting.name):
             return _copy(setting.default)
         checked = _checked(self._stored(setting), setting)
         return _copy(setting.default) if checked is None else checked
 
     def set(self, setting: Setting[T], value: T) -> None:
-        """Store a value. Raises TypeError or ValueError for one that the setting cannot have."""
+        """Store a value; raises TypeError or ValueError if it is not valid for the setting."""
         if _checked(value, setting) is None:
             if type(value) is setting.type:
                 raise ValueError(f"{setting.name} cannot be {value!r}")
@@ -87,80 +88,80 @@ class Settings:
         self._store.setValue(setting.name, value)
 
     def reset(self, setting: Setting[T]) -> None:
-        """Go back to the default."""
+        """Restore the default."""
         self._store.remove(setting.name)
 
     @property
     def folder(self) -> str:
-        """Where they are stored."""
+        """The folder that contains the settings file."""
         return str(Path(self._store.fileName()).absolute().parent)
 
     def recent_files(self) -> list[str]:
-        """Absolute paths, most recent first, at most 10; also those that are gone by now."""
+        """Absolute paths, most recent first, at most 10; includes files that no longer exist."""
         return self.get(RECENT)[:RECENT_FILES]
 
     def add_recent_file(self, path: str) -> None:
-        """Put a file first among the recent ones and remember its folder."""
+        """Put a file at the top of the recent files, and remember its folder."""
         absolute = Path(path).absolute()
         others = [p for p in self.recent_files() if p != str(absolute)]
         self.set(RECENT, [str(absolute), *others][:RECENT_FILES])
         self.set(LAST_FOLDER, str(absolute.parent))
 
     def clear_recent_files(self) -> None:
-        """Forget the recent files."""
+        """Clear the list of recent files."""
         self.reset(RECENT)
 
     def identifier_columns(self) -> dict[str, str]:
-        """Form of a profile -> the column that was chosen for its identifiers, "" for none."""
+        """Map from profile form to its chosen identifier column, "" for no column."""
         cut = (entry.partition("=") for entry in self.get(COLUMNS)[-REMEMBERED_COLUMNS:])
         return {form: column for form, equals, column in cut if form and equals}
 
     def set_identifier_columns(self, chosen: Mapping[str, str]) -> None:
-        """Store these choices, of very many the last; a name without end is not kept."""
-        kept = [f"{form}={name}" for form, name in chosen.items() if len(name) <= LONGEST_COLUMN]
-        self.set(COLUMNS, kept[-REMEMBERED_COLUMNS:])
+        """Store the last 50 choices; skips column names longer than `LONGEST_COLUMN`."""
+        entries = [f"{form}={name}" for form, name in chosen.items() if len(name) <= LONGEST_COLUMN]
+        self.set(COLUMNS, entries[-REMEMBERED_COLUMNS:])
 
     def source_paths(self) -> list[tuple[str, str]]:
-        """(recorded path, path on this machine) of folders or files, in the order of adding."""
-        found = []
+        """Pairs (recorded path, path on this machine) of folders or files, in the order added."""
+        pairs = []
         for text in self.get(SOURCE_PATHS):
             try:
                 recorded, local = json.loads(text)
             except (ValueError, TypeError, RecursionError):
                 continue
             if isinstance(recorded, str) and isinstance(local, str):
-                found.append((recorded, local))
-        return found
+                pairs.append((recorded, local))
+        return pairs
 
     def set_source_paths(self, paths: Sequence[tuple[str, str]]) -> None:
-        """Replace them all."""
+        """Replace all source path substitutions."""
         self.set(SOURCE_PATHS, [json.dumps(pair) for pair in paths])
 
     def keys(self) -> dict[str, object]:
-        """Command id -> what was stored as its keys, which may be anything."""
+        """Map from command id to the stored keys, unvalidated; empty if unreadable."""
         try:
-            found = json.loads(self.get(KEYS) or "{}")
+            keys = json.loads(self.get(KEYS) or "{}")
         except (ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return keys if isinstance(keys, dict) else {}
 
     def set_keys(self, keys: Mapping[str, Sequence[str]]) -> None:
-        """Replace them all."""
+        """Replace all stored keys."""
         self.set(KEYS, json.dumps({id: list(texts) for id, texts in keys.items()}))
 
     def add_recent_command(self, id: str) -> None:
-        """Put a command first among those that were run last."""
+        """Put a command at the top of the recently used ones."""
         others = [other for other in self.get(RECENT_COMMANDS) if other != id]
         self.set(RECENT_COMMANDS, [id, *others][:RECENT_COUNT])
 
     def window(self) -> tuple[QByteArray, QByteArray]:
-        """Geometry and layout of the window; the layout is empty if an older version wrote it."""
+        """Geometry and layout state of the window; the state is empty if its version differs."""
         current = self.get(WINDOW_VERSION) == WINDOW_STATE_VERSION
         state = self.get(WINDOW_STATE) if current else QByteArray()
         return self.get(WINDOW_GEOMETRY), state
 
     def set_window(self, geometry: QByteArray, state: QByteArray) -> None:
-        """Store what saveGeometry and saveState(WINDOW_STATE_VERSION) gave."""
+        """Store the results of saveGeometry and saveState(WINDOW_STATE_VERSION)."""
         self.set(WINDOW_GEOMETRY, geometry)
         self.set(WINDOW_STATE, state)
         self.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
@@ -171,8 +172,8 @@ class Settings:
             value: object = self._store.value(setting.name, None, kind)
         except (TypeError, ValueError, RuntimeError, EOFError):
             return None
-        # Qt turns any text but "false" and "0" into True and any word into 0, so these two are
-        # read as text.
+        # Read bool and int as text: Qt turns any text except "false" and "0" into True, and any
+        # word into 0.
         if isinstance(value, str) and setting.type is bool:
             return {"true": True, "false": False}.get(value)
         if isinstance(value, str) and setting.type is int:
@@ -180,12 +181,12 @@ class Settings:
         return value
 
     def sync(self) -> None:
-        """Write to disk now."""
+        """Write pending changes to disk now."""
         self._store.sync()
 
 
 def is_missing(path: str) -> bool:
-    """Whether a recent file is gone, or cannot be reached now."""
+    """Whether a recent file no longer exists or is unreachable."""
     try:
         return not Path(path).is_file()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""A turn of the wheel, or two fingers on a touchpad, as one measure for all that they move.
+"""Converts wheel and touchpad events to one measure for scrolling and zooming.
 
-Wheels tell eighths of a degree, fine ones in fractions of a notch; touchpads tell px too. Some
-platforms turn a wheel sideways while Alt is held; here Alt changes nothing.
+Wheels report eighths of a degree, and high-resolution wheels report fractions of a notch. Touchpads
+also report px. Some platforms turn the wheel sideways while Alt is held; that is undone here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 @dataclass(frozen=True, slots=True)
 class WheelTurn:
-    """px by which the content should go right and down, and notches away from the user."""
+    """Distance in px to move the content right and down, and wheel notches away from the user."""
 
     right: float
     down: float
@@ -27,25 +27,25 @@ class WheelTurn:
 
     @property
     def is_sideways(self) -> bool:
-        """Whether it goes more to a side than up or down."""
+        """Whether the movement is mainly horizontal."""
         return abs(self.right) > abs(self.down)
 
     @property
     def sign(self) -> int:
-        """1 away from the user, -1 towards, 0 for none."""
+        """1 for a turn away from the user, -1 towards the user, 0 for none."""
         return (self.notches > 0) - (self.notches < 0)
 
     @property
     def along(self) -> float:
-        """px in the direction that it mainly goes."""
+        """Distance in px along the main direction."""
         return self.right if self.is_sideways else self.down
 
 
 def keep_menu_closed(event: QWheelEvent) -> None:
-    """Let Alt come up after a wheel event without giving the keyboard to the menu bar.
+    """Keep the menu bar from taking the focus when Alt is released after an Alt+wheel event.
 
-    Qt does so after a click with Alt, not after a wheel; the menu bar forgets that Alt is down when
-    any window changes.
+    Qt prevents this after an Alt+click, but not after a wheel event. The menu bar forgets that Alt
+    is down when any window is activated, so this sends such an event.
     """
     app = QCoreApplication.instance()
     if event.modifiers() & Qt.KeyboardModifier.AltModifier and app is not None:
@@ -53,11 +53,11 @@ def keep_menu_closed(event: QWheelEvent) -> None:
 
 
 def turn_of(event: QWheelEvent) -> WheelTurn:
-    """What a wheel event says."""
+    """The movement that a wheel event reports."""
     angle, pixels = event.angleDelta(), event.pixelDelta()
     if event.modifiers() & Qt.KeyboardModifier.AltModifier and not (angle.y() or pixels.y()):
         angle, pixels = angle.transposed(), pixels.transposed()
-    # X11 drivers tell px that mean nothing.
+    # Pixel deltas of X11 drivers are meaningless.
     unreliable = QGuiApplication.platformName() == "xcb" and not angle.isNull()
     if pixels.isNull() or unreliable:
         right, down = (part * SCROLL_PER_NOTCH / NOTCH for part in (angle.x(), angle.y()))

@@ -1,9 +1,9 @@
-"""Figures of a large trace are worked out when their panel is seen, not for nobody.
+"""Defers expensive computations of a panel until the panel is visible.
 
-A panel is not seen in a closed dock, behind another tab, or before its window is shown. Behind a
-tab Qt moves it out of the window and calls it visible still, so its visible region is what counts,
-and that it comes to be seen is told by its first painting. Of ten million slices the figures of
-one panel may take a gigabyte while they are worked out.
+A panel is invisible in a closed dock, behind another tab, or before its window is shown. Qt still
+reports a panel behind a tab as visible, but moves it out of the window. So visibility is determined
+by the visible region, and becoming visible by the first paint event. For ten million slices, one
+panel may need a gigabyte during its computation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BEING_COUNTED = "This is being worked out…"
 
 
 class WhenVisible(QObject):
-    """Whether a panel is seen; `due` comes when what was put off is to be done."""
+    """Tells whether a panel is visible; emits `due` when deferred work should be done."""
 
     due = Signal()
 
@@ -25,12 +25,12 @@ class WhenVisible(QObject):
         super().__init__(panel)
         self._panel = panel
         self._waits = False
-        self._soon = QTimer(self)  # nothing may change what is shown while it is painted
+        self._soon = QTimer(self)  # delays `due`, as nothing may change while the panel is painted
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.due)
 
     def put_off(self) -> bool:
-        """Whether nobody sees the panel: then what is asked now is put off until somebody does."""
+        """Whether the panel is invisible, so that the caller must defer its work until `due`."""
         self._soon.stop()
         self._wait(self._panel.visibleRegion().isEmpty())
         return self._waits
@@ -44,7 +44,7 @@ class WhenVisible(QObject):
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notice that the panel is painted."""
+        """Notice the first paint of the panel."""
         if event.type() == QEvent.Type.Paint:
             self._wait(False)
             self._soon.start(0)

@@ -1,1 +1,1 @@
-"""The command table: actions, keys, fuzzy match."""
+"""Commands of a window: actions, keys and fuzzy search."""

@@ -1,8 +1,8 @@
-"""Finding commands by a few letters of their names. No Qt.
+"""Fuzzy search for commands by a few letters of their names. This module does not use Qt.
 
-Every word that is typed has to be found in the name, its letters in their order but with others
-between them. Letters in a row and at the begin of words count more, so "zi" finds "Zoom in" before
-"Scroll tracks in file".
+Every typed word must match: its letters occur in the name in order, possibly with others in
+between. Consecutive letters and letters at the start of a word score higher, so "zi" ranks "Zoom
+in" above "Scroll tracks in file".
 """
 
 from __future__ import annotations
@@ -10,50 +10,51 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _BEGIN, _IN_A_ROW, _LETTER = 8, 8, 1
-_GAP = 0.05  # a letter that is passed over
+_GAP = 0.05  # penalty per skipped letter
 _NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:
-    """How well a name fits, and which of its letters were meant."""
+    """The score of a name, and the positions of its matched letters."""
 
     score: float
     places: frozenset[int] = frozenset()
 
 
 def match(typed: str, name: str) -> NameMatch | None:
-    """How a name fits what was typed, None if it does not. Nothing typed fits everything."""
-    found = NameMatch(0.0)
+    """Match a name against the typed words, None if one does not match; an empty text matches."""
+    result = NameMatch(0.0)
     for word in typed.lower().split():
         best = _match_word(word, name.lower())
         if best is None:
             return None
-        found = NameMatch(found.score + best.score, found.places | best.places)
-    return found
+        result = NameMatch(result.score + best.score, result.places | best.places)
+    return result
 
 
 def _match_word(word: str, name: str) -> NameMatch | None:
-    """The best places of a word's letters, by the best of every begin (names are short).
+    """The best match of a word's letters, by dynamic programming over end positions.
 
-    ends[at]: the score of the word so far if its last letter is at `at`, and where all are.
+    `ends` maps the position of the last matched letter to (score, positions of all matched
+    letters).
     """
     ends: dict[int, tuple[float, tuple[int, ...]]] = {-1: (0.0, ())}
     for number, letter in enumerate(word):
         reached: dict[int, tuple[float, tuple[int, ...]]] = {}
-        for at, other in enumerate(name):
+        for position, other in enumerate(name):
             if other != letter:
                 continue
-            worth = _LETTER + (_BEGIN if at == 0 or not name[at - 1].isalnum() else 0)
+            worth = _LETTER + (_BEGIN if position == 0 or not name[position - 1].isalnum() else 0)
             best: tuple[float, tuple[int, ...]] = (_NEVER, ())
             for last, (score, places) in ends.items():
-                if last >= at:
+                if last >= position:
                     continue
-                row = _IN_A_ROW if number and last == at - 1 else 0
-                gap = _GAP * (at - last - 1) if number else 0.0
-                best = max(best, (score + worth + row - gap, (*places, at)))
+                row = _IN_A_ROW if number and last == position - 1 else 0
+                gap = _GAP * (position - last - 1) if number else 0.0
+                best = max(best, (score + worth + row - gap, (*places, position)))
             if best[1]:
-                reached[at] = best
+                reached[position] = best
         ends = reached
     if not ends:
         return None

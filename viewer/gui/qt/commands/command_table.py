@@ -1,9 +1,8 @@
-"""Every action of the window once: its name, its keys, when it makes sense, and what it does.
+"""Defines commands: name, keys, precondition and function, each in one place.
 
-Menus, toolbar, the command palette and the sheet of keys are all made from these records. The keys
-of a record are those that it comes with; which it has now is asked of the table, since the user can
-choose others. A key has a fallback text beside its standard meaning, since some platforms leave
-standard keys empty.
+Menus, toolbar, command palette and the list of shortcuts are built from these records. The keys of
+a record are defaults; the table knows the current keys, as the user can change them. Standard keys
+have an additional fallback text, because some platforms leave them undefined.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from viewer.gui.qt.crash_report import guard
 
 Check = Callable[[], bool]
 
-# A menu item that separates groups.
+# Separates groups in a list of menu items.
 SEPARATOR = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """When a command makes sense, and what has to be there for that, in words: "an open file"."""
+    """When a command is available; `text` names what it requires, such as "an open file"."""
 
     text: str
     check: Check
@@ -37,13 +36,19 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One action. `keys` are texts as QKeySequence reads them, the first is shown in menus.
+    """One command.
 
-    menu: where it stands. group: what it is listed under elsewhere, where its menu does not say
-    enough. enabled: what it needs to make sense; None: always does. checked: for a switch, whether
-    it is on. repeats: whether a held key does it again and again. hold: what a key
-    does when it goes down, if it goes on until the key is up; it is told the key, and `run` is one
-    step of it. keywords: other words that it is found by.
+    Attributes:
+        menu: the menu that contains it.
+        run: executes it once.
+        keys: default shortcuts as QKeySequence parses them; menus show the first.
+        enabled: what it requires; None if it is always available.
+        checked: for a toggle, returns whether it is on.
+        repeats: whether holding a key down repeats it.
+        hold: for an action that lasts until the key is released; called with the key when it goes
+            down.
+        group: heading in other lists, if the menu is not specific enough.
+        keywords: additional words for the search.
     """
 
     id: str
@@ -61,7 +66,7 @@ class Command:
 
     @property
     def place(self) -> str:
-        """What it is listed under: its group, or else its menu."""
+        """The heading that lists it: its group, or else its menu."""
         return self.group or self.menu
 
     @property
@@ -71,20 +76,20 @@ class Command:
 
     @property
     def is_possible(self) -> bool:
-        """Whether it makes sense now."""
+        """Whether it is available now."""
         return self.enabled is None or self.enabled()
 
     @property
     def need(self) -> str:
-        """What has to be there for it, "" where nothing has to."""
+        """What it requires, as text; "" for nothing."""
         return "" if self.enabled is None else self.enabled.text
 
 
 class CommandTable(QObject):
-    """All commands of a window as QActions, kept in step with what can be done.
+    """All commands of a window as QActions, enabled and checked by `refresh`.
 
-    own_keys: the keys that the user chose, by command id, from a file that anybody may have
-    written. `keys_changed`: commands have other keys now.
+    `own_keys` are the user's keys by command id; they come from a file and are not trusted.
+    `keys_changed` is emitted when any keys change.
     """
 
     keys_changed = Signal()
@@ -98,21 +103,24 @@ class CommandTable(QObject):
         super().__init__(owner)
         self.commands: dict[str, Command] = {}
         self.actions: dict[str, QAction] = {}
-        self._able: dict[str, bool] = {}  # as the actions were told
+        self._able: dict[str, bool] = {}  # the enabled state last set on each action
         self._owner, self._stored_keys = owner, own_keys or {}
         self.add(commands)
 
     def add(self, commands: Iterable[Command]) -> None:
-        """Add commands that need the table themselves, before any key of it was changed."""
+        """Add commands, before any key is changed; ValueError if an id or key exists already.
+
+        Commands that refer to the table itself are added this way.
+        """
         owner = self._owner
-        taken = {key: command.id for command in self.commands.values() for key in command.keys}
+        key_owners = {key: command.id for command in self.commands.values() for key in command.keys}
         for command in commands:
             if command.id in self.commands:
                 raise ValueError(f"command {command.id} exists twice")
             for key in command.keys:
-                if key in taken:
-                    raise ValueError(f"{key} is the key of {taken[key]} and of {command.id}")
-                taken[key] = command.id
+                if key in key_owners:
+                    raise ValueError(f"{key} is the key of {key_owners[key]} and of {command.id}")
+                key_owners[key] = command.id
             action = _HeldAction(command.title, owner) if command.hold else QAction(owner)
             action.setText(command.title)
             action.setObjectName(command.id)
@@ -132,41 +140,41 @@ class CommandTable(QObject):
     # -- keys --------------------------------------------------------------------------------
 
     def keys(self, id: str) -> Keys:
-        """The keys that a command has now."""
+        """The current keys of a command."""
         return self._keys.of(id)
 
     def owner(self, key: str) -> Command | None:
-        """The command that has a key, None if it is free."""
+        """The command that uses a key, None if the key is free."""
         id = self._keys.owner(key)
         return None if id is None else self.commands[id]
 
     def has_own_keys(self, id: str) -> bool:
-        """Whether a command has other keys than it came with."""
+        """Whether a command's keys differ from its defaults."""
         return self._keys.is_own(id)
 
     def way_to(self, id: str) -> str:
-        """How a command is run now, as a word in a sentence: "Ctrl+F or /", or where it stands."""
+        """How to run a command, for a sentence: its keys ("Ctrl+F or /"), or else its menu."""
         command = self.commands[id]
         keys = " or ".join(shown_key(key) for key in self.keys(id))
         return keys or f"“{command.plain_title.rstrip('…')}” in the menu {command.menu}"
 
     @property
     def own_keys(self) -> dict[str, Keys]:
-        """What the user chose, to be stored."""
+        """The keys that the user changed, by command id, to be stored."""
         return dict(self._keys.own)
 
     def give_key(self, id: str, key: str) -> None:
-        """Let a key run a command, and no other."""
+        """Assign a key to a command, and remove it from any other."""
         self._keys.give(id, key)
         self._changed()
 
     def take_key(self, id: str, key: str) -> None:
-        """Let a key run a command no more."""
+        """Remove a key from a command."""
         self._keys.take(id, key)
         self._changed()
 
     def reset_keys(self, id: str | None = None) -> None:
-        """Give a command, or every one, the keys that it came with."""
+        """Restore the default keys of one command, or of all."""
         if id is None:
             self._keys.reset_all()
         else:
@@ -178,18 +186,21 @@ class CommandTable(QObject):
         self.keys_changed.emit()
 
     def _show_keys(self) -> None:
-        wanted = {id: [QKeySequence(key) for key in self.keys(id)] for id in self.commands}
-        changed = {id for id, keys in wanted.items() if self.actions[id].shortcuts() != keys}
-        for id in changed:  # first free them all: for a moment a key would be of two
+        sequences = {id: [QKeySequence(key) for key in self.keys(id)] for id in self.commands}
+        changed = {id for id, keys in sequences.items() if self.actions[id].shortcuts() != keys}
+        for id in changed:  # clear them all first, so that no two actions share a key meanwhile
             self.actions[id].setShortcuts([])
         for id in changed:
-            self.actions[id].setShortcuts(wanted[id])
+            self.actions[id].setShortcuts(sequences[id])
 
     # -- what can be done --------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Enable and check what applies now: in every frame of a zoom, so that a need that many
-        commands share is asked once."""
+        """Enable and check all actions for the current state.
+
+        This runs in every frame of a zoom, so a precondition shared by several commands is
+        evaluated only once.
+        """
         met: dict[int, bool] = {id(None): True}
         for name, command in self.commands.items():
             need, action = command.enabled, self.actions[name]
@@ -202,7 +213,7 @@ class CommandTable(QObject):
                 action.setChecked(command.checked())
 
     def run(self, id: str) -> bool:
-        """Do a command once, unless it makes no sense now; whether it was done."""
+        """Run a command once if it is available; returns whether it ran."""
         possible = self.commands[id].is_possible
         if possible:
             self.commands[id].run()
@@ -211,7 +222,7 @@ class CommandTable(QObject):
     # -- menus -------------------------------------------------------------------------------
 
     def add_to(self, menu: QMenu, ids: Iterable[str]) -> None:
-        """Add commands, or a line where an id is SEPARATOR, to a menu."""
+        """Append commands to a menu, with a separator for each `SEPARATOR`."""
         for id in ids:
             if id == SEPARATOR:
                 menu.addSeparator()
@@ -220,7 +231,7 @@ class CommandTable(QObject):
 
 
 class _HeldAction(QAction):
-    """Tells a key from a click: `pressed` carries the key that went down."""
+    """An action that emits `pressed` with the key for a shortcut, and `triggered` for a click."""
 
     pressed = Signal(Qt.Key)
 

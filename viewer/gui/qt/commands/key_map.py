@@ -1,8 +1,8 @@
-"""Which keys run which command: those that commands come with, and those that the user chose.
+"""Assigns keys to commands: their defaults, and the keys that the user chose.
 
-A key is a text such as "Ctrl+Shift+P", one key with its modifiers, as QKeySequence writes it on
-every platform. What the user chose comes from a file that anybody may have written: what is no key,
-is of no command or is there twice is left out, and never stops the program.
+A key is a text such as "Ctrl+Shift+P", one key with modifiers, as QKeySequence writes it on every
+platform. The user's keys come from a file that is not trusted: entries that are not keys, belong to
+unknown commands or are duplicates are ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from PySide6.QtGui import QKeySequence
 
 Keys: TypeAlias = tuple[str, ...]
 
-# Keys that widgets need for themselves, with what they do: no command can be given one of these.
+# Keys that widgets need themselves, and what they do; they cannot be assigned to commands.
 FIXED: Mapping[str, str] = {
     "Tab": "moves the keyboard on",
     "Shift+Tab": "moves the keyboard back",
@@ -24,8 +24,8 @@ FIXED: Mapping[str, str] = {
     "Space": "presses buttons",
     "Ctrl+C": "copies",
 }
-_LONGEST = 60  # characters of a key's text
-_MOST = 8  # keys of one command
+_LONGEST = 60  # characters in the text of a key
+_MOST = 8  # keys per command
 _NOT_ALONE = {
     Qt.Key.Key_unknown, Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_AltGr,
     Qt.Key.Key_Meta, Qt.Key.Key_CapsLock, Qt.Key.Key_NumLock, Qt.Key.Key_ScrollLock,
@@ -33,7 +33,7 @@ _NOT_ALONE = {
 
 
 def key_text(key: object) -> str:
-    """The text of a key in its one form, "" for what is no key: a modifier alone, two keys."""
+    """The normalized text of a key; "" if it is not one key, such as a lone modifier."""
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
         return ""
     sequence = QKeySequence(key)
@@ -44,20 +44,20 @@ def key_text(key: object) -> str:
 
 
 def shown_key(key: str) -> str:
-    """A key as this platform writes it: ⌘P on a Mac."""
+    """A key as this platform displays it, such as ⌘P on a Mac."""
     return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def shown_keys(keys: Iterable[str]) -> str:
-    """Several keys in one line."""
+    """Several keys as this platform displays them, separated by commas."""
     return ", ".join(shown_key(key) for key in keys)
 
 
 class KeyMap:
-    """The keys of all commands, by command id; no key is of two commands.
+    """The keys of all commands by command id; no two commands share a key.
 
-    defaults: what commands come with. own: what the user chose instead, per command all its keys;
-    these go before the defaults of other commands.
+    `defaults` are the default keys of all commands. `own` replaces all keys of some commands by the
+    user's choice, which takes precedence over the defaults of other commands.
     """
 
     def __init__(self, defaults: Mapping[str, Keys], own: Mapping[str, object]) -> None:
@@ -73,34 +73,35 @@ class KeyMap:
         self._settle()
 
     def of(self, id: str) -> Keys:
-        """The keys of a command."""
+        """The current keys of a command."""
         return self._keys[id]
 
     def owner(self, key: str) -> str | None:
-        """The command that has a key, None if it is free."""
+        """The id of the command that uses a key, None if the key is free."""
         return self._owner.get(key)
 
     def is_own(self, id: str) -> bool:
-        """Whether a command has other keys than it came with."""
+        """Whether a command's keys differ from its defaults."""
         return self._keys[id] != self.defaults[id]
 
     def give(self, id: str, key: str) -> None:
-        """Let a key be of a command, and of no other."""
-        before = self.owner(key)
-        if before == id:
+        """Assign a key to a command, and remove it from any other."""
+        previous = self.owner(key)
+        if previous == id:
             return
-        if before is not None:
-            self.take(before, key)
-        # It may have come with that key, and has it again as soon as the other has not.
+        if previous is not None:
+            self.take(previous, key)
+        # If the key is a default of this command, removing it from the other has already restored
+        # it.
         if key not in self._keys[id]:
             self._choose(id, (*self._keys[id], key)[-_MOST:])
 
     def take(self, id: str, key: str) -> None:
-        """Let a key be of a command no more."""
+        """Remove a key from a command."""
         self._choose(id, tuple(k for k in self._keys[id] if k != key))
 
     def reset(self, id: str) -> None:
-        """Give a command the keys that it came with, whoever has them now."""
+        """Restore the default keys of a command, taking them from other commands if needed."""
         for key in self.defaults[id]:
             owner = self.owner(key)
             if owner not in (id, None):
@@ -108,7 +109,7 @@ class KeyMap:
         self._choose(id, self.defaults[id])
 
     def reset_all(self) -> None:
-        """Give every command the keys that it came with."""
+        """Restore the default keys of every command."""
         self.own.clear()
         self._settle()
 
@@ -128,6 +129,6 @@ class KeyMap:
 
 
 def _clean(keys: Iterable[object]) -> Keys:
-    """Of some texts those that are keys, each once."""
+    """The valid keys among some values, without duplicates."""
     texts = dict.fromkeys(text for text in map(key_text, keys) if text)
     return tuple(texts)[:_MOST]

@@ -1,1 +1,1 @@
-"""Tokens, palettes, style sheet, fonts, icons."""
+"""Color tokens, palettes, style sheet, fonts and icons."""

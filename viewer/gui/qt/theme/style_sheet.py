@@ -1,15 +1,14 @@
-"""The one style sheet of the window, made from the tokens; used by `viewer.gui.qt.theme.theme`
-alone.
+"""Builds the application's style sheet from the tokens, for `viewer.gui.qt.theme.theme`.
 
-Beside the usual widgets it knows these properties, each set once with `setProperty`:
+Besides standard widgets, it styles these properties, each set once with `setProperty`:
 
-    QPushButton     primary=true          the one button that does what the place is for
-    QToolButton     framed=true           a button with a word in the toolbar
-    QFrame          card=true             a card: canvas, one line around it
-    any QWidget     surface="canvas" | "panel" | "chrome"   its ground (with WA_StyledBackground)
+    QPushButton     primary=true          the main button of a view
+    QToolButton     framed=true           a toolbar button with text
+    QFrame          card=true             a card: canvas background with a border
+    any QWidget     surface="canvas" | "panel" | "chrome"   background (needs WA_StyledBackground)
     QLabel          tone="text1" | "text2" | "text3" | "accent" | "warning" | "error" | "ok"
 
-Fonts are not set here, but per widget class by the theme: a style sheet has no tabular figures.
+The theme sets fonts per widget class, because a style sheet cannot request tabular figures.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from string import Template
 
 from viewer.gui.qt.theme.tokens import mix
 
-# name in the sheet -> (icon, token of its color)
+# Name in the sheet -> (icon, color token)
 PICTURES: Mapping[str, tuple[str, str]] = {
     "down": ("chevron-down", "text2"),
     "right": ("chevron-right", "text2"),
@@ -29,7 +28,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "dot": ("dot", "on_accent"),
     "cross": ("close", "text2"),
 }
-# What states of controls are mixed from: token, other token, share of the other.
+# Colors of control states, as mixes: token, other token, share of the other.
 _STATES: Mapping[str, tuple[str, str, float]] = {
     "pressed": ("hover", "line", 0.35),
     "off": ("panel", "text1", 0.38),
@@ -37,7 +36,7 @@ _STATES: Mapping[str, tuple[str, str, float]] = {
 }
 _SURFACES = ("canvas", "panel", "chrome")
 _TONES = ("text1", "text2", "text3", "accent", "warning", "error", "ok")
-# Lengths of the design that are used here, in px; written as ${pxN}.
+# Design lengths used in the sheet in px, written as ${pxN}.
 _LENGTHS = (4, 6, 8, 10, 12, 14, 16, 20, 22, 24, 25, 26, 28, 30)
 
 _SHEET = Template("""
@@ -189,7 +188,7 @@ QFrame[card="true"]:focus { border: 2px solid $accent; }
 QLabel { background: transparent; border: 0; }
 """)
 
-# Last, since rules of equal weight are decided by their order.
+# Last, because the order decides between rules of equal specificity.
 _FOCUS = Template("""
 QPushButton:focus, QToolButton:focus, QComboBox:focus, QPushButton[primary="true"]:focus {
   border: 2px solid $accent; min-height: ${px24}; }
@@ -211,11 +210,11 @@ QCheckBox:focus, QRadioButton:focus { color: $accent; }
 
 
 def make(colors: Mapping[str, str], pictures: Mapping[str, str], px: Callable[[float], int]) -> str:
-    """The sheet for tokens by name, the paths of PICTURES and a scale of px."""
+    """Build the style sheet from colors by token, image paths by `PICTURES` name, and scaling."""
     values: dict[str, str] = {**colors, **pictures}
     for name, (token, other, share) in _STATES.items():
         values[name] = mix(colors[token], colors[other], share)
-    # A radius beyond half the size would make Qt draw a square.
+    # With a radius beyond half the size, Qt would draw a square.
     values["round"] = f"{px(14) // 2 + 1}px"
     for length in _LENGTHS:
         values[f"px{length}"] = f"{px(length)}px"

@@ -1,9 +1,10 @@
-"""How the window looks: color tokens, fonts by role, icons, and the switch between light and dark.
+"""The look of the application: color tokens, fonts by role, icons, and light or dark mode.
 
-`Theme(app)` sets the Fusion style, a palette and one style sheet made from the tokens, and emits
-`changed` when light and dark are exchanged; whoever paints by hand asks it for `color`, `font`,
-`px` and `icon` and repaints then. Own palettes are needed since QStyleHints.setColorScheme does
-nothing on plain X11 and offscreen. All sizes are px at a system font of 13 px and grow with it.
+`Theme(app)` sets the Fusion style, a palette and a style sheet built from the tokens. It emits
+`changed` when switching between light and dark. Widgets that paint themselves use its `color`,
+`font`, `px` and `icon`, and repaint on `changed`. It sets its own palettes because
+QStyleHints.setColorScheme does nothing on plain X11 and offscreen. All sizes are in px for a 13 px
+system font, and scale up with larger fonts.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ ICON_SIZE = 16
 _OFF_OPACITY = 0.38
 
 
-# px and weight. 650 of the design is 600 here: few system fonts have a weight between 600 and 700.
+# Size in px and weight. The design's 650 is 600 here: few fonts have weights from 600 to 700.
 _FONTS: dict[FontRole, tuple[float, QFont.Weight]] = {
     "title": (26, QFont.Weight.DemiBold),
     "figure": (19, QFont.Weight.DemiBold),
@@ -76,9 +77,9 @@ _FONTS: dict[FontRole, tuple[float, QFont.Weight]] = {
     "zero_length": (10.5, QFont.Weight.Normal),
     "code": (12, QFont.Weight.Normal),
 }
-# Roles of running text, where figures of one width would leave holes.
+# Roles for running text, where digits of equal width would look too widely spaced.
 _PROPORTIONAL: frozenset[FontRole] = frozenset({"title", "body", "operator", "tab", "tab_active"})
-# Widgets whose font is not the body's. A style sheet could not ask for tabular figures.
+# Widgets with a font other than "body". A style sheet cannot request tabular figures.
 _WIDGET_FONTS: dict[str, FontRole] = {
     "QAbstractItemView": "cell",
     "QHeaderView": "header",
@@ -90,7 +91,7 @@ _WIDGET_FONTS: dict[str, FontRole] = {
 
 
 def is_dark(palette: QPalette) -> bool:
-    """Whether a palette is of a dark desktop; the platform's color scheme is often unknown."""
+    """Whether a palette is dark; the platform often does not report its color scheme."""
     return palette.color(QPalette.ColorRole.Base).lightness() < 128
 
 
@@ -100,7 +101,7 @@ def _color(value: str) -> QColor:
 
 
 class Theme(QObject):
-    """The look of one application, switched by `set_choice`."""
+    """The look of the application; switch it with `set_choice`."""
 
     changed = Signal()
 
@@ -114,7 +115,7 @@ class Theme(QObject):
         self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX
         self._fonts: dict[FontRole, QFont] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
-        # Style sheets take pictures from files only, so the recolored arrows need a place.
+        # A style sheet can load images from files only, so recolored icons are written here.
         self._pictures = QTemporaryDir()
         self._choice: Choice = choice
         self._dark = self._wants_dark()
@@ -124,44 +125,45 @@ class Theme(QObject):
 
     @property
     def dark(self) -> bool:
-        """Whether the dark tokens are shown now."""
+        """Whether the dark tokens are in use."""
         return self._dark
 
     @property
     def tokens(self) -> Tokens:
-        """The colors shown now."""
+        """The tokens in use."""
         return DARK if self._dark else LIGHT
 
     @property
     def choice(self) -> Choice:
-        """What was chosen; "system" may be light or dark."""
+        """The chosen mode: "system", "light" or "dark"."""
         return self._choice
 
     def set_choice(self, choice: Choice) -> None:
-        """Choose "system", "light" or "dark"; emits `changed` if the colors change."""
+        """Choose a mode, and emit `changed` if the colors change; ValueError if it is unknown."""
         if choice not in get_args(Choice):
             raise ValueError(f"no theme {choice!r}; there are {', '.join(get_args(Choice))}")
         self._choice = choice
         self._update()
 
     def color(self, token: str) -> QColor:
-        """A token of the present theme as a QColor, not to be modified."""
+        """A token of the current theme as a shared QColor, which must not be modified."""
         return _color(getattr(self.tokens, token))
 
     def font(self, role: FontRole) -> QFont:
-        """The font of a role: px sizes at a system font of 13 px, tabular figures for data."""
+        """The font of a role, scaled with the system font; data roles have tabular figures."""
         if role not in self._fonts:
             self._fonts[role] = self._make_font(role)
         return QFont(self._fonts[role])
 
     def px(self, size: float) -> int:
-        """A length of the design in px, grown with a larger system font but never shrunk."""
+        """A design length in px, scaled up for larger system fonts but never down."""
         return round(size * max(1.0, self.scale))
 
     def icon(self, name: str, token: str = "text2", size: int = ICON_SIZE) -> QIcon:
-        """resources/icons/<name>.svg in the color of a token; off, at 38 % of it.
+        """resources/icons/<name>.svg in the color of a token, or at 38 % opacity when disabled.
 
-        The color is that of now: take the icon again on `changed`. Raises FileNotFoundError.
+        The icon keeps the current color, so request it again on `changed`. Raises
+        FileNotFoundError.
         """
         key = (name, getattr(self.tokens, token), size)
         if key not in self._icons:
@@ -169,15 +171,15 @@ class Theme(QObject):
         return self._icons[key]
 
     def pixmap(self, name: str, token: str, size: int, ratio: float) -> QPixmap:
-        """The same picture as one pixmap for a device pixel ratio, for painting by hand."""
+        """The same icon as a pixmap for a device pixel ratio, for custom painting."""
         return _render(_recolored(name, getattr(self.tokens, token)), size, ratio, 1.0)
 
     def _wants_dark(self) -> bool:
         return self._system_dark if self._choice == "system" else self._choice == "dark"
 
     def _follow_scheme(self, scheme: Qt.ColorScheme) -> None:
-        # The palette is our own by now, so only the platform can tell; where it cannot, it is
-        # silent or Unknown and the first answer stands.
+        # The application palette is ours by now, so only this signal reports the system's mode. On
+        # platforms without one it is silent or Unknown, and the mode found at the start is kept.
         if scheme != Qt.ColorScheme.Unknown:
             self._system_dark = scheme == Qt.ColorScheme.Dark
             self._update()
@@ -195,7 +197,7 @@ class Theme(QObject):
         QToolTip.setFont(self.font("label"))
         pictures = {name: self._picture(name) for name in style_sheet.PICTURES}
         self._app.setStyleSheet(style_sheet.make(asdict(self.tokens), pictures, self.px))
-        # After the sheet, since setting a first one forgets the fonts of widget classes.
+        # After the style sheet, because setting the first one resets the fonts of widget classes.
         for widget_class, role in _WIDGET_FONTS.items():
             QApplication.setFont(self.font(role), widget_class)  # type: ignore[arg-type]
 
@@ -207,10 +209,10 @@ class Theme(QObject):
             font.setFixedPitch(True)
         screen = QGuiApplication.primaryScreen()
         dpi = screen.logicalDotsPerInch() if screen else 96.0
-        # setPixelSize takes whole numbers only.
+        # setPixelSize accepts only whole numbers.
         font.setPointSizeF(px * self.scale * 72 / dpi)
         font.setWeight(weight)
-        # Tabular figures: Qt 6.7 and later.
+        # Tabular figures need Qt 6.7 or later.
         if role not in _PROPORTIONAL and hasattr(font, "setFeature"):
             font.setFeature(QFont.Tag("tnum"), 1)
         return font
@@ -229,14 +231,14 @@ class Theme(QObject):
     def _picture(self, name: str) -> str:
         icon, token = style_sheet.PICTURES[name]
         color = getattr(self.tokens, token)
-        # Qt caches pictures by path, so each color has a file of its own.
+        # Qt caches images by path, so each color needs its own file.
         path = Path(self._pictures.filePath(f"{icon}-{color[1:]}.svg"))
         path.write_bytes(_recolored(icon, color))
         return path.as_posix()
 
 
 def make_palette(tokens: Tokens) -> QPalette:
-    """The palette of a theme, so that what the style sheet leaves out has its colors too."""
+    """The palette of a theme, which colors whatever the style sheet does not cover."""
     roles = QPalette.ColorRole
     colors = {
         roles.Window: tokens.panel,
@@ -282,7 +284,7 @@ def _render(svg: bytes, size: int, ratio: float, opacity: float) -> QPixmap:
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     QSvgRenderer(QByteArray(svg)).render(painter, QRectF(0, 0, side, side))
-    # Faded as a whole: drawn with an opacity, strokes would be darker where they cross.
+    # Fade the finished image: strokes drawn with opacity would be darker where they cross.
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_DestinationIn)
     painter.fillRect(pixmap.rect(), QColor(0, 0, 0, round(255 * opacity)))
     painter.end()

@@ -1,8 +1,8 @@
-"""The colors of the window by their use, as data: `DARK` and `LIGHT`.
+"""The colors of the window as named tokens, in two sets: `DARK` and `LIGHT`.
 
-A hue is only in slices and where something is "here" or "click"; all else is gray. Contrast to
-the worst of canvas, panel and chrome: text1 >= 12.5, text2 >= 6.3, text3 >= 4.7, accent >= 4.9.
-Slice colors are in `viewer.render.palette`.
+Hues are reserved for slices and for marking the current or clickable item; all else is gray. Lowest
+contrast against canvas, panel and chrome: text1 >= 12.5, text2 >= 6.3, text3 >= 4.7, accent >= 4.9.
+The colors of slices are in `viewer.render.palette`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from PySide6.QtGui import QColor
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Every color of one theme by its use, as "#RRGGBB". `text*` are readable on canvas, panel
-    and chrome; on a selected row only `text1` and `text2` are.
+    """The colors of one theme as "#RRGGBB", named by use.
+
+    All `text*` colors are readable on canvas, panel and chrome; on a selected row, only `text1` and
+    `text2` are.
     """
 
     canvas: str
@@ -36,7 +38,7 @@ class Tokens:
     selection: str
     related: str
     ring: str
-    hit: str  # what the search finds
+    hit: str  # search hits
     warning: str
     error: str
     ok: str
@@ -53,7 +55,7 @@ class Tokens:
     code_number: str
     code_call: str
     code_comment: str
-    unit_dma: str  # what a unit of an NPU does: moving data, computing, both at once, the host
+    unit_dma: str  # activity of an NPU unit: moving data, computing, both at once, host
     unit_compute: str
     unit_both: str
     unit_host: str
@@ -145,7 +147,7 @@ LIGHT = Tokens(
 
 
 def mix(color: str, other: str, share: float) -> str:
-    """`color` with `share` (0 to 1) of `other` mixed in, channel by channel: "#RRGGBB"."""
+    """Blend `share` (0 to 1) of `other` into `color`, per channel; returns "#RRGGBB"."""
     a, b = QColor(color), QColor(other)
     channels = zip((a.red(), a.green(), a.blue()), (b.red(), b.green(), b.blue()), strict=True)
     return "#" + "".join(f"{round(x + (y - x) * share):02X}" for x, y in channels)

@@ -1,1 +1,1 @@
-"""Small widgets and table bases that know no trace."""
+"""Small widgets and table base classes that do not depend on traces."""

@@ -1,7 +1,7 @@
-"""A note that points at something in the window: a frame around it, and a text with buttons.
+"""A callout that points at a part of the window: a frame around it, and a note with buttons.
 
-Both are parts of the window and are over all else in it. The frame lets the mouse through, and the
-note keeps clear of what it points at, so that all of it can be used meanwhile.
+Both are on top of everything else in the window. The frame is transparent to the mouse, and the
+note avoids covering its target, so that all of it stays usable.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 
-_WIDTH = 348  # px of the design, with the room for the tip around it
-_TIP = 9  # px from the note to what it points at
-_GAP = 4  # px from the tip to the frame
-_FRAME = 3  # px from the frame to what is inside
+_WIDTH = 348  # design px, including the space for the tip
+_TIP = 9  # px, length of the tip from the note toward its target
+_GAP = 4  # px between tip and frame
+_FRAME = 3  # px between frame and target
 _ANIMATION_MS = 140
 
 
 class Callout(QFrame):
-    """The note. `next_asked()`, `leave_asked()`: its buttons. Its parent is what it is over."""
+    """The note, a child of the widget that it covers; has signals for its two buttons."""
 
     next_requested = Signal()
     leave_requested = Signal()
@@ -61,7 +61,7 @@ class Callout(QFrame):
         self.next.clicked.connect(self.next_requested)
         self.leave.clicked.connect(self.leave_requested)
         for button in (self.next, self.leave):
-            button.setAutoDefault(True)  # Enter presses it
+            button.setAutoDefault(True)  # pressed by Enter
         buttons = QHBoxLayout()
         buttons.setSpacing(theme.px(8))
         buttons.addWidget(self.leave)
@@ -71,8 +71,8 @@ class Callout(QFrame):
         inset = theme.px(_TIP + 14)
         column.setContentsMargins(inset, inset, inset, inset)
         column.setSpacing(theme.px(6))
-        for each in (self.step, self.title, self.text):
-            column.addWidget(each)
+        for label in (self.step, self.title, self.text):
+            column.addWidget(label)
         column.addSpacing(theme.px(6))
         column.addLayout(buttons)
         self.setFixedWidth(theme.px(_WIDTH))
@@ -81,25 +81,25 @@ class Callout(QFrame):
         self.hide()
 
     def _label(self) -> QLabel:
-        made = QLabel(self)
-        made.setTextFormat(Qt.TextFormat.PlainText)
-        made.setWordWrap(True)
-        return made
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        return label
 
     def _retheme(self) -> None:
         theme = self._theme
-        for each, role, tone in (
+        for label, role, tone in (
             (self.step, "caption", "text2"),
             (self.title, "operator", "text1"),
             (self.text, "body", "text1"),
         ):
-            each.setFont(theme.font(role))  # type: ignore[arg-type]
-            each.setProperty("tone", tone)
+            label.setFont(theme.font(role))  # type: ignore[arg-type]
+            label.setProperty("tone", tone)
         self.update()
         self._frame.update()
 
     def show_step(self, step: str, title: str, text: str, button: str) -> None:
-        """Say something else; a screen reader reads it aloud."""
+        """Show another text and announce it to screen readers."""
         self.step.setText(step)
         self.title.setText(title)
         self.text.setText(text)
@@ -115,8 +115,11 @@ class Callout(QFrame):
         )
 
     def point_at(self, target: QRect, keep: Sequence[QRect] = ()) -> None:
-        """Lie next to a part of the window, given in its coordinates; an empty one is in no place,
-        and the note is in the middle. keep: other parts that are to stay in sight."""
+        """Point at a part of the window, in the parent's coordinates, and frame it.
+
+        If `target` is empty, the note is centered. `keep` lists other parts that should stay
+        visible.
+        """
         self._target = target
         around = target.adjusted(-_FRAME, -_FRAME, _FRAME, _FRAME)
         self._frame.setGeometry(around.intersected(self._over))
@@ -134,7 +137,7 @@ class Callout(QFrame):
         self.update()
 
     def put_away(self) -> None:
-        """Show neither note nor frame."""
+        """Hide note and frame."""
         self._animation.stop()
         self.hide()
         self._frame.hide()
@@ -146,7 +149,7 @@ class Callout(QFrame):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the note, and a tip towards the middle of what it points at."""
+        """Paint the note and its tip toward the middle of the target."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme, tip = self._theme, self._theme.px(_TIP)
@@ -163,7 +166,7 @@ class Callout(QFrame):
 
 
 class _Frame(QWidget):
-    """A line around a part of the window, which the mouse goes through."""
+    """A rounded frame around a part of the window, transparent to the mouse."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -182,10 +185,10 @@ class _Frame(QWidget):
 
 
 def place_next_to(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] = ()) -> QPoint:
-    """Where a note is next to a target without covering it, as near as can be: below, above, right
-    or left of it, whichever there is room for first. An empty target is in no place.
+    """Top left corner for a note next to a target, as close as possible without covering it.
 
-    keep: what else is to stay in sight, such as tabs and rows; as much of it as there is room for.
+    Tries below, above, right and left first. An empty target centers the note. `keep` lists other
+    parts, such as tabs and rows, that should stay visible as far as there is space.
     """
     middle = target.center() if not target.isEmpty() else room.center()
     wide, tall = size.width(), size.height()
@@ -195,7 +198,7 @@ def place_next_to(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect]
     for box in boxes:
         xs += [box.right() + 1 + _GAP, box.left() - wide - _GAP]
         ys += [box.bottom() + 1 + _GAP, box.top() - tall - _GAP]
-    places = [(xs[0], ys[0])]  # covers the target, so it is taken where any other place does too
+    places = [(xs[0], ys[0])]  # covers the target, so it is used only if all others do too
     if not target.isEmpty():
         places += [(xs[0], y) for y in ys[1:3]] + [(x, ys[0]) for x in xs[1:3]]
     notes = [QRect(QPoint(x, y), size) for x, y in (*places, *product(xs, ys))]
@@ -211,13 +214,13 @@ def place_next_to(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect]
 
 
 def _covered(note: QRect, box: QRect) -> int:
-    """How much of a box a note covers, in px²."""
+    """The area of a box that a note covers, in px²."""
     both = note.intersected(box)
     return both.width() * both.height() if not both.isEmpty() else 0
 
 
 def _apart(note: QRect, target: QRect) -> int:
-    """How far apart they are, in px along both axes; 0 where the target is in no place."""
+    """Distance between note and target in px, summed over both axes; 0 for an empty target."""
     if target.isEmpty():
         return 0
     across = max(target.left() - note.right(), note.left() - target.right(), 1)
@@ -225,22 +228,22 @@ def _apart(note: QRect, target: QRect) -> int:
 
 
 def tip_corners(body: QRect, target: QRect, tip: int) -> list[QPointF]:
-    """The corners of a triangle on the edge of a note that faces a target; none if they overlap."""
+    """Corners of the triangle on the note's edge that faces a target; empty if they overlap."""
     middle = target.center()
     x = _within(middle.x(), body.left() + 2 * tip, body.right() - 2 * tip)
     y = _within(middle.y(), body.top() + 2 * tip, body.bottom() - 2 * tip)
     if target.bottom() < body.top():
-        at, step = QPoint(x, body.top()), (0, -1)
+        base, step = QPoint(x, body.top()), (0, -1)
     elif target.top() > body.bottom():
-        at, step = QPoint(x, body.bottom() + 1), (0, 1)
+        base, step = QPoint(x, body.bottom() + 1), (0, 1)
     elif target.right() < body.left():
-        at, step = QPoint(body.left(), y), (-1, 0)
+        base, step = QPoint(body.left(), y), (-1, 0)
     elif target.left() > body.right():
-        at, step = QPoint(body.right() + 1, y), (1, 0)
+        base, step = QPoint(body.right() + 1, y), (1, 0)
     else:
         return []
     along = QPoint(step[1], step[0]) * tip
-    corners = (at - along, at + QPoint(*step) * (tip - 1), at + along)
+    corners = (base - along, base + QPoint(*step) * (tip - 1), base + along)
     return [QPointF(corner) for corner in corners]
 
 

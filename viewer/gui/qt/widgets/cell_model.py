@@ -1,4 +1,4 @@
-"""Table models whose cells are written when they are painted: rows are positions in columns."""
+"""Table models that compute the text of a cell when it is painted; rows are array positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Column = TypeVar("Column", bound=Enum)
 
 
 class CellModel(TitledModel, Generic[Column]):
-    """A flat table; a subclass gives the text and the looks of a cell by its item and column."""
+    """A flat table; subclasses provide the text and look of a cell by item and column."""
 
     def __init__(
         self, columns: Sequence[Column], theme: Theme, parent: QObject | None = None
@@ -30,7 +30,7 @@ class CellModel(TitledModel, Generic[Column]):
         self._theme = theme
 
     def item(self, row: int) -> int:
-        """What a row shows, as a number."""
+        """The number of the item that a row shows."""
         return row
 
     def text(self, item: int, column: Column) -> str:
@@ -38,19 +38,19 @@ class CellModel(TitledModel, Generic[Column]):
         raise NotImplementedError
 
     def tooltip(self, item: int, column: Column) -> str:
-        """The tooltip of a cell; may be nothing."""
+        """The tooltip of a cell; "" for none."""
         return ""
 
     def font_role(self, item: int, column: Column) -> FontRole:
-        """The font of a cell."""
+        """The font role of a cell."""
         return "cell"
 
     def tone(self, item: int, column: Column) -> str:
-        """The color of a cell's text, by its name in the theme."""
+        """The color of a cell's text, as a token name of the theme."""
         return "text1"
 
     def picture(self, item: int, column: Column) -> QPixmap | QIcon | None:
-        """What is painted before the text of a cell."""
+        """An icon before the text of a cell; None for none."""
         return None
 
     @guard
@@ -74,7 +74,7 @@ class CellModel(TitledModel, Generic[Column]):
 
 
 class ArrayModel(CellModel[Column]):
-    """Rows that are positions in arrays, filtered and sorted; `_arrange` sets `rows`."""
+    """A filtered and sorted table of array positions; subclasses set `rows` in `_arrange`."""
 
     def __init__(
         self, columns: Sequence[Column], theme: Theme, parent: QObject | None = None
@@ -85,7 +85,7 @@ class ArrayModel(CellModel[Column]):
         self._sort: tuple[int, Qt.SortOrder] | None = None
 
     def _arrange(self) -> None:
-        """Set the rows that the filter leaves, in their order."""
+        """Set `rows` to the positions that match the filter, in sorted order."""
         raise NotImplementedError
 
     def item(self, row: int) -> int:
@@ -95,7 +95,7 @@ class ArrayModel(CellModel[Column]):
         return len(self.rows)
 
     def set_filter(self, text: str) -> None:
-        """Show only the rows in which every word of a text is found."""
+        """Show only the rows that contain every word of the text."""
         self.beginResetModel()
         self._filter = text
         self._arrange()
@@ -107,7 +107,7 @@ class ArrayModel(CellModel[Column]):
         self._rearrange()
 
     def _rearrange(self) -> None:
-        """Bring the same rows into another order; what is marked stays marked."""
+        """Sort the same rows again, keeping the selection."""
         self.layoutAboutToBeChanged.emit()
         before, indexes = self.rows, self.persistentIndexList()
         self._arrange()
@@ -119,14 +119,14 @@ class ArrayModel(CellModel[Column]):
         self.layoutChanged.emit()
 
     def _sorted(self, rows: NDArray[np.int64], keys: NDArray[Any]) -> NDArray[np.int64]:
-        """Some rows in the order of their keys, those of one key as they come."""
+        """Sort rows by key; a stable sort, whose result is reversed for descending order."""
         assert self._sort is not None
         by = np.argsort(keys[rows], kind="stable")
         return rows[by[::-1] if self._sort[1] == Qt.SortOrder.DescendingOrder else by]
 
 
 def tsv_text(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Rows as tab separated text, each on one line whatever is in its cells."""
+    """Rows as tab-separated text, one line per row; whitespace within cells becomes one space."""
     lines = ["\t".join(header)]
     lines += ["\t".join(" ".join(text.split()) for text in row) for row in rows]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""A table whose columns come and go with the room: one takes what is left, some are dispensable."""
+"""A table that shows or hides columns depending on its width."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from viewer.gui.qt.widgets.tables import RowTable, fit_columns
 
 
 class SizedColumn(Protocol):
-    """A column with its width in px of the design; 0: what is left."""
+    """A column with its width in design px; 0 takes the remaining space."""
 
     @property
     def width(self) -> int:
-        """The width."""
+        """Width in design px; 0 takes the remaining space."""
 
 
 Column = TypeVar("Column", bound=SizedColumn)
 
 
 class ColumnTable(RowTable, Generic[Column]):
-    """The table. least: px that the wide column needs. dispensable: what is hidden where there is
-    no room, first things first. sortable: whether a click on a title sorts, a third one no more."""
+    """A table with sized columns.
+
+    `least` is the minimum width in px of the column that takes the remaining space. `dispensable`
+    columns are hidden in this order if there is not enough space. If `sortable`, clicks on a title
+    sort ascending or descending, and a third click clears the sorting.
+    """
 
     def __init__(
         self,
@@ -49,15 +53,15 @@ class ColumnTable(RowTable, Generic[Column]):
             self.setSortingEnabled(True)
 
     def width_of(self, column: Column) -> int:
-        """The width of a column now, in px of the design; 0: what is left."""
+        """The current width of a column in design px; 0 takes the remaining space."""
         return column.width
 
     def hidden(self) -> Collection[Column]:
-        """The columns in which there is nothing to see now."""
+        """The columns that are currently empty."""
         return ()
 
     def wide(self) -> Column:
-        """The column that takes what is left."""
+        """The column that takes the remaining space."""
         return next(column for column in self._columns if not column.width)
 
     def _size_columns(self) -> None:
@@ -66,13 +70,13 @@ class ColumnTable(RowTable, Generic[Column]):
                 self.horizontalHeader().resizeSection(i, self._theme.px(width))
 
     def fit_columns(self) -> None:
-        """Show the columns in which there is anything, and of them what there is room for."""
-        at = self._columns.index
+        """Show the non-empty columns that fit into the width."""
+        position = self._columns.index
         fit_columns(
             self,
             self._theme,
             {i: self.width_of(column) or self._least for i, column in enumerate(self._columns)},
-            {at(column) for column in self.hidden()},
-            [at(column) for column in self._dispensable],
-            at(self.wide()),
+            {position(column) for column in self.hidden()},
+            [position(column) for column in self._dispensable],
+            position(self.wide()),
         )

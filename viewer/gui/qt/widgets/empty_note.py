@@ -1,4 +1,4 @@
-"""A place that has nothing to show: one sentence why, and the one button that helps."""
+"""The empty state of a view: a title, a sentence on what to do, and a button."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from viewer.gui.qt.theme.theme import Theme
 
 
 class EmptyNote(QWidget):
-    """A place without content: one sentence what to do, and the button that does it."""
+    """An empty state with a button that opens a profile; emits `open_requested` on a click."""
 
     open_requested = Signal()
 
@@ -23,7 +23,7 @@ class EmptyNote(QWidget):
         self._button = QPushButton("Open a profile…")
         self._button.setProperty("primary", True)
         self._button.clicked.connect(self.open_requested)
-        # A wrapped label in a centered place is as tall as its text is at this width.
+        # In a centered layout, a wrapped label needs the height of its text at this width.
         body.setMinimumHeight(body.heightForWidth(body.width()))
         column = QVBoxLayout(self)
         column.setSpacing(12)

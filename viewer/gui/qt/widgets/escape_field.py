@@ -1,4 +1,4 @@
-"""A field in which Escape is for the field itself, before the window clears its selection by it."""
+"""A text field that handles Escape itself, before the window's clear command gets it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from viewer.gui.qt.crash_report import guard
 
 
 class EscapeField(QLineEdit):
-    """What Escape does in it is for `keyPressEvent` to say."""
+    """A text field that gets Escape in its `keyPressEvent`."""
 
     @property
     def takes_escape(self) -> bool:
-        """Whether Escape is for the field now."""
+        """Whether the field handles Escape now; otherwise it is a command of the window."""
         return True
 
     def show_clear_button(self) -> None:
-        """Have a button in the field that empties it, with a name for a screen reader."""
+        """Add a button that clears the field, named for screen readers."""
         self.setClearButtonEnabled(True)
         for button in self.findChildren(QToolButton):
             button.setAccessibleName("Clear")
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Keep Escape from being a command."""
+        """Keep Escape from triggering a command if the field takes it."""
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)

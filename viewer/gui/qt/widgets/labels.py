@@ -1,6 +1,6 @@
-"""Small widgets that several panels are made of: labels by role, figures, key-value rows, links.
+"""Small widgets shared by the panels: labels by role, key figures, key-value rows, links.
 
-They take colors and fonts when they are made; a panel makes them again when the theme changes.
+They take colors and fonts at creation; panels rebuild them when the theme changes.
 """
 
 from __future__ import annotations
@@ -25,32 +25,35 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 
-_KEY_WIDTH = 86  # px; "Unattributed" is 76 wide, and 8 are the gap
+_KEY_WIDTH = 86  # px; "Unattributed" takes 76, and the gap 8
 _ROW_GAP = 5
-# A word longer than this is broken anywhere, since it would be wider than the panel.
+# Longer words may break anywhere, since they could be wider than the panel.
 _LONG_WORD = 26
 
 
 def span(text: str, color: str, *, bold: bool = False) -> str:
-    """Text as HTML in a color; for labels that mix values with their units and hints."""
+    """HTML for colored text, for labels that combine values with units and hints."""
     weight = "; font-weight: 600" if bold else ""
     return f'<span style="color: {color}{weight}">{escape(text)}</span>'
 
 
 def anchor(href: str, text: str, theme: Theme) -> str:
-    """A link as HTML, in the accent color and without underline."""
+    """HTML for a link in the accent color without underline."""
     style = f"color: {theme.tokens.accent}; text-decoration: none"
     return f'<a href="{escape(href)}" style="{style}">{escape(text)}</a>'
 
 
 def tip(text: str) -> str:
-    """A tooltip that shows a text as it is; Qt would read markup in it, wherever it comes from."""
+    """A tooltip that shows text literally; Qt would otherwise interpret it as markup."""
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""
 
 
 def explain(widget: QWidget, text: str) -> None:
-    """Give a widget a tooltip that shows a text as it is; a screen reader gets it without the
-    markup of `tip`, which Qt would have it read out."""
+    """Give a widget a tooltip that shows text literally.
+
+    The text is also the accessible description: without it, a screen reader would read the markup
+    of `tip` aloud.
+    """
     widget.setToolTip(tip(text))
     widget.setAccessibleDescription(text)
 
@@ -64,34 +67,36 @@ def label(
     wrap: bool = False,
     html: bool = False,
 ) -> QLabel:
-    """A label whose text can be selected. Text is taken as it is unless `html` is set: what comes
-    from files must never be read as markup.
+    """A label with selectable text, taken literally unless `html` is set.
+
+    Text from files must never be passed as HTML.
     """
-    made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
-    made.setFont(theme.font(role))
-    made.setProperty("tone", tone)
-    made.setTextInteractionFlags(
+    widget = QLabel(text)
+    widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
+    widget.setFont(theme.font(role))
+    widget.setProperty("tone", tone)
+    widget.setTextInteractionFlags(
         Qt.TextInteractionFlag.TextSelectableByMouse
         | Qt.TextInteractionFlag.LinksAccessibleByMouse
         | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
     )
-    made.setFocusPolicy(
+    widget.setFocusPolicy(
         Qt.FocusPolicy.StrongFocus if html and "<a " in text else Qt.FocusPolicy.ClickFocus
     )
     if wrap:
-        made.setWordWrap(True)
+        widget.setWordWrap(True)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
-        made.setSizePolicy(policy)
-    return made
+        widget.setSizePolicy(policy)
+    return widget
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text that is cut by "…" where it does not fit; the tooltip has all of it.
+    """One line of plain text, elided with "…" if it does not fit; the tooltip has the full text.
 
-    cut: where; of a path in the middle, so that its file is seen. hint: what the tooltip says
-    instead, cut or not. least: px of room below which a text that does not fit is not shown at all.
+    `cut` is where to elide; the middle for paths, so that the file name stays visible. `hint`
+    replaces the tooltip, elided or not. If the width is less than `least` px, text that does not
+    fit is not shown at all.
     """
 
     def __init__(
@@ -113,7 +118,7 @@ class ElidedLabel(QLabel):
 
     @property
     def shown_text(self) -> str:
-        """What is seen of the text now."""
+        """The visible part of the text."""
         width, metrics = self.contentsRect().width(), self.fontMetrics()
         if width < self.least and metrics.horizontalAdvance(self.text()) > width:
             return ""
@@ -126,13 +131,13 @@ class ElidedLabel(QLabel):
         shown = self.shown_text
         painter.drawText(self.contentsRect(), int(self.alignment()), shown)
         painter.end()
-        wanted = self.hint or (self.text() if shown != self.text() else "")
-        if self.toolTip() != tip(wanted):
-            explain(self, wanted)
+        hint = self.hint or (self.text() if shown != self.text() else "")
+        if self.toolTip() != tip(hint):
+            explain(self, hint)
 
 
 class WrappedText(QTextEdit):
-    """Selectable text that breaks anywhere and is as tall as it needs to be: identifiers, JSON."""
+    """Selectable text for identifiers or JSON; wraps anywhere and is as tall as its content."""
 
     def __init__(self, text: str, theme: Theme, role: FontRole = "code", tone: str = "text1"):
         super().__init__()
@@ -157,7 +162,7 @@ class WrappedText(QTextEdit):
 
 
 class Hairline(QWidget):
-    """One line that separates two sections."""
+    """A line between two sections, 1 px high."""
 
     def __init__(self, theme: Theme, token: str = "hairline") -> None:
         super().__init__()
@@ -171,7 +176,7 @@ class Hairline(QWidget):
 
 
 class KeyFigure(QWidget):
-    """A number with its unit above what it is: `1.643 µs` over "duration"."""
+    """A number with its unit above a caption: `1.643 µs` over "duration"."""
 
     def __init__(
         self, figure: str, unit: str, caption: str, theme: Theme, role: FontRole = "figure"
@@ -190,7 +195,7 @@ class KeyFigure(QWidget):
 
 
 class KeyValueGrid(QWidget):
-    """Rows of a key in gray and its value; values may be text, HTML, long text or a widget."""
+    """Rows of a gray key and a value, which is text, HTML, long text or a widget."""
 
     linked = Signal(str)
 
@@ -208,30 +213,30 @@ class KeyValueGrid(QWidget):
     def add(
         self, key: str, value: str, *, html: bool = False, code: bool = False, hint: str = ""
     ) -> None:
-        """Add a row; text with words too long for a line, or with lines of its own, is wrapped.
+        """Add a row; multi-line values and those with words too long for a line are wrapped.
 
-        hint: what it means, shown where the pointer rests.
+        `hint` explains the value in a tooltip.
         """
         if not html and (
             code or "\n" in value or max(map(len, value.split()), default=0) > _LONG_WORD
         ):
             self.add_widget(key, WrappedText(value, self._theme, "code" if code else "cell"), value)
             return
-        shown = label(value, self._theme, wrap=True, html=html)
-        shown.linkActivated.connect(self.linked)
-        explain(shown, hint)
-        self.add_widget(key, shown, value)
+        value_label = label(value, self._theme, wrap=True, html=html)
+        value_label.linkActivated.connect(self.linked)
+        explain(value_label, hint)
+        self.add_widget(key, value_label, value)
 
     def add_widget(self, key: str, value: QWidget, text: str = "") -> None:
-        """Add a row whose value is a widget; `text` is what it says."""
+        """Add a row with a widget as its value; `text` is the text it shows."""
         number = len(self.rows)
         name: QLabel = ElidedLabel(key, self._theme, "cell", "text2")
-        room = self._theme.px(_KEY_WIDTH - 8)
-        if set(" _") & set(key) and name.fontMetrics().horizontalAdvance(key) > room:
-            # Arguments are called as their file calls them, in several words.
-            words = key.replace("_", "_\u200b")  # where a line may end
+        width = self._theme.px(_KEY_WIDTH - 8)
+        if set(" _") & set(key) and name.fontMetrics().horizontalAdvance(key) > width:
+            # Keys of arguments come from the file and may have several words.
+            words = key.replace("_", "_\u200b")  # allow a line break after each underscore
             name = label(span(words, self._theme.tokens.text2), self._theme, wrap=True, html=True)
-            name.setFixedWidth(room + self._theme.px(8))
+            name.setFixedWidth(width + self._theme.px(8))
         name.setContentsMargins(0, 0, self._theme.px(8), 0)
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(value, number, 1)
@@ -239,7 +244,7 @@ class KeyValueGrid(QWidget):
 
 
 class PageOrSentence(QStackedWidget):
-    """A panel's page, or in its place a sentence with at most one button that does something."""
+    """A panel's page, or an empty state in its place."""
 
     def __init__(self, page: QWidget, theme: Theme) -> None:
         super().__init__()
@@ -249,12 +254,12 @@ class PageOrSentence(QStackedWidget):
 
     @property
     def is_empty(self) -> bool:
-        """Whether a sentence is in place of the page."""
+        """Whether the empty state is shown."""
         return self.currentIndex() != 0
 
     @property
     def sentence(self) -> str:
-        """The sentence in place of the page, "" while it is shown."""
+        """The sentence of the empty state, "" while the page is shown."""
         return self.empty.sentence.text() if self.is_empty and self.empty is not None else ""
 
     def show_page(self) -> None:
@@ -262,7 +267,7 @@ class PageOrSentence(QStackedWidget):
         self.setCurrentIndex(0)
 
     def show_sentence(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
-        """Show a sentence in place of the page, and a button that does something about it."""
+        """Show an empty state with a sentence and, optionally, a button that calls `asked`."""
         place = self.empty
         if place is not None and not button and not place.has_button:
             place.sentence.setText(sentence)
@@ -279,7 +284,7 @@ class PageOrSentence(QStackedWidget):
 
 
 class EmptyPlace(QWidget):
-    """What an empty panel says: one sentence, and at most one button that does it."""
+    """The empty state of a panel: one sentence and at most one button."""
 
     pressed = Signal()
 
@@ -302,7 +307,7 @@ class EmptyPlace(QWidget):
         column.addStretch(1)
 
     def add_below(self, widget: QWidget) -> None:
-        """Add what is needed there now and then, below the button."""
+        """Add an optional widget below the button."""
         self._column.insertWidget(
             self._column.count() - 1, widget, 0, Qt.AlignmentFlag.AlignHCenter
         )

@@ -1,4 +1,4 @@
-"""What table models of the panels have in common: rows without parents under titled columns."""
+"""Base class of the panels' table models: a flat list of rows below titled columns."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class TitledModel(QAbstractTableModel):
-    """A flat table; a subclass gives its `data`, how many rows there are and what heads them."""
+    """A flat table; subclasses provide `data`, the number of rows and the column titles."""
 
     def shown_rows(self) -> int:
-        """How many rows there are now."""
+        """The current number of rows."""
         raise NotImplementedError
 
     def titles(self) -> Sequence[str]:
-        """The title of each column."""
+        """The column titles, in order."""
         raise NotImplementedError
 
     def is_right(self, column: int) -> bool:
-        """Whether the title of a column is at the right, over numbers."""
+        """Whether a column's title and cells are right-aligned, as for numbers."""
         raise NotImplementedError
 
     def is_number(self, column: int) -> bool:
-        """Whether a column has numbers, of which the greatest is what one sorts for first."""
+        """Whether a column has numbers, which the first click on its title sorts descending."""
         return self.is_right(column)
 
     def title_tip(self, column: int) -> str:
-        """The tooltip of a column's title; may be nothing."""
+        """The tooltip of a column title; "" for none."""
         return ""
 
     @guard(0)

@@ -1,4 +1,4 @@
-"""What tables of the panels have in common: quiet looks, rows to choose and to copy, a filter."""
+"""Base classes and helpers of the panels' tables: looks, selecting and copying rows, filters."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def fit_columns(
     dispensable: Sequence[int],
     wide: int,
 ) -> None:
-    """Show the columns in which there is anything, and of them what there is room for.
+    """Show the non-empty columns that fit into the table's width.
 
-    widths: column -> px of the design. hidden: columns that are empty now. dispensable: what
-    goes where there is no room, first things first. wide: the column that takes what is left.
+    `widths` maps columns to design px. `hidden` columns are empty now. `dispensable` columns are
+    hidden in this order until the rest fits. The column `wide` takes the remaining space.
     """
     away = set(hidden)
     width = sum(px for column, px in widths.items() if column not in away)
@@ -72,7 +72,7 @@ def fit_columns(
 def let_copy(
     table: QAbstractItemView, copy: Callable[[], None], title: str = "Copy rows as TSV"
 ) -> None:
-    """Ctrl+C and a menu with one entry, `title`, that copy rows."""
+    """Let Ctrl+C and a context menu with the single entry `title` copy rows."""
 
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
@@ -85,7 +85,7 @@ def let_copy(
 def add_copying(
     table: QAbstractItemView, copy: Callable[[], None], offer: Callable[[QPoint], None]
 ) -> None:
-    """Let Ctrl+C copy rows; `offer` opens the menu of the row at a point of the viewport."""
+    """Let Ctrl+C copy rows; `offer` opens the context menu at a point of the viewport."""
     action = QAction("Copy", table)
     action.setShortcut(QKeySequence.StandardKey.Copy)
     action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -96,13 +96,13 @@ def add_copying(
 
 
 def select_row(view: QAbstractItemView, index: QModelIndex) -> None:
-    """Mark the row of an index alone, and make it the current one."""
+    """Select only the row of an index, and make it current."""
     flags = QItemSelectionModel.SelectionFlag
     view.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
 
 
 def paint_faint(view: QAbstractItemView, event: QPaintEvent, opacity: float, theme: Theme) -> None:
-    """Paint over a view whose figures are out of date, so that they look as faint as `opacity`."""
+    """Fade a view with outdated numbers to `opacity`, by painting the panel color over it."""
     if opacity < 1:
         painter = QPainter(view.viewport())
         painter.setOpacity(1 - opacity)
@@ -112,21 +112,26 @@ def paint_faint(view: QAbstractItemView, event: QPaintEvent, opacity: float, the
 
 @runtime_checkable
 class OffersMenu(Protocol):
-    """A view whose menu of a row is added to by others: `menu_offered(QMenu)` asks them, after
-    `choose` has chosen the row."""
+    """A view to whose context menu others add commands.
+
+    It emits `menu_offered(QMenu)` for that, after `choose` has selected the row.
+    """
 
     menu_offered: SignalInstance
 
     def choose(self, index: QModelIndex) -> None:
-        """Choose what a row is about, as a click does."""
+        """Select a row as a click does."""
 
 
 def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
-    """Open the menu of the row at a point of the viewport: the mouse, or the middle of the current
-    row where a key asked. The row is chosen first, so that what `menu_offered` adds is about it."""
+    """Open the context menu `menu` for the row at a point of the viewport.
+
+    `at` is the mouse position, or the middle of the current row if the menu key was pressed. The
+    row is selected first, so that commands added on `menu_offered` apply to it.
+    """
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     row = table.indexAt(at)
-    # A key asks at a point of the table, not of its viewport: a header lower.
+    # The menu key reports a point of the table instead of its viewport, off by the header height.
     if at == table.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center():
         row = table.currentIndex()
         at = table.visualRect(row).center()
@@ -138,16 +143,16 @@ def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
 
 
 def marked_rows(table: QTableView) -> list[int]:
-    """The marked rows from top to bottom. Asked of ranges, since a million rows may be marked."""
+    """The selected rows from top to bottom; uses ranges, since a million rows may be selected."""
     ranges = table.selectionModel().selection().toList()
     rows = [np.arange(part.top(), part.bottom() + 1) for part in ranges]
     return np.unique(np.concatenate(rows)).tolist() if rows else []
 
 
 def copy_rows(table: QTableView, tsv: Callable[[Sequence[int]], str], most: int, rest: str) -> None:
-    """Put the marked rows on the clipboard; of very many the first, and how many are not.
+    """Copy the first `most` selected rows to the clipboard, and a note if there are more.
 
-    rest: what is to be known of those: "Export writes all of them".
+    `rest` completes that note, such as "Export writes all of them".
     """
     rows = marked_rows(table)
     if not rows:
@@ -159,9 +164,9 @@ def copy_rows(table: QTableView, tsv: Callable[[Sequence[int]], str], most: int,
 
 
 class FilterLine(EscapeField):
-    """Where the filter of a table is typed. Escape empties it, Enter and Down go to the table.
+    """The filter field of a table; Escape clears it, Enter and Down move the focus to the table.
 
-    hint: what can be typed. name: what a screen reader calls it.
+    `hint` is the placeholder text, `name` the name for screen readers.
     """
 
     def __init__(self, hint: str, name: str, table: QTableView | QuietTree, theme: Theme) -> None:
@@ -174,7 +179,7 @@ class FilterLine(EscapeField):
 
     @property
     def takes_escape(self) -> bool:
-        """Whether there is anything to empty."""
+        """Whether there is text to clear."""
         return bool(self.text())
 
     @guard
@@ -190,7 +195,7 @@ class FilterLine(EscapeField):
 
 
 class NoRows(QLabel):
-    """What is in a table in place of rows where its filter leaves none."""
+    """A message shown in a table when its filter matches no rows."""
 
     def __init__(self, table: QTableView | QTreeView, line: FilterLine, theme: Theme) -> None:
         super().__init__()
@@ -203,7 +208,7 @@ class NoRows(QLabel):
         self._follow()
 
     def over_table(self) -> QGridLayout:
-        """The table with this in its middle."""
+        """A layout that shows the message centered on the table."""
         both = QGridLayout()
         both.addWidget(self._table, 0, 0)
         both.addWidget(self, 0, 0, Qt.AlignmentFlag.AlignCenter)
@@ -221,10 +226,11 @@ class NoRows(QLabel):
 
 
 class QuietTable(QTableView):
-    """Whole rows, no grid, no row numbers; letters are left to the window, where all are commands.
+    """A table without grid and row numbers that selects whole rows.
 
-    name: what a screen reader calls the table. `menu_offered(QMenu)`: the menu of a row is about to
-    open, for the window to add commands to it.
+    It ignores letters, which are shortcuts of the window. `name` is the name for screen readers. It
+    emits `menu_offered(QMenu)` when a row's context menu is about to open, so that the window can
+    add commands.
     """
 
     menu_offered = Signal(QMenu)
@@ -232,7 +238,7 @@ class QuietTable(QTableView):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self.setTabKeyNavigation(False)  # whole rows: Tab goes on to the next control
+        self.setTabKeyNavigation(False)  # rows are selected as a whole, so Tab leaves the table
         self.setShowGrid(False)
         self.setCornerButtonEnabled(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -243,7 +249,7 @@ class QuietTable(QTableView):
         self.horizontalHeader().setHighlightSections(False)
 
     def choose(self, index: QModelIndex) -> None:
-        """What a click on a row does, done for its menu; nothing in a table that is only read."""
+        """Select a row as a click does; called for its context menu. Does nothing by default."""
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -254,9 +260,9 @@ class QuietTable(QTableView):
 
 
 class QuietTree(QTreeView):
-    """The same for rows below rows. + and - open and close a row, * all that is in it.
+    """A tree with the same looks and behavior; + and - expand and collapse a row, * all below it.
 
-    name: what a screen reader calls the tree. `menu_offered(QMenu)` as tables have it.
+    `name` is the name for screen readers; `menu_offered(QMenu)` is as in `QuietTable`.
     """
 
     menu_offered = Signal(QMenu)
@@ -273,10 +279,10 @@ class QuietTree(QTreeView):
         self.header().setHighlightSections(False)
 
     def choose(self, index: QModelIndex) -> None:
-        """What a click on a row does, done for its menu."""
+        """Select a row as a click does; called for its context menu. Does nothing by default."""
 
     def selectRow(self, row: int) -> None:
-        """Mark one of the outermost rows."""
+        """Select a top-level row."""
         self.setCurrentIndex(self.model().index(row, 0))
 
     @guard
@@ -289,9 +295,9 @@ class QuietTree(QTreeView):
 
 
 class RowTable(QuietTable):
-    """A quiet table of rows of one height; `chosen(row)` on a click, Enter or an arrow key.
+    """A table with rows of equal height; emits `chosen(row)` on a click, Enter or an arrow key.
 
-    Columns come and go with the room; a subclass says in `fit_columns` which of them.
+    Columns are shown or hidden depending on the width; subclasses implement `fit_columns` for that.
     """
 
     chosen = Signal(int)
@@ -306,11 +312,11 @@ class RowTable(QuietTable):
         self.clicked.connect(self.choose)
 
     def fit_columns(self) -> None:
-        """Show what there is room for."""
+        """Show the columns that fit into the width."""
         raise NotImplementedError
 
     def choose(self, index: QModelIndex) -> None:
-        """Tell that a row was chosen, unless it is one of several that are marked."""
+        """Emit `chosen` for a row, unless it is part of a multiple selection."""
         if len(marked_rows(self)) <= 1:
             self.chosen.emit(index.row())
 
@@ -324,7 +330,7 @@ class RowTable(QuietTable):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
             self.chosen.emit(self.currentIndex().row())
             return
-        before = self.currentIndex().row()
+        previous = self.currentIndex().row()
         super().keyPressEvent(event)
-        if self.currentIndex().row() not in (before, -1):
+        if self.currentIndex().row() not in (previous, -1):
             self.chosen.emit(self.currentIndex().row())
