@@ -1,7 +1,7 @@
-"""The bar of marks between ruler and rows: a flag per mark with its name, a band for a span.
+"""The bookmarks bar between ruler and rows: a flag with a name per bookmark, a band for a span.
 
-It is there as long as there are marks. A click makes a mark the current one, a double click fits
-it; of flags that stand for several marks, clicks walk through them.
+The bar is visible while there are bookmarks. A click makes a bookmark current, and a double click
+zooms to it. Clicking a flag of several bookmarks cycles through them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from viewer.render.canvas import Canvas
 from viewer.view.state import Bookmark
 
 HEIGHT = 20
-_FLAG = 7  # px wide
+_FLAG = 7  # px, width
 _INSET = 4
-_BAND = 3  # px high
-_MOST_LINES = 12  # of a tooltip
+_BAND = 3  # px, height
+_MOST_LINES = 12  # in a tooltip
 
 
 class BookmarksBar(QWidget):
@@ -50,10 +50,10 @@ class BookmarksBar(QWidget):
         self.update()
 
     def flags(self) -> list[BookmarkFlag]:
-        """The flags as they are drawn now."""
+        """The flags in their current positions."""
         canvas = Canvas(self.width(), HEIGHT, self.devicePixelRatioF())
         columns = mark_columns(self._scene, canvas)
-        # A span that began before the view has its flag at the left edge.
+        # A span that starts before the view gets its flag at the left edge.
         lefts = [0.0 if x0 < 0 <= x1 and x0 != x1 else canvas.x(x0) for x0, x1 in columns.tolist()]
         return flags(lefts, self.width(), self._scene.session.state.mark)
 
@@ -68,7 +68,7 @@ class BookmarksBar(QWidget):
         last = None
         for number, ends in enumerate(columns.tolist()):
             if ends == last:
-                continue  # thousands may lie on one another
+                continue  # thousands of bookmarks may overlap
             last = ends
             self._band(painter, *map(canvas.x, ends), current=number == state.mark)
         if state.mark is not None and state.mark < len(columns):
@@ -122,23 +122,27 @@ class BookmarksBar(QWidget):
     # -- mouse ---------------------------------------------------------------------------------
 
     def _at(self, x: float) -> BookmarkFlag | None:
-        """The flag that a point belongs to: the nearest on its left, up to the next one."""
+        """The flag at x: the nearest one to the left whose space includes x."""
         return next((f for f in reversed(self.flags()) if f.x - _INSET <= x <= f.x + f.room), None)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Make the mark current; where several share a flag, the next of them."""
+        """Make the bookmark under the mouse current; cycle if several share the flag."""
         flag = self._at(event.position().x())
         if flag is None or event.button() != Qt.MouseButton.LeftButton:
             return
         session = self._scene.session
-        own, current = sorted(flag.marks), session.state.mark
-        chosen = own[(own.index(current) + 1) % len(own)] if current in own else own[0]
+        numbers, current = sorted(flag.marks), session.state.mark
+        chosen = (
+            numbers[(numbers.index(current) + 1) % len(numbers)]
+            if current in numbers
+            else numbers[0]
+        )
         set_bookmarks(session, session.state.marks, chosen, session.state.measured)
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Fit the mark, the current one of its flag."""
+        """Zoom to the bookmark under the mouse, or to the current one if several share the flag."""
         flag, session = self._at(event.position().x()), self._scene.session
         if flag is not None:
             current = session.state.mark
@@ -146,7 +150,7 @@ class BookmarksBar(QWidget):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Say in a tooltip all names, lengths and notes that a flag stands for."""
+        """Show a tooltip with the names, lengths and notes of all bookmarks of a flag."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             flag = self._at(event.pos().x())
             text = "" if flag is None else self.tip_of(flag)
@@ -155,11 +159,11 @@ class BookmarksBar(QWidget):
         return bool(super().event(event))
 
     def tip_of(self, flag: BookmarkFlag) -> str:
-        """What a flag stands for, a line per mark; as rich text, with the names escaped."""
-        marks = self._scene.session.state.marks
+        """The tooltip of a flag with one line per bookmark, as rich text with escaped names."""
+        bookmarks = self._scene.session.state.marks
         lines = [
             " · ".join(part for part in (title(m, n), _length(m), m.note[:LONGEST]) if part)
-            for n, m in ((number, marks[number]) for number in flag.marks[:_MOST_LINES])
+            for n, m in ((number, bookmarks[number]) for number in flag.marks[:_MOST_LINES])
         ]
         if len(flag.marks) > _MOST_LINES:
             lines.append(f"and {len(flag.marks) - _MOST_LINES} more")

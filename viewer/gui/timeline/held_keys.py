@@ -1,10 +1,10 @@
-"""Held keys as motion: zoom, pan and scroll, faster the longer the key is down.
+"""Turns held keys into motion: zoom, pan and scroll that accelerate while a key is down.
 
-The first step is at once. From then on the way is a function of the time that the key is held, not
-of how many events or frames there were: `traveled` is the speed of Perfetto's timeline, 8 px or
-0.8 % a frame at first and as much more after every 50 ms, added up. Every frame is final: nothing
-eases out after the release. Perfetto spreads the first step over some frames and lets the rest of
-it run on after the release; here neither is done, since the view would lag behind the hand.
+The first step is immediate. After that, the distance depends only on how long the key is held, not
+on the number of events or frames. `traveled` gives the speed of Perfetto's timeline, integrated: 8
+px or 0.8 % per frame at first, and as much again every 50 ms. Motion stops at the release. Perfetto
+spreads the first step over several frames and continues after the release; that is omitted here,
+because the view would lag behind the hand.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from PySide6.QtGui import QKeyEvent
 from viewer.gui.qt.crash_report import guard
 
 STEP_MS = 8
-FRAME_MS = 1000 / 60  # the frame that speeds are given for
-ACCELERATION = 1 / 50  # of the first speed, per ms
-# A step over more than this counts as this: while the program stood still the key may have come up.
+FRAME_MS = 1000 / 60  # duration of the frame that speeds refer to
+ACCELERATION = 1 / 50  # per ms, relative to the initial speed
+# Longer steps are cut to this, since the key may have been released while the program was blocked.
 LONGEST_STEP_MS = 100.0
-# Under load the release that X11 sends for every repeat of a held key is taken for a real one.
-# Repeats do not begin before a while, and no hand presses a key again so soon after holding it.
+# X11 sends a release for every repeat of a held key, and under load it can look like a real one.
+# Repeats start only after a delay, and nobody presses a key again this soon after holding it.
 REPEATS_AFTER_MS = 200.0
 REPEAT_MS = 60.0
 
 
 class HeldAxis(Enum):
-    """What moves, and its value: the first step, and the speed at first per frame.
+    """What a key moves; the value is (first step, initial speed per frame).
 
-    Pan and scroll are in px; a zoom is the natural logarithm of the factor by which the span grows.
+    Pan and scroll are in px. Zoom is the natural logarithm of the factor by which the span grows.
     """
 
     ZOOM = (0.09531, 0.008)  # ln 1.1
@@ -43,27 +43,28 @@ class HeldAxis(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HeldWay:
-    """An axis and a sign: 1 is later, further down, or more of the trace in view."""
+    """An axis and a direction; sign 1 means later, further down, or zoomed out."""
 
     axis: HeldAxis
     sign: int
 
     @property
     def first_step(self) -> float:
-        """How far the first step goes, with its sign."""
+        """The signed distance of the first step."""
         return self.sign * self.axis.value[0]
 
 
 def traveled(ms: float) -> float:
-    """How far a key has moved after so many ms, in units of its first speed per frame."""
+    """Distance after holding a key for `ms`, in units of its initial speed per frame."""
     return (ms + ACCELERATION * ms * ms / 2) / FRAME_MS
 
 
 class HeldKeys(QObject):
-    """Moves as long as keys are down. `moved`: an Axis, how far, and when that is, in s.
+    """Emits `moved` (a `HeldAxis`, the distance, the time in s) as long as keys are down.
 
-    While a key is held all events are looked at: wherever its release goes, and whatever takes the
-    keyboard away, is seen. `clock` tells the time in s.
+    While a key is held, it filters the events of the whole application, so it sees the release
+    wherever it goes, and anything that takes the keyboard focus away. `clock` returns the time in
+    s.
     """
 
     moved = Signal(object, float, float)
@@ -72,7 +73,7 @@ class HeldKeys(QObject):
         super().__init__(parent)
         self.clock: Callable[[], float] = time.monotonic
         self._held: dict[Qt.Key, _Hold] = {}
-        self._let_go: dict[Qt.Key, tuple[_Hold, float]] = {}  # when, in s
+        self._let_go: dict[Qt.Key, tuple[_Hold, float]] = {}  # with the time of release in s
         self._timer = QTimer(self)
         self._timer.setInterval(STEP_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -80,15 +81,15 @@ class HeldKeys(QObject):
 
     @property
     def is_moving(self) -> bool:
-        """Whether a key is held."""
+        """Whether any key is held."""
         return bool(self._held)
 
     def tap(self, way: HeldWay) -> None:
-        """Go one step."""
+        """Move by one step."""
         self.moved.emit(way.axis, way.first_step, self.clock())
 
     def press(self, key: Qt.Key, way: HeldWay) -> None:
-        """A key went down: go one step, and on until it is up."""
+        """Handle a key press: move one step, and keep moving until the release."""
         if key in self._held:
             return
         if not self._held:
@@ -103,15 +104,15 @@ class HeldKeys(QObject):
             self.tap(way)
 
     def release(self, key: Qt.Key) -> None:
-        """A key went up."""
-        gone = {key} if _keeps_its_name(key) else set(self._held)
-        for one in gone & self._held.keys():
-            self._let_go[one] = self._held.pop(one), self.clock()
+        """Handle a key release."""
+        released = {key} if _keeps_its_name(key) else set(self._held)
+        for name in released & self._held.keys():
+            self._let_go[name] = self._held.pop(name), self.clock()
         if not self._held:
             self._stop()
 
     def release_all(self) -> None:
-        """Stop moving: no release will be told."""
+        """Stop moving when no release events will arrive."""
         self._held.clear()
         self._let_go.clear()
         self._stop()
@@ -121,11 +122,11 @@ class HeldKeys(QObject):
         self._watch(False)
 
     def step(self) -> None:
-        """Go where held keys have come to by now."""
+        """Move each held key's axis to its current distance."""
         now = self.clock()
         for hold in list(self._held.values()):
-            far = hold.go_to(now)
-            self.moved.emit(hold.way.axis, far, now)
+            distance = hold.go_to(now)
+            self.moved.emit(hold.way.axis, distance, now)
 
     def _watch(self, watched: bool) -> None:
         app = QCoreApplication.instance()
@@ -136,7 +137,7 @@ class HeldKeys(QObject):
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """See that a key comes up, or that nobody will tell of it."""
+        """Detect key releases, and events after which none will arrive."""
         kind = event.type()
         if kind == QEvent.Type.KeyRelease and isinstance(event, QKeyEvent):
             if not event.isAutoRepeat():
@@ -154,7 +155,7 @@ _LEAVING = {
 
 @dataclass(slots=True)
 class _Hold:
-    """One held key: since when it moves (s, later where steps were cut), and how far it went."""
+    """A held key: start of its motion in s (later if steps were cut), and distance so far."""
 
     way: HeldWay
     since: float
@@ -162,23 +163,25 @@ class _Hold:
     far: float = 0.0
 
     def go_to(self, now: float) -> float:
-        """How far it is from where it was last, with its sign."""
+        """The signed distance from the last position, which is updated."""
         ms = (now - self.since) * 1000
         late = max(ms - self.last - LONGEST_STEP_MS, 0.0)
         self.since += late / 1000
         self.last = max(ms - late, self.last)
         far = traveled(self.last)
-        gone, self.far = far - self.far, far
-        return self.way.sign * gone * float(self.way.axis.value[1])
+        moved, self.far = far - self.far, far
+        return self.way.sign * moved * float(self.way.axis.value[1])
 
     def goes_on(self, way: HeldWay, let_go: float, now: float) -> bool:
-        """Whether a press now is but a repeat of it, though it was let go."""
+        """Whether a press at `now` is only a repeat of this key, released at `let_go`."""
         long_enough = (let_go - self.since) * 1000 >= REPEATS_AFTER_MS
         return long_enough and self.way == way and (now - let_go) * 1000 < REPEAT_MS
 
 
 def _keeps_its_name(key: Qt.Key) -> bool:
-    """Whether a key comes up under the name that its command knows. A sign does not: + is = once
-    Shift is up. Nor does a letter of another script: what a command knows as W is Ц there.
+    """Whether a key's release reports the same key as its press.
+
+    Signs do not: + becomes = once Shift is released. Neither do letters of other scripts: the key
+    of a command for W is Ц there.
     """
     return Qt.Key.Key_A <= key <= Qt.Key.Key_Z or key >= Qt.Key.Key_Escape

@@ -1,7 +1,7 @@
-"""What is said at the mouse of the slice under it: name, duration, operator, source line. No Qt.
+"""The text of the hover tip for a slice: name, duration, operator, source line.
 
-The first line is the title. All of it is looked up for this one slice, so it is there in the frame
-that follows the mouse.
+The first line is the title. The text is computed for this one slice only, so it appears in the
+frame that follows the mouse event. This module does not use Qt.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _MOST_OPERATORS = 5
 
 
 def slice_lines(shown: OpenTrace, index: int) -> list[str]:
-    """The lines for one slice of an open trace."""
+    """The lines of the hover tip for one slice; the first is the title."""
     name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
-    where = "on a clock of its own, drawn inside its call"
+    position = "on a clock of its own, drawn inside its call"
     if shown.native(index) is None:
-        where = f"at {format_time(shown.span_ns(index)[0])}"
-    lines = [label or "(no name)", f"{shown.length_text(index)} {where}"]
+        position = f"at {format_time(shown.span_ns(index)[0])}"
+    lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]
     if name != label:
         lines.append(name)
     program = shown.table.program
@@ -40,7 +40,7 @@ def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]
         return [line for line in ("" if name in label else name, place) if line]
     if not members:
         return []
-    # Each on a line of its own: the time is theirs together, and none has a part of it.
+    # One line per operator: the time belongs to all of them and is never divided.
     lines = [f"shared by {counted(len(members), 'operator')}"]
     for member in members[:_MOST_OPERATORS]:
         place = _place(member, path)
@@ -50,7 +50,7 @@ def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]
 
 
 def _place(operator: Operator, path: str) -> str:
-    """The line that an operator comes from: "attention.py:12 in forward", "tiny.mlir:11"."""
+    """Where an operator comes from, such as "attention.py:12 in forward" or "tiny.mlir:11"."""
     source = operator.source
     if source is not None:
         inside = f" in {source.function}" if source.function else ""
@@ -59,7 +59,7 @@ def _place(operator: Operator, path: str) -> str:
 
 
 def _reason_lines(link: Link) -> list[str]:
-    """Why no operator is said, where one was to be expected."""
+    """Why there is no operator, if one would be expected."""
     if link.reason.state is not LinkState.UNLINKED and not link.near:
         return []
     return [link.detail, *([near] if (near := describe_near(link)) else [])]

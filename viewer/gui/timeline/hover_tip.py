@@ -1,7 +1,7 @@
-"""The box at the mouse that says what is under it. No delay: it moves in the event of the mouse.
+"""The hover tip: a box that follows the mouse without delay and describes what is under it.
 
-It is a widget of the window and not of the canvas, which often has few rows, and it lets the mouse
-through. Qt's own tool tip waits, is a window of its own, and takes names for markup.
+It is a child of the window instead of the canvas, which often has few rows, and it is transparent
+to the mouse. Qt's own tooltip has a delay, is a separate window, and interprets names as markup.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 
-_OFFSET = QPoint(14, 18)  # px from the mouse to the box
+_OFFSET = QPoint(14, 18)  # px, from the mouse to the box
 _ABOVE = 8
 _INSET = 8
 _WIDEST = 520
-_LONGEST = 300  # characters: more have no room, and names come from files
+_LONGEST = 300  # characters; more would not fit, and names come from files
 
 
 class HoverTip(QWidget):
-    """Lines, the first as a title, beside the mouse; hidden while there are none."""
+    """Shows lines of text at the mouse, the first one as a title; hidden without lines."""
 
     def __init__(self, owner: QWidget, theme: Theme) -> None:
         super().__init__(owner)
@@ -36,7 +36,7 @@ class HoverTip(QWidget):
         theme.changed.connect(self.update)
 
     def show_lines(self, lines: Sequence[str], mouse: QPoint) -> None:
-        """Say these lines at a point of the owner, or nothing if there are none."""
+        """Show these lines at a point of the owner; hide the tip if there are none."""
         if not lines:
             self.lines = ()
             self.hide()
@@ -55,7 +55,7 @@ class HoverTip(QWidget):
             self.show()
 
     def _fit(self, widest: int) -> None:
-        """Cut the lines to their room and take the size that they need."""
+        """Elide the lines to the widest allowed width, and resize to fit them."""
         self._texts, needed = [], 0
         for role, text in zip(self._roles, self.lines, strict=True):
             metrics = QFontMetrics(self._theme.font(role))
@@ -91,7 +91,7 @@ class HoverTip(QWidget):
 
 
 def _box_at(mouse: QPoint, size: QSize, room: QRect) -> QRect:
-    """Right below the mouse, else on the other side of it where it has room, inside the window."""
+    """The box below and to the right of the mouse, or on its other side if space is missing."""
     left, top = mouse.x() + _OFFSET.x(), mouse.y() + _OFFSET.y()
     if left + size.width() > room.width():
         left = max(mouse.x() - _OFFSET.x() - size.width(), 0)

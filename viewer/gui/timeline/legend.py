@@ -1,11 +1,11 @@
-"""What the colors mean: a strip below the rows with the classes of the scheme, most costly first.
+"""The legend: a strip below the rows with the classes of the color scheme, most time first.
 
-Each class is a button with its swatch, its title and its share of the time, of the picked run or of
-all that is open; the column of the headers shows which. Files without the attribute of the scheme
-are colored by names, and their classes follow the others, after a label. A click draws the slices
-of that class in full and dims all others, another click ends that; nothing is ever hidden.
-Durations are a ramp instead, with the length at which every step starts. The strip is below the
-slices and covers none; classes without room are in the menu of its last button.
+Each class is a button with its swatch, title and share of the time of the picked run, or of
+everything open; the headers column shows which. Files without the scheme's attribute are colored by
+name, and their classes follow the others after a label. A click highlights the slices of a class
+and dims all others; another click ends that. Nothing is ever hidden. Durations are shown as a ramp
+with the duration at which each step starts. The strip covers no slices, and classes that do not fit
+are in the menu of its last button.
 """
 
 from __future__ import annotations
@@ -60,24 +60,24 @@ _BEFORE_OTHERS = 12
 
 
 class Legend(QWidget):
-    """The classes of all open traces under the scheme that is seen."""
+    """The classes of all open traces under the current color scheme."""
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         super().__init__()
         self._scene, self._theme = scene, theme
-        self._indent = WIDTH  # of the classes: they stand below the slices
+        self._indent = WIDTH  # of the classes, which are aligned with the slices
         self.shares = Shares()
         self.classes: list[ClassButton] = []
         self.more = LegendButton(theme)
         self.more.setParent(self)
         self.more.clicked.connect(self._show_rest)
-        self.others = QLabel(self)  # before the classes of files that are colored by names
+        self.others = QLabel(self)  # precedes the classes of files colored by name
         self.others.setFont(theme.font("caption"))
         self.others.setProperty("tone", "text2")
         self.others.hide()
         self._rest: tuple[Share, ...] = ()
         self._stale = True
-        self._counted: list[Counted] | None = None  # what the classes are of, or soon will be
+        self._counted: list[Counted] | None = None  # the input of the current or pending counts
         self._ordered: list[Share] = []
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
@@ -92,13 +92,13 @@ class Legend(QWidget):
     # -- what is listed ----------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Count the classes anew, in a thread where there are many slices; later if hidden."""
+        """Count the classes again, in a thread if there are many slices; deferred while hidden."""
         self._stale = not self.isVisible()
         if self._stale:
             self._forget()
             return
         trace, run = self._scene.session.state.run or (None, None)
-        asked = [
+        inputs = [
             Counted(
                 p.shown.trace,
                 p.classes,
@@ -108,25 +108,25 @@ class Legend(QWidget):
             )
             for i, p in enumerate(self._scene.rasters)
         ]
-        if asked == self._counted:
+        if inputs == self._counted:
             return
-        self._counted = asked
-        small = sum(len(one.trace.slices) for one in asked) <= AT_ONCE
-        self._latest.ask(small, shares, asked)
+        self._counted = inputs
+        small = sum(len(one.trace.slices) for one in inputs) <= AT_ONCE
+        self._latest.ask(small, shares, inputs)
         if not small:
             self._list(Shares())
 
     def _is_by_name(self, drawn: TraceRasters) -> bool:
-        """Whether a trace has names instead of the scheme that is seen."""
+        """Whether a trace is colored by name because it does not support the current scheme."""
         return drawn.scheme == NAMES != shown_scheme(self._scene.session)
 
     @property
     def scope(self) -> str:
-        """What shares are of, but those of files colored by names: "run 2 of 5", "all 5 runs"."""
-        every, picked = self._scene.rasters, self._scene.session.state.run
-        all_rasters = [p for p in every if not self._is_by_name(p)]
-        if picked is not None and every[picked[0]] in all_rasters:
-            run = every[picked[0]].shown.trace.runs[picked[1]]
+        """What shares refer to, such as "all 5 runs"; not valid for files colored by name."""
+        open_rasters, picked = self._scene.rasters, self._scene.session.state.run
+        all_rasters = [p for p in open_rasters if not self._is_by_name(p)]
+        if picked is not None and open_rasters[picked[0]] in all_rasters:
+            run = open_rasters[picked[0]].shown.trace.runs[picked[1]]
             name = "load" if run.kind is RunKind.LOAD else run_number(run)
             return name if len(all_rasters) == 1 else f"{name} and other files"
         if len(all_rasters) != 1:
@@ -143,12 +143,12 @@ class Legend(QWidget):
 
     @property
     def is_ramp(self) -> bool:
-        """Whether the classes are lengths, which have no shares."""
+        """Whether the classes are durations, which have no shares."""
         return bool(self.classes) and self.classes[0].is_step
 
     @property
     def is_counting(self) -> bool:
-        """Whether the classes are being counted."""
+        """Whether the classes are still being counted."""
         return self._latest.pending
 
     def _take(self, found: Shares) -> None:
@@ -176,7 +176,7 @@ class Legend(QWidget):
         self._place()
 
     def _name_others(self) -> None:
-        """Say which files are colored by names, and why."""
+        """Label the files that are colored by name, and explain why in the tooltip."""
         others = [p.shown for p in self._scene.rasters if self._is_by_name(p)]
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
@@ -193,7 +193,7 @@ class Legend(QWidget):
         self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
 
     def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
-        """All steps of the ramp, from the shortest to the longest, also those without slices."""
+        """All steps of the ramp, shortest first, including those without slices."""
         steps = {
             (title, int(color)): Share(title, int(color), 0, 0.0)
             for drawn in self._scene.rasters
@@ -212,13 +212,13 @@ class Legend(QWidget):
     # -- where it stands ---------------------------------------------------------------------
 
     def set_indent(self, width: int) -> None:
-        """Let the classes begin beside a column of headers of so many px."""
+        """Align the classes with the rows, beside a headers column of `width` px."""
         self._indent = width
         self._place()
         self.update()
 
     def _place(self) -> None:
-        """Give every class its place, and put those without room into the menu."""
+        """Position all classes that fit, and put the others into the menu."""
         theme = self._theme
         y, tall = theme.px(3), self.height() - 2 * theme.px(3)
         total = len(self._ordered) + self.shares.more if self.classes else 0
@@ -249,19 +249,19 @@ class Legend(QWidget):
             self.more.setGeometry(end, y, self.more.sizeHint().width(), tall)
 
     def _places(self, room: int) -> dict[int, int]:
-        """Where the classes begin that have room up to an x, by their number.
+        """The x positions of the classes that fit up to x = `room`, by class number.
 
-        Some is kept for the first class of the files that are colored by names, and their word.
+        Space is reserved for the first class of the files colored by name, and the label before it.
         """
         theme, x = self._theme, self._indent + self._theme.px(8)
         widths = [button.sizeHint().width() for button in self.classes]
         first = next((i for i, b in enumerate(self.classes) if b.share.by_name), len(widths))
         word = theme.px(_BEFORE_OTHERS) + self.others.width() + theme.px(_GAP)
-        kept = word + widths[first] if 0 < first < len(widths) else 0
-        if 2 * kept > room - x:
-            kept = 0
+        reserved = word + widths[first] if 0 < first < len(widths) else 0
+        if 2 * reserved > room - x:
+            reserved = 0
         places: dict[int, int] = {}
-        for numbers, end in ((range(first), room - kept), (range(first, len(widths)), room)):
+        for numbers, end in ((range(first), room - reserved), (range(first, len(widths)), room)):
             if numbers.start == first < len(widths):
                 x += word
             for i in numbers:
@@ -276,7 +276,7 @@ class Legend(QWidget):
         menu.popup(self.more.mapToGlobal(QPoint(0, 0)) - QPoint(0, menu.sizeHint().height()))
 
     def rest_menu(self) -> QMenu:
-        """The classes that have no room in the strip, as a menu."""
+        """A menu with the classes that do not fit into the strip."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
@@ -308,7 +308,7 @@ class Legend(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the ground, and the scheme's title in the column of the headers."""
+        """Paint the background, and the scheme's title in the headers column."""
         painter, theme, session = QPainter(self), self._theme, self._scene.session
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setPen(QPen(theme.color("line"), 1))
@@ -334,20 +334,20 @@ class Legend(QWidget):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the classes in the new width."""
+        """Reposition the classes for the new width."""
         super().resizeEvent(event)
         self._place()
 
     @guard
     def showEvent(self, event: QShowEvent) -> None:
-        """Count what was not counted while nobody saw it."""
+        """Do the counting that was deferred while hidden."""
         super().showEvent(event)
         if self._stale:
             self.refresh()
 
     @guard
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop counting for nobody."""
+        """Cancel counting while hidden."""
         super().hideEvent(event)
         if self._latest.pending:
             self._forget()

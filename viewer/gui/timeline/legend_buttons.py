@@ -1,4 +1,4 @@
-"""The buttons of the legend: one per class of the scheme, with swatch, title and share."""
+"""The legend's buttons: one per class of the scheme, with swatch, title and share."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from viewer.render.palette import (
     label_colors,
 )
 
-HEIGHT = 30  # of the legend
+HEIGHT = 30  # of the legend, px
 SWATCH = 12
-TITLE_WIDTH = 180  # px, of the longest title
+TITLE_WIDTH = 180  # px, maximum width of a title
 _DIMS = "Click to dim everything else; click again to end that."
 _HATCHED = (UNLINKED, UNATTRIBUTED)
-# A swatch of less contrast to the canvas has a line around it.
+# Swatches with less contrast to the canvas get an outline.
 _VISIBLE = 2.0
 
 
 class LegendButton(QAbstractButton):
-    """A flat button painted by hand: text on the panel, a ground under the mouse."""
+    """A flat, custom-painted button with a background on hover."""
 
     role: FontRole = "caption"
 
@@ -43,13 +43,13 @@ class LegendButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def text_of(self, text: str) -> None:
-        """Show another text."""
+        """Set the text and the accessible name."""
         self.setText(text)
         self.setAccessibleName(text)
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
-        """As wide as its text."""
+        """The width of the text plus padding."""
         width = self._metrics(self.text()) + 2 * self.theme.px(6)
         return QSize(width, self.theme.px(HEIGHT - 6))
 
@@ -59,19 +59,19 @@ class LegendButton(QAbstractButton):
 
     @guard
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Paint the ground of what is under the mouse."""
+        """Repaint with the hover background."""
         super().enterEvent(event)
         self.update()
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
-        """Paint without it again."""
+        """Repaint without the hover background."""
         super().leaveEvent(event)
         self.update()
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint ground and text."""
+        """Paint background and text."""
         painter = QPainter(self)
         self._ground(painter)
         painter.setFont(self.theme.font(self.role))
@@ -91,7 +91,7 @@ class LegendButton(QAbstractButton):
 
 
 class ClassButton(LegendButton):
-    """One class: its swatch, title and share; a step of the ramp is its color with its length."""
+    """A class with swatch, title and share; a step of the duration ramp shows where it starts."""
 
     picked = Signal(object)  # (title, palette index)
 
@@ -111,15 +111,15 @@ class ClassButton(LegendButton):
         )
         self.setToolTip(class_tip(share, scope))
         self.setAccessibleName(f"{share.title}, {_facts(share, scope)}")
-        self.setAccessibleDescription(_DIMS)  # the rest of the tooltip is the name
+        self.setAccessibleDescription(_DIMS)  # the name covers the rest of the tooltip
 
     def pick(self) -> None:
-        """Pick this class; whether it is highlighted now is up to the session."""
+        """Emit `picked` for this class; the session decides whether it is highlighted."""
         self.picked.emit((self.share.title, self.share.color))
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
-        """Swatch, title and amount side by side."""
+        """The size of swatch, title and amount side by side."""
         theme, title = self.theme, self._metrics(self.title)
         tall = theme.px(HEIGHT - 6)
         if self.is_step:
@@ -129,7 +129,7 @@ class ClassButton(LegendButton):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the class."""
+        """Paint the class, or its step of the ramp."""
         painter, theme = QPainter(self), self.theme
         painter.setFont(theme.font(self.role))
         if self.is_step:
@@ -166,7 +166,7 @@ class ClassButton(LegendButton):
 
 
 def paint_class(painter: QPainter, room: QRectF, color: int, theme: Theme) -> None:
-    """Paint the swatch of a palette index as slices of it are painted: filled, or hatched."""
+    """Paint the swatch of a palette index the way slices look: filled, or hatched."""
     fill = fills(theme.dark)[color]
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -187,23 +187,23 @@ def paint_class(painter: QPainter, room: QRectF, color: int, theme: Theme) -> No
 def class_icon(color: int, theme: Theme) -> QIcon:
     """The swatch of a palette index as an icon."""
     side = theme.px(SWATCH)
-    made = QPixmap(2 * side, 2 * side)
-    made.setDevicePixelRatio(2)
-    made.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(made)
+    pixmap = QPixmap(2 * side, 2 * side)
+    pixmap.setDevicePixelRatio(2)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
     paint_class(painter, QRectF(0, 0, side, side), color, theme)
     painter.end()
-    return QIcon(made)
+    return QIcon(pixmap)
 
 
 def one_line(title: str) -> str:
-    """A title as one line of text; names come from files and may be anything, or nothing."""
+    """A title as one line; titles come from files and may contain anything or be empty."""
     text = " ".join("".join(c if c.isprintable() else " " for c in title[:300]).split())
     return text or "(no name)"
 
 
 def amount_text(share: Share) -> str:
-    """The share of the time, or how many there are where they took none."""
+    """The share of the time, or the number of slices if they have no duration."""
     return format_share(share.ns, share.whole) if share.ns > 0 else counted(share.count, "slice")
 
 
@@ -217,7 +217,7 @@ def _facts(share: Share, scope: str) -> str:
 
 
 def class_tip(share: Share, scope: str) -> str:
-    """The tooltip of a class: its full title, its share of a scope, and what a click does."""
+    """The tooltip of a class: full title, share of a scope, and what a click does."""
     title = share.title[:1000] or "(no name)"
     text = f"{title}\n{_facts(share, scope)}\n{_DIMS}"
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>'

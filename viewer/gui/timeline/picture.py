@@ -1,8 +1,9 @@
-"""The timeline as a picture to print: names, rows, ruler with its scale, and the legend.
+"""Exports the timeline as an image: names, rows, ruler with its scale, and legend.
 
-What is seen, without what only a window has (overview, filter, scroll bar, mouse). Texts and lines
-are drawn as such, so they are sharp at any size in SVG and PDF; slices are a raster of `SHARP`
-device pixels a pixel, as fine as an office printer's. Coordinates are those of the window.
+The image shows what is visible, without the interactive parts (overview, filter, scroll bar,
+mouse). In SVG and PDF, text and lines are vectors and sharp at any size; slices are a raster with
+`SHARP` device pixels per pixel, the resolution of an office printer. Coordinates are those of the
+window.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from viewer.model.text import display_name
 from viewer.model.times import format_span, format_time
 from viewer.render.canvas import Canvas
 
-SHARP = 3  # device pixels of a raster, a logical pixel: 288 a inch
-DPI = 96  # logical pixels an inch
+SHARP = 3  # device pixels per logical pixel in rasters: 288 per inch
+DPI = 96  # logical pixels per inch
 _TITLE = 26  # px
 _INSET = 10
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
 class ViewPicture:
-    """A picture of what a timeline shows now; it must be drawn before anything changes."""
+    """An image of what a timeline currently shows; draw it before anything changes."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
@@ -39,12 +40,12 @@ class ViewPicture:
 
     @property
     def size(self) -> QSize:
-        """In logical pixels."""
+        """The size of the image in logical pixels."""
         above = _TITLE + self._timeline.ruler.height() + self._marks
         return QSize(self._left + self._rows.width(), above + self._rows.height() + self._legend)
 
     def paint(self, painter: QPainter, ratio: int = SHARP) -> None:
-        """Draw it from (0, 0); ratio: device pixels of the raster, a logical pixel."""
+        """Draw the image at (0, 0); rasters have `ratio` device pixels per logical pixel."""
         board, size, theme = self._timeline, self.size, self._timeline.view.theme
         painter.fillRect(QRect(QPoint(0, 0), size), theme.color("panel"))
         top = _TITLE + board.ruler.height() + self._marks
@@ -54,7 +55,7 @@ class ViewPicture:
         frames.title_indent = board.view.frames.title_indent
         frames.paint(painter, Canvas(self._rows.width(), self._rows.height(), ratio), Overlay())
         painter.restore()
-        # A generator of SVG cuts nothing off: what stands over an edge is painted over after it.
+        # An SVG generator does not clip, so whatever exceeds an edge is painted over later.
         painter.setClipRect(QRect(QPoint(0, 0), size))
         _render(board.headers, painter, QPoint(0, top), QSize(self._left, self._rows.height()))
         painter.fillRect(0, 0, size.width(), top, theme.color("panel"))
@@ -69,7 +70,7 @@ class ViewPicture:
             _render(board.legend, painter, place, QSize(size.width(), self._legend))
 
     def _captions(self, painter: QPainter) -> None:
-        """Which files and which time it is of, and what the ruler counts."""
+        """Draw the file names, the time range, and the ruler's unit."""
         board, theme = self._timeline, self._timeline.view.theme
         session = board.scene.session
         names = ", ".join(display_name(path) for path in session.workspace.paths)
@@ -94,29 +95,29 @@ class ViewPicture:
     # -- as a file -------------------------------------------------------------------------------
 
     def image(self, ratio: int = SHARP) -> QImage:
-        """It as pixels."""
-        made = QImage(self.size * ratio, QImage.Format.Format_RGB32)
-        made.setDevicePixelRatio(ratio)
-        self._on(made, ratio)
-        # So that programs that print it know how large it is. Not before: fonts would follow it.
-        made.setDotsPerMeterX(round(DPI * ratio / 0.0254))
-        made.setDotsPerMeterY(round(DPI * ratio / 0.0254))
-        return made
+        """The image as pixels."""
+        image = QImage(self.size * ratio, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(ratio)
+        self._on(image, ratio)
+        # Tells printing programs the physical size. Set at the end, because fonts would follow it.
+        image.setDotsPerMeterX(round(DPI * ratio / 0.0254))
+        image.setDotsPerMeterY(round(DPI * ratio / 0.0254))
+        return image
 
     def bytes_of(self, suffix: str) -> bytes:
-        """The contents of a file of one of `SUFFIXES`; of a PNG the GUI thread is held 0.3 s."""
+        """The contents of a file with one of `SUFFIXES`; PNG blocks the GUI thread for 0.3 s."""
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
         if suffix == ".png":
             self.image().save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs want bytes
         elif suffix == ".svg":
-            made = QSvgGenerator()
-            made.setOutputDevice(buffer)
-            made.setResolution(DPI)
-            made.setSize(self.size)
-            made.setViewBox(QRect(QPoint(0, 0), self.size))
-            made.setTitle("Opscope")
-            self._on(made)
+            generator = QSvgGenerator()
+            generator.setOutputDevice(buffer)
+            generator.setResolution(DPI)
+            generator.setSize(self.size)
+            generator.setViewBox(QRect(QPoint(0, 0), self.size))
+            generator.setTitle("Opscope")
+            self._on(generator)
         else:
             pages = QPdfWriter(buffer)
             pages.setResolution(DPI)
@@ -135,6 +136,6 @@ class ViewPicture:
 
 
 def _render(widget: QWidget, painter: QPainter, at: QPoint, size: QSize) -> None:
-    """Paint a part of the window at a place, as much of it as fits a size."""
+    """Paint a part of the window at a position, clipped to a size."""
     flags = QWidget.RenderFlag.DrawChildren
     widget.render(painter, at, QRect(QPoint(0, 0), size), flags)

@@ -15,21 +15,21 @@ from viewer.model.times import format_time
 from viewer.render.canvas import Canvas
 
 HEIGHT = 26
-# Looked up once: members of an enum cost 1 µs each before Python 3.12.
+# Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_MOST_ROWS = 64  # rows whose hits are marked; an operator has two or three
+_MOST_ROWS = 64  # rows whose highlighted slices are marked; an operator has two or three
 
 
 class RulerBar(QWidget):
     """Draws ticks and labels on the same columns as the rows below."""
 
-    menu_requested = Signal(QPoint)  # a place of the screen
+    menu_requested = Signal(QPoint)  # screen position
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._pointed: int | None = None
-        self._taken: tuple[float, float] | None = None  # where the first chip of a frame is
+        self._taken: tuple[float, float] | None = None  # x extent of the frame's last chip
         self.setFixedHeight(HEIGHT)
         scene.changed.connect(self.update)
         scene.moved.connect(self.update)
@@ -38,7 +38,7 @@ class RulerBar(QWidget):
 
     @property
     def caption(self) -> str:
-        """What the labels count."""
+        """The unit and origin of the labels."""
         t0, t1 = self._scene.visible
         return self._scene.scale.caption(t1 - t0)
 
@@ -53,7 +53,7 @@ class RulerBar(QWidget):
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of what the ruler counts."""
+        """Request the menu for the ruler's unit."""
         self.menu_requested.emit(event.globalPos())
 
     @guard
@@ -77,7 +77,7 @@ class RulerBar(QWidget):
         for x, text in zip(major, lines.labels, strict=True):
             if x + 5 + metrics.horizontalAdvance(text) <= width:
                 painter.drawText(QRectF(x + 5, 0, 200, HEIGHT - 6), _LEFT, text)
-            # Else it would be cut off, and read as another number.
+            # Otherwise the label would be cut off and read as another number.
         self._taken = None
         self._hits(painter, canvas)
         self._selection(painter, canvas)
@@ -90,15 +90,15 @@ class RulerBar(QWidget):
         painter.end()
 
     def _hits(self, painter: QPainter, canvas: Canvas) -> None:
-        """A mark where the highlighted operator has slices, however small they are."""
+        """Mark where highlighted operators have slices, no matter how small."""
         xmap = self._scene.xmap(canvas.columns)
         for picture in self._scene.rasters:
             if picture.hits is None:
                 continue
-            held = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
-            if not len(held):
+            rows = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
+            if not len(rows):
                 continue
-            cells = picture.hits.draw(held.tolist(), xmap.on(picture.shown.axis))
+            cells = picture.hits.draw(rows.tolist(), xmap.on(picture.shown.axis))
             shown = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
             begin, end = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
             for x0, x1 in zip(map(canvas.x, begin), map(canvas.x, end), strict=True):
@@ -123,7 +123,7 @@ class RulerBar(QWidget):
         self._chip(painter, (x0 + x1) / 2, text, "accent_fill", "on_accent")
 
     def _measured(self, painter: QPainter, canvas: Canvas) -> None:
-        """The measured span, with its length unless that of the selection stands there already."""
+        """Paint the measured span, with its length unless the selection already shows the same."""
         session = self._scene.session
         span = session.state.measured
         if span is None or span[0] == span[1]:
@@ -143,7 +143,7 @@ class RulerBar(QWidget):
         wide = painter.fontMetrics().horizontalAdvance(text) + 14
         left = min(max(x - wide // 2, 0.0), max(self.width() - wide, 0.0))
         if self._taken is not None and left < self._taken[1] and left + wide > self._taken[0]:
-            # Beside the other chip, on the side where the mouse is.
+            # Move it next to the previous chip, on the side where the mouse is.
             before = self._taken[0] - wide - 4
             left = self._taken[1] + 4 if x >= sum(self._taken) / 2 or before < 0 else before
         self._taken = (left, left + wide)

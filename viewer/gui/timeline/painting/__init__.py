@@ -1,1 +1,1 @@
-"""One frame: rows, labels, flows, marks, selection."""
+"""Paints one frame: rows, labels, flows, bookmarks, selection."""

@@ -1,7 +1,8 @@
-"""Where the names of marks stand: beside their flags where there is room, else counted together.
+"""Places the names of bookmarks next to their flags, or groups them if there is no space.
 
-Pure. Marks come by time; a name may take the room up to the next mark that is drawn. Where a name
-would have too little, the mark joins those after it as "3 marks", so that texts never overlap.
+Pure functions. Bookmarks are in order of time, and a name may extend to the next drawn flag. A
+bookmark without enough space for its name is grouped with its neighbor as "3 marks", so that texts
+never overlap.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from dataclasses import dataclass
 
 from viewer.view.state import Bookmark
 
-LEAST_ROOM = 34  # px: three letters and a flag
-LONGEST = 200  # characters of a name or note that are looked at
+LEAST_ROOM = 34  # px, for three letters and a flag
+LONGEST = 200  # characters used of a name or note
 
 
 @dataclass(frozen=True, slots=True)
 class BookmarkFlag:
-    """One flag: its x, how much room there is on its right, and the marks that it stands for."""
+    """A flag: its x position, the space to its right in px, and the indices of its bookmarks."""
 
     x: float
     room: float
@@ -25,10 +26,10 @@ class BookmarkFlag:
 
 
 def flags(x: Sequence[float], width: float, current: int | None = None) -> list[BookmarkFlag]:
-    """The flags of marks at some x, from the left; those outside [0, width) have none.
+    """The flags of bookmarks at positions `x`, from left to right; none outside [0, width).
 
-    A mark that begins less than `LEAST_ROOM` after the flag before joins it. The current mark is
-    the first of its flag, so that its name is told.
+    A bookmark less than `LEAST_ROOM` px to the right of a flag joins it. The current bookmark comes
+    first in its flag, so that its name is shown.
     """
     seen = sorted((at, number) for number, at in enumerate(x) if 0 <= at < width)
     groups: list[tuple[float, list[int]]] = []
@@ -39,11 +40,11 @@ def flags(x: Sequence[float], width: float, current: int | None = None) -> list[
             groups.append((at, [number]))
     ends = [at for at, _ in groups[1:]] + [width] * bool(groups)
     return [
-        BookmarkFlag(at, end - at, tuple(sorted(own, key=lambda number: number != current)))
-        for (at, own), end in zip(groups, ends, strict=True)
+        BookmarkFlag(at, end - at, tuple(sorted(numbers, key=lambda number: number != current)))
+        for (at, numbers), end in zip(groups, ends, strict=True)
     ]
 
 
 def title(mark: Bookmark, number: int) -> str:
-    """What a mark is called: its name, or its number where it has none."""
+    """The name of a bookmark, or its number if it has none."""
     return mark.name[:LONGEST] or f"mark {number + 1}"

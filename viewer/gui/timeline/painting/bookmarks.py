@@ -1,7 +1,7 @@
-"""Marks and the measured span on canvas and overview: lines over all rows, and a measured length.
+"""Paints bookmarks and the measured span on canvas and overview.
 
-Of marks that fall on the same columns one is drawn; names stand in the bar above the rows, where
-they have room of their own.
+Of bookmarks on the same pixel columns, only one is drawn. On the canvas, names are in the bar above
+the rows, where they have space.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
 
-_TALL = 18  # px of the measured length
+_TALL = 18  # px, height of the label of the measured span
 _INSET = 7
-_BAND = 0.06  # opacity of the time of the current mark
+_BAND = 0.06  # opacity of the band of the current bookmark
 
 
 def paint_marks(
     painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, mouse: QPoint | None
 ) -> None:
-    """Paint the lines of the marks, then the measured span with its length."""
+    """Paint the lines of the bookmarks, then the measured span with its length."""
     state = scene.session.state
     if can_mark(scene.session) and state.marks:
         ends = mark_columns(scene, canvas)
@@ -51,14 +51,14 @@ def paint_marks(
 
 
 def mark_columns(scene: Scene, canvas: Canvas) -> Ints:
-    """The device columns of both ends of every mark: (marks, 2); see `_columns`."""
-    marks = scene.session.state.marks
-    times = [t for mark in marks for t in (mark.t0, mark.t1)]
+    """Device columns of both ends of each bookmark, as an array (bookmarks, 2); see `_columns`."""
+    bookmarks = scene.session.state.marks
+    times = [t for mark in bookmarks for t in (mark.t0, mark.t1)]
     return _columns(scene.xmap(canvas.columns), times).reshape(-1, 2)
 
 
 def measured_span(scene: Scene, canvas: Canvas, mouse: QPoint | None) -> tuple[int, int] | None:
-    """What is measured, in ns: up to the mouse as long as the end is not chosen."""
+    """The measured span in ns; it extends to the mouse while its end is not set yet."""
     measured = scene.session.state.measured
     if measured is None or measured[0] < measured[1] or mouse is None:
         return measured
@@ -69,7 +69,7 @@ def measured_span(scene: Scene, canvas: Canvas, mouse: QPoint | None) -> tuple[i
 def _measure(
     painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, span: tuple[int, int]
 ) -> None:
-    """Two lines, an arrow between them, and the length on the middle of what is seen of it."""
+    """Draw two lines, an arrow between them, and the length centered on the visible part."""
     ends = _columns(scene.xmap(canvas.columns), span)
     x0, x1 = map(canvas.x, ends.tolist())
     ink = theme.color("text1")
@@ -98,7 +98,7 @@ def _measure(
 def paint_overview_marks(
     painter: QPainter, scene: Scene, theme: Theme, xmap: XMap, top: int, height: int
 ) -> None:
-    """Marks over the lanes of the overview: a line or a band each, and names that have room."""
+    """Paint bookmarks over the overview's lanes: a line or band each, and names if they fit."""
     state = scene.session.state
     if not (can_mark(scene.session) and state.marks):
         return
@@ -128,8 +128,8 @@ def paint_overview_marks(
 
 
 def _columns(xmap: XMap, times: Sequence[int]) -> Ints:
-    """The columns of some times in ns; -1 before the view, its width after it."""
+    """The columns of times in ns; -1 before the view, the view's width after it."""
     limit = np.iinfo(np.int64)
-    held = np.array([min(max(t, limit.min), limit.max) for t in times], np.int64)
-    columns: Ints = xmap.pixel_of(held)
-    return np.where(held < xmap.t0, -1, np.where(held >= xmap.t1, xmap.width, columns))
+    clamped = np.array([min(max(t, limit.min), limit.max) for t in times], np.int64)
+    columns: Ints = xmap.pixel_of(clamped)
+    return np.where(clamped < xmap.t0, -1, np.where(clamped >= xmap.t1, xmap.width, columns))

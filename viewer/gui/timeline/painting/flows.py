@@ -1,12 +1,12 @@
-"""Flows of the selected slice as arrows, from where a producer ends to where its consumer begins.
+"""Draws the flows of the selected slice as arrows from a producer's end to a consumer's start.
 
-What the slice takes comes by dashed lines with open heads, what it hands on goes by solid ones with
-filled heads, so the two are told apart without their colors. A line of the canvas's own color
-under each keeps it visible on any slice. An end that is out of view, or in a process or track that
-is folded or hidden, has a chip with its name where the line leaves; a click on it goes there.
+Inputs are dashed lines with open heads and outputs are solid lines with filled heads, so that color
+is not the only difference. A halo in canvas color keeps lines visible on any slice. If an end is
+out of view, or in a collapsed or hidden process or track, a chip with its name marks where the line
+leaves; clicking it goes to that slice.
 
-At most `MOST_DRAWN` arrows are drawn on either side, those nearest in time; how many are left out
-is said on the canvas.
+At most `MOST_DRAWN` arrows are drawn per direction, the nearest in time first. A note on the canvas
+states how many are missing.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from viewer.view.state import SliceRef
 MOST_DRAWN = 12
 _WIDTH, _HALO = 1.6, 4.6  # px
 _HEAD = 6.5  # px
-_LEAST_BEND, _MOST_BEND = 12.0, 160.0  # px that a line runs sideways at either end
-_SAME_ROW = 20  # px: ends no farther apart than this are in one row
-_LEAST_RISE, _MOST_RISE = 18.0, 44.0  # px that a line between them is bent up or down
+_LEAST_BEND, _MOST_BEND = 12.0, 160.0  # px, horizontal length of the curve at each end
+_SAME_ROW = 20  # px; ends within this vertical distance count as one row
+_LEAST_RISE, _MOST_RISE = 18.0, 44.0  # px, vertical bend of a line within one row
 _CHIP_HEIGHT, _CHIP_INSET, _CHIP_WIDEST, _CHIP_GAP = 18, 6, 190, 3
-_LONGEST = 120  # characters: more have no room, and names come from files
+_LONGEST = 120  # characters; more would not fit, and names come from files
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeChip:
-    """A name at the edge: where it is on the canvas, what it says, and where a click goes."""
+    """A chip at the canvas edge: its rectangle, text, and the slice that a click selects."""
 
     room: QRectF
     text: str
@@ -48,14 +48,14 @@ class EdgeChip:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """One end of an arrow on the canvas. away: an arrow sign, or words, if it is not seen there."""
+    """An arrow end; `away` is an arrow sign or "folded" if the slice is not visible."""
 
     at: QPointF
     away: str = ""
 
 
 class FlowPainter:
-    """Paints the flows of one scene, and knows what chips the last frame had."""
+    """Paints the flows of one scene; keeps the chips of the last frame for hit testing."""
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self._scene = scene
@@ -67,14 +67,14 @@ class FlowPainter:
         self.drawn = 0
 
     def chip_at(self, position: QPoint) -> SliceRef | None:
-        """The slice that a chip under a point of the canvas stands for."""
+        """The slice that the chip at a point of the canvas refers to, None without a chip."""
         answer, at = self._feed.answer, QPointF(position)
         if answer is None or answer.ref is None or not self._is_current(answer, answer.ref):
-            return None  # the chips are of a trace that was closed since
+            return None  # the chips belong to a trace that was closed since
         return next((chip.ref for chip in self.chips if chip.room.contains(at)), None)
 
     def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:
-        """Paint the arrows of the selected slice, by a painter of logical pixels."""
+        """Paint the arrows of the selected slice; `painter` uses logical pixels."""
         self.chips, self.note, self.drawn = [], "", 0
         answer = self._feed.answer
         if answer is None or answer.ref is None or not self._feed.visible:
@@ -84,7 +84,7 @@ class FlowPainter:
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        here = xmap.on(answer.shown.axis)  # made once: it works out much of itself when first asked
+        here = xmap.on(answer.shown.axis)  # created once, because it caches what it computes
         caption = self._theme.font("caption")
         painter.setFont(caption)
         metrics = QFontMetricsF(caption, painter.device())
@@ -93,17 +93,17 @@ class FlowPainter:
             for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
                 other = SliceRef(ref.trace, end.slice)
                 first, last = (ref, other) if forward else (other, ref)
-                # A job begins with its start and ends with its wait; what a file draws may begin
-                # inside a slice that goes on.
+                # An NPU job is drawn from its start and ends with its wait. A flow stated by the
+                # file may start inside a slice that continues.
                 at_end = not end.is_job or self._is_of_npu(first)
                 if end.is_stated:
                     at_end = self._is_before(first, last)
-                begin = self._point(first, canvas, here, at_end=at_end)
-                finish = self._point(last, canvas, here, at_end=at_end and end.is_job)
-                if begin is None or finish is None:
+                start_point = self._point(first, canvas, here, at_end=at_end)
+                end_point = self._point(last, canvas, here, at_end=at_end and end.is_job)
+                if start_point is None or end_point is None:
                     nowhere += 1
                     continue
-                own, away = (begin, finish) if forward else (finish, begin)
+                own, away = (start_point, end_point) if forward else (end_point, start_point)
                 if away.away:
                     name = answer.shown.label(end.slice)
                     place = self._chip(metrics, canvas, name, other, away)
@@ -111,12 +111,12 @@ class FlowPainter:
                         nowhere += 1
                         continue
                     moved = _Point(place)
-                    begin, finish = (begin, moved) if forward else (moved, finish)
-                # A line between two ends beyond the same edge would lie on that edge.
+                    start_point, end_point = (start_point, moved) if forward else (moved, end_point)
+                # A line between two ends beyond the same edge would run along that edge.
                 if away.away and own.away == away.away:
                     self.drawn += 1
                     continue
-                self._arrow(painter, begin.at, finish.at, solid=forward)
+                self._arrow(painter, start_point.at, end_point.at, solid=forward)
                 self.drawn += 1
         self._paint_chips(painter)
         self.note = self._left_out(answer, nowhere)
@@ -125,7 +125,7 @@ class FlowPainter:
         painter.restore()
 
     def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
-        """Whether what is drawn is still the trace that was asked about."""
+        """Whether the answer is for a trace that is still shown."""
         all_rasters = self._scene.rasters
         return ref.trace < len(all_rasters) and all_rasters[ref.trace].shown is answer.shown
 
@@ -134,16 +134,16 @@ class FlowPainter:
         return trace.tracks[trace.slices.track(ref.index)].unit is Unit.NSS
 
     def _is_before(self, first: SliceRef, last: SliceRef) -> bool:
-        """Whether one slice ended when another begins."""
+        """Whether the first slice ends before the other starts."""
         slices = self._scene.rasters[first.trace].shown.trace.slices
         return bool(slices.end[first.index] <= slices.start[last.index])
 
     # -- where ends are ------------------------------------------------------------------------
 
     def _point(self, ref: SliceRef, canvas: Canvas, here: XMap, *, at_end: bool) -> _Point | None:
-        """Where a slice ends or begins, brought onto the canvas; None if nothing shows it.
+        """The start or end of a slice, clamped to the canvas; None if its process is not visible.
 
-        here: the visible range in ticks of its trace.
+        `here` is the visible range in ticks of the slice's trace.
         """
         scene, layout = self._scene, self._scene.layout
         slices = scene.rasters[ref.trace].shown.trace.slices
@@ -166,7 +166,7 @@ class FlowPainter:
         return _Point(QPointF(_within(x, canvas.width), _within(y, canvas.height)), away)
 
     def _header_of(self, ref: SliceRef) -> int:
-        """The band of the header of the process that a slice is in, -1 if that is hidden."""
+        """The header band of the process that contains a slice, -1 if it is not visible."""
         scene, layout = self._scene, self._scene.layout
         trace = scene.rasters[ref.trace].shown.trace
         name = trace.tracks[trace.slices.track(ref.index)].process
@@ -185,14 +185,14 @@ class FlowPainter:
         bend = min(max(abs(across) / 3, _LEAST_BEND), _MOST_BEND)
         rise = 0.0
         if abs(down) < _SAME_ROW:
-            # Along one row it would hide the labels: what comes goes above it, what goes below.
+            # A straight line along a row would hide labels: bend inputs above it and outputs below.
             rise = min(_LEAST_RISE + abs(across) / 8, _MOST_RISE) * (1 if solid else -1)
         turn = end + QPointF(-bend, rise)
         path = QPainterPath(begin)
         path.cubicTo(begin + QPointF(bend, rise), turn, end)
         head = _head(end, path.pointAtPercent(max(1 - 2 * _HEAD / max(path.length(), 1), 0)))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        # Half transparent, or with round ends, it would take ten times as long.
+        # A half transparent halo, or round ends, would take ten times as long to draw.
         halo = self._theme.color("canvas")
         painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
         painter.drawPath(path)
@@ -212,8 +212,7 @@ class FlowPainter:
     def _chip(
         self, metrics: QFontMetricsF, canvas: Canvas, name: str, ref: SliceRef, point: _Point
     ) -> QPointF | None:
-        """Make room for a chip at the edge; the place on it that the line goes to, None if the
-        edge is full."""
+        """Add a chip at the edge; returns where its line attaches, None if there is no space."""
         name = " ".join(name[:_LONGEST].split())
         before = point.away in ("←", "↑", "↓")
         name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
@@ -225,7 +224,7 @@ class FlowPainter:
         left = min(max(point.at.x() - wide / 2, 2.0), canvas.width - wide - 2)
         top = min(max(point.at.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
         room = QRectF(left, top, wide, _CHIP_HEIGHT)
-        # Those that would lie over one another stand in a column, around where they should be.
+        # Chips that would overlap are stacked in a column around their position.
         step, above, below = _CHIP_HEIGHT + _CHIP_GAP, room, room
         while any(chip.room.intersects(room) for chip in self.chips):
             above, below = above.translated(0, -step), below.translated(0, step)
@@ -258,7 +257,7 @@ class FlowPainter:
         painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def _left_out(self, answer: FlowAnswer, nowhere: int) -> str:
-        """How many arrows are drawn of how many there are, where these differ."""
+        """A note on how many flows are shown of how many, "" if all are."""
         flows = answer.flows
         count = len(flows.inputs) + len(flows.outputs)
         if self.drawn == count:
@@ -272,10 +271,10 @@ def _within(value: float, length: int) -> float:
 
 
 def _head(tip: QPointF, before: QPointF) -> QPolygonF:
-    """The three points of an arrow's head that comes from a point before its tip."""
-    way = tip - before
-    length = max((way.x() ** 2 + way.y() ** 2) ** 0.5, 0.01)
-    along = way * (_HEAD / length)
+    """The three points of an arrow head at `tip`, for a line coming from `before`."""
+    direction = tip - before
+    length = max((direction.x() ** 2 + direction.y() ** 2) ** 0.5, 0.01)
+    along = direction * (_HEAD / length)
     aside = QPointF(-along.y(), along.x()) * 0.55
     points: Sequence[QPointF] = (tip - along + aside, tip, tip - along - aside)
     return QPolygonF(list(points))

@@ -1,8 +1,8 @@
-"""One frame of the timeline: rows as one image, then labels, marks and outlines over it.
+"""Paints one frame of the timeline: rows as one image, then labels, marks and outlines on top.
 
-The image comes from the raster and costs per pixel; what is painted after it is bounded by what has
-room: a label needs 30 px of its row, a mark has a column to itself. Nothing here asks how many
-slices a trace has.
+The image comes from the raster, at a cost per pixel. The cost of everything painted on top is
+limited by the available space: a label needs 30 px of its row, a mark its own column. No cost here
+depends on the number of slices in a trace.
 """
 
 from __future__ import annotations
@@ -48,26 +48,29 @@ from viewer.view.state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
 LABEL_INSET = 6
-# Looked up once: members of an enum cost 1 µs each before Python 3.12.
+# Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
-_OVERHANG = 4  # px by which a line of text may be higher than its slice
-_RIBBON_ROOM = 22  # px: lower slices have no room for a label above chips
+_OVERHANG = 4  # px by which a line of text may exceed the height of its slice
+_RIBBON_ROOM = 22  # px; lower slices have no space for a label above the chips
 _HATCHED = frozenset((UNLINKED, UNATTRIBUTED))
-_LEAST_TALL = 6  # px: lower slices have no room for stripes or text
+_LEAST_TALL = 6  # px; lower slices get no stripes and no text
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
 _FOREIGN_EDGE = 5  # px
-COUNTER_AIR = 3  # px above and below the area of a counter
+COUNTER_AIR = 3  # px, margin above and below the area of a counter
 _DOT = 3.5  # px
-UNDERLINED = 8  # px: narrower slices of a highlighted operator have no line under them
+UNDERLINED = 8  # px; narrower slices of a highlighted operator are not underlined
 
 
 @dataclass
 class Overlay:
-    """What the mouse adds to a frame: where it is, the slice under it, or the band of the counter;
-    an area being drawn."""
+    """What the mouse adds to a frame.
+
+    That is: its position, the slice under it or the counter band under it, and the area being
+    selected.
+    """
 
     mouse: QPoint | None = None
     hovered: SliceRef | None = None
@@ -76,7 +79,7 @@ class Overlay:
 
 
 class FramePainter:
-    """Paints frames of one scene in one theme; keeps the caches that make it cheap."""
+    """Paints frames of one scene in one theme, and caches labels between frames."""
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self.scene = scene
@@ -84,17 +87,17 @@ class FramePainter:
         self.title_indent = 0
         self.flows = FlowPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
-        self._canvas = Canvas(1, 1)  # of the frame that is painted
-        self._shown: Ints = np.empty(0, np.int64)  # the bands of the section that is painted
+        self._canvas = Canvas(1, 1)  # of the current frame
+        self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
         self.retheme()
 
     def retheme(self) -> None:
-        """Take fonts and colors anew after the theme changed."""
+        """Update cached fonts and colors after the theme changed."""
         self._labels = LabelCache(self.theme.font("label"))
         self._marks = LabelCache(self.theme.font("zero_length"))
 
     def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
-        """Paint the visible range on the canvas, by a painter of logical pixels."""
+        """Paint the visible range on the canvas; `painter` uses logical pixels."""
         scene, theme = self.scene, self.theme
         self._canvas = canvas
         width, height = canvas.width, canvas.height
@@ -167,18 +170,18 @@ class FramePainter:
                 self._dot(painter, overlay.counter, overlay.mouse.x())
 
     def _enter(self, top: int, bottom: int) -> None:
-        """Paint a section of the canvas from now on, given by its lines."""
+        """Start painting the section of the canvas between two lines."""
         scroll = self.scene.scroll
         self._shown = self.scene.layout.bands_between(scroll + top, scroll + bottom)
 
     def _bands(self, kind: BandKind, trace: int | None = None) -> list[int]:
-        """The bands of a kind, of one trace or of all, in the section that is painted."""
+        """The bands of a kind in the current section, of one trace or of all."""
         layout, bands = self.scene.layout, self._shown
-        wanted = layout.kind[bands] == kind.value
+        selected = layout.kind[bands] == kind.value
         if trace is not None:
-            wanted &= layout.trace[bands] == trace
-        own: list[int] = bands[wanted].tolist()
-        return own
+            selected &= layout.trace[bands] == trace
+        numbers: list[int] = bands[selected].tolist()
+        return numbers
 
     def _y(self, band: int) -> int:
         return int(self.scene.layout.y[band]) - self.scene.scroll
@@ -251,7 +254,7 @@ class FramePainter:
     def _ribbon(
         self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
     ) -> None:
-        """A chip per operator of a shared slice: it lists them and never divides time."""
+        """Draw a chip per operator of a shared slice, without dividing its time among them."""
         table = fills(self.theme.dark)
         colors = shown.operator_colors(self.scene.session.state.scheme)
         x, y = room.left() + LABEL_INSET, room.bottom() - 7
@@ -268,7 +271,7 @@ class FramePainter:
         painter.setOpacity(1.0)
 
     def _foreign_edge(self, painter: QPainter, room: QRectF) -> None:
-        """Stripes on the canvas' own color, as fills may have the color of the stripes."""
+        """Draw stripes over the canvas color, because a slice may have the color of the stripes."""
         edge = QRectF(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
         painter.fillRect(edge, self.theme.color("canvas"))
         painter.fillRect(edge, QBrush(self.theme.color("warning"), Qt.BrushStyle.BDiagPattern))
@@ -335,12 +338,12 @@ class FramePainter:
             stamp(image, y, tall, plot, xmap.on(shown.axis), colors)
 
     def _plot(self, band: int) -> tuple[int, int]:
-        """The first line of a counter's area on the canvas, and how many it has."""
+        """The top line of a counter's area on the canvas, and its height."""
         tall = int(self.scene.layout.height[band])
         return self._y(band) + COUNTER_AIR, tall - 2 * COUNTER_AIR
 
     def _dot(self, painter: QPainter, band: int, x: int) -> None:
-        """Where the counter under the mouse stands at its time."""
+        """Draw a dot at the value of the counter under the mouse."""
         y, tall = self._plot(band)
         high, _ = counter_value(self.scene, band, x, self._canvas)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -384,7 +387,7 @@ class FramePainter:
                 painter.drawRoundedRect(room.adjusted(-2, -2, 2, 2), 3, 3)
 
     def _underline(self, painter: QPainter, xmap: XMap) -> None:
-        """A line under every wide slice of the highlighted operator, dashed where it is shared."""
+        """Underline every wide slice of the highlighted operators, dashed if it is shared."""
         layout = self.scene.layout
         accent = self.theme.color("accent")
         for number, drawn in enumerate(self.scene.rasters):
@@ -411,7 +414,7 @@ class FramePainter:
                 painter.drawLine(QPointF(left, y), QPointF(right, y))
 
     def _room(self, ref: SliceRef, xmap: XMap) -> QRectF | None:
-        """The rectangle of a slice on the canvas, None while it is folded or out of view."""
+        """The rectangle of a slice on the canvas, None if it is collapsed or out of view."""
         band = self.scene.band_of(ref)
         if band < 0:
             return None
@@ -445,7 +448,7 @@ class FramePainter:
 
 @lru_cache(maxsize=4)
 def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
-    """The colors of labels, by whether a slice stands out, and by palette index."""
+    """Label colors by palette index: (of dimmed slices, of highlighted slices)."""
     faint, full = (
         [QColor.fromRgb(ink) for ink in label_colors(dark, emphasis)]
         for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
@@ -457,12 +460,12 @@ def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]
 
 @lru_cache(maxsize=8192)
 def _time_text(ns: int) -> str:
-    """The same slices have labels in frame after frame."""
+    """Format a duration; cached, because the same slices are labeled in each frame."""
     return format_time(ns)
 
 
 def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:
-    """Runs of marks that share a label: (first, one past the last, free pixels to the next run)."""
+    """Runs of marks that share a label: (first, last + 1, free px to the next run)."""
     if len(x) == 0:
         return []
     breaks = np.flatnonzero(np.diff(x) >= room) + 1

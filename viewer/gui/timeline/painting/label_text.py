@@ -1,7 +1,7 @@
-"""Which text fits a slice: the full label, a shorter form of it, its beginning, or nothing.
+"""Finds the text that fits into a slice: the label, a shorter form, its beginning, or nothing.
 
-A label tells something or is absent. Slices of one width class share a cached answer, since asking
-font metrics costs more than drawing.
+A label is meaningful or absent. Slices whose widths round to the same value share a cached result,
+since querying font metrics costs more than drawing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 _COUNT = re.compile(r"\d+ ops?")
-# "tosa.conv2d@L11": the dialect is told least, then the line.
+# "tosa.conv2d@L11": the dialect is the least informative part, then the line.
 _MLIR_LINE = re.compile(r"@L\d+")
 _MLIR_DIALECT = re.compile(r"\b[A-Za-z_]\w*\.(?=[\w.$-]+@L\d)")
 _FEWEST = 3  # letters before an ellipsis
-_STEP = 4  # px: widths are rounded down to this, so that zooming finds cached answers
+_STEP = 4  # px; widths are rounded down to a multiple, so that zooming hits the cache
 
 
 def variants(label: str) -> list[str]:
@@ -36,12 +36,12 @@ def variants(label: str) -> list[str]:
     if right.startswith("run "):
         return [label, right, right.removeprefix("run ")]
     tail = left.rpartition(".")[2]
-    # The tail of "blocks.0" tells nothing.
+    # The tail of a name such as "blocks.0" is meaningless on its own.
     return [label, right] if tail.isdecimal() else [label, f"{tail} · {right}", right]
 
 
 def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
-    """The longest form that fits in `room` pixels, else at least three letters and "…", else ""."""
+    """The longest form that fits into `room` px, else at least three letters and "…", else ""."""
     forms = variants(label)
     for form in forms:
         if width_of(form) <= room:
@@ -60,7 +60,7 @@ def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
 
 
 class LabelCache:
-    """Fitted labels as prepared texts, the least recently used ones forgotten one by one."""
+    """A cache of fitted labels as prepared texts, with LRU eviction."""
 
     def __init__(self, font: QFont, limit: int = 8192) -> None:
         self.font = font
@@ -71,11 +71,11 @@ class LabelCache:
 
     @property
     def line_height(self) -> float:
-        """Height of a line in pixels."""
+        """The height of a line in px."""
         return self._metrics.height()
 
     def width(self, text: str) -> float:
-        """Width of a text in pixels."""
+        """The width of a text in px."""
         if text not in self._widths:
             if len(self._widths) > 4 * self._limit:
                 self._widths.clear()
@@ -83,19 +83,19 @@ class LabelCache:
         return self._widths[text]
 
     def fit(self, label: str, room: float) -> QStaticText | None:
-        """The label as it fits in `room` pixels, None if nothing of it does."""
+        """The label fitted into `room` px, None if not even a short form fits."""
         key = (label, int(room) // _STEP)
         if key in self._fitted:
             self._fitted.move_to_end(key)
             return self._fitted[key]
         text = fitting(label, key[1] * _STEP, self.width)
-        made = None
+        prepared = None
         if text:
-            made = QStaticText(text)
-            # Names come from files: Qt would read markup in them.
-            made.setTextFormat(Qt.TextFormat.PlainText)
-            made.prepare(font=self.font)
-        self._fitted[key] = made
+            prepared = QStaticText(text)
+            # Names come from files, and Qt would interpret markup in them.
+            prepared.setTextFormat(Qt.TextFormat.PlainText)
+            prepared.prepare(font=self.font)
+        self._fitted[key] = prepared
         if len(self._fitted) > self._limit:
             self._fitted.popitem(last=False)
-        return made
+        return prepared

@@ -1,4 +1,4 @@
-"""The header of a process: one band that crosses the headers column and the canvas."""
+"""Paints the header of a process: one band across the headers column and the canvas."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ def paint_process_header(
     *,
     with_note: bool = False,
 ) -> None:
-    """The header of a process. It runs over the headers column and the canvas; `indent` is where
-    its text begins, negative on the canvas, so that one line of text crosses both."""
+    """Paint the header of a process, or its part on the headers column or the canvas.
+
+    `indent` is the x position of its text, negative on the canvas, so that one line of text spans
+    both widgets.
+    """
     painter.fillRect(room, theme.color("chrome"))
     painter.setPen(QPen(theme.color("hairline"), 1))
     painter.drawLine(room.bottomLeft(), room.bottomRight())
@@ -30,11 +33,11 @@ def paint_process_header(
     x = room.left() + indent
     painter.setFont(theme.font("process"))
     painter.setPen(theme.color("text1"))
-    taken = painter.fontMetrics().horizontalAdvance(name)
-    painter.drawText(QRect(x, room.top(), taken + 4, room.height()), left, name)
+    name_width = painter.fontMetrics().horizontalAdvance(name)
+    painter.drawText(QRect(x, room.top(), name_width + 4, room.height()), left, name)
     painter.setFont(theme.font("caption"))
     painter.setPen(theme.color("text2"))
-    record_x = x + taken + 16
+    record_x = x + name_width + 16
     wide = painter.fontMetrics().horizontalAdvance(record)
     painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
     note = process_note(scene, process) if with_note else ""

@@ -1,4 +1,4 @@
-"""The one pyqtgraph item of the timeline: it covers the view and paints whole frames."""
+"""The only pyqtgraph item of the timeline, which covers the view and paints entire frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viewer.render.canvas import Canvas
 
 
 class RowsItem(pg.GraphicsObject):  # type: ignore[misc]
-    """All visible rows. It paints in pixels, so the view's transform never blurs it."""
+    """Paints all visible rows in device pixels, so that the view's transform never blurs them."""
 
     def __init__(self, painter: FramePainter, overlay: Overlay) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class RowsItem(pg.GraphicsObject):  # type: ignore[misc]
 
     @guard(QRectF())
     def boundingRect(self) -> QRectF:
-        """Everything that the view can show."""
+        """The entire area that the view can show."""
         rect: QRectF = self.viewRect()
         return rect
 

@@ -1,8 +1,8 @@
-"""The rings of several selected slices, stamped into a frame: cost follows pixels, not slices.
+"""Stamps rings around several selected slices into a frame; the cost depends on pixels only.
 
-A ring lies inside its slice, with a line of the canvas between ring and fill, so that it is seen on
-every color. Slices that share pixels have one ring around all of them. Zero-length slices are
-diamonds in the color of the ring, larger than the others.
+A ring is drawn inside its slice with a line of canvas color between ring and fill, which makes it
+visible on every color. Slices that share pixels get a single ring. Zero-length slices get a diamond
+in the ring color that is larger than normal ones.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def stamp_selected(
     xmap: XMap,
     theme: Theme,
 ) -> None:
-    """Draw the rings of the selected slices, where there are several, into device pixels.
+    """Draw rings into device pixels if several slices are selected.
 
-    section: the lines of the canvas, in logical pixels, that the image holds.
+    `section` is the range of canvas lines, in logical pixels, that the image covers.
     """
     layout, scroll = scene.layout, scene.scroll + section[0]
     ring = theme.color("ring").rgb() | _OPAQUE
@@ -40,8 +40,8 @@ def stamp_selected(
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
     for trace, raster in scene.selected_rasters.rasters.items():
         here = xmap.on(scene.rasters[trace].shown.axis)
-        own = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
-        rows = [band for band in own if layout.kind[band] == BandKind.ROW]
+        visible = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
+        rows = [band for band in visible if layout.kind[band] == BandKind.ROW]
         cells = raster.draw([int(layout.row[band]) for band in rows], here) != 0
         for band, covered in zip(rows, cells, strict=True):
             if covered.any():
@@ -49,7 +49,7 @@ def stamp_selected(
                 y0 = canvas.device(top)
                 y1 = canvas.device(top + int(layout.slice_height[band]))
                 _stamp_row(image, covered, y0, y1, canvas.device(_RING), ring, ground)
-        for band in (band for band in own if layout.kind[band] == BandKind.STRIP):
+        for band in (band for band in visible if layout.kind[band] == BandKind.STRIP):
             marks = raster.zero_marks(int(layout.row[band]), here)
             middle = int(layout.y[band]) - scroll + int(layout.height[band]) // 2
             stamp_diamonds(image, marks.x, canvas.device(middle), canvas.device(_REACH), ring)
@@ -58,7 +58,7 @@ def stamp_selected(
 def _stamp_row(
     image: Pixels, covered: Bools, y0: int, y1: int, thick: int, ring: int, ground: int
 ) -> None:
-    """Rings around the covered columns of one row, on the lines [y0, y1) of the frame."""
+    """Draw rings around the covered columns of one row, on lines [y0, y1) of the image."""
     around = _edges(covered, thick)
     inner = _edges(covered & ~around, 1)
     height = len(image)
@@ -73,10 +73,10 @@ def _stamp_row(
 
 
 def _edges(covered: Bools, thick: int) -> Bools:
-    """The outermost columns of every run of covered ones."""
+    """The outermost `thick` columns of every run of covered columns."""
     inside = covered.copy()
     for _ in range(thick):
-        # What goes on beyond the canvas has no edge there.
+        # Runs that continue beyond the canvas have no edge there.
         left = np.concatenate([inside[:1], inside[:-1]])
         right = np.concatenate([inside[1:], inside[-1:]])
         inside = inside & left & right

@@ -1,1 +1,1 @@
-"""What all parts of the timeline draw from: layout, scroll, rasters by trace."""
+"""What all parts of the timeline share: layout, scroll position, rasters per trace."""

@@ -1,7 +1,7 @@
-"""A jump of the visible range as a short motion, so that the eye can follow where it went.
+"""Animates jumps of the visible range, so that the eye can follow.
 
-The session's range is the truth and is final at once; only what is drawn glides there. Whatever
-comes next cuts the motion short: it starts from the final range, never from a queue.
+The session's range changes immediately; only what is drawn moves gradually. New input interrupts
+the animation: it starts from the final range, and animations are never queued.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 FRAME_MS = 8
 DURATION_MS = 140
-# A motion to another end of a long trace would only flicker: so many screens apart it is a cut.
+# Over more screens than this, an animation would only flicker, so the view jumps.
 FARTHEST = 40
 
 NsRange = tuple[int, int]
 
 
 class RangeAnimation(QObject):
-    """Ranges between two, by time. Off until it is enabled, as under tests and in pictures."""
+    """Interpolates between two ranges over time; disabled by default, as in screenshots."""
 
     moved = Signal()
 
@@ -34,11 +34,11 @@ class RangeAnimation(QObject):
 
     @property
     def is_moving(self) -> bool:
-        """Whether what is drawn has not arrived yet."""
+        """Whether an animation is running."""
         return self._between is not None
 
     def start(self, begin: NsRange, end: NsRange) -> None:
-        """Go from one range to another."""
+        """Animate from one range to another; jumps if disabled or too far apart."""
         longest = max(begin[1] - begin[0], end[1] - end[0])
         far = max(abs(begin[0] - end[0]), abs(begin[1] - end[1])) > FARTHEST * longest
         if not self.enabled or begin == end or far:
@@ -49,17 +49,17 @@ class RangeAnimation(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Be where it goes to."""
+        """Jump to the end of the animation."""
         self._between = None
         self._timer.stop()
 
     def keep_to(self, t0: int, t1: int) -> None:
-        """Stop unless it goes to this range: another input has come."""
+        """Stop unless the animation leads to this range, because other input has arrived."""
         if self._between is not None and self._between[1] != (t0, t1):
             self.stop()
 
     def now(self) -> NsRange | None:
-        """The range to draw at this moment, None at rest."""
+        """The range to draw now, None if no animation is running."""
         if self._between is None:
             return None
         share = (time.monotonic() - self._began) * 1000 / DURATION_MS
@@ -72,14 +72,14 @@ class RangeAnimation(QObject):
 
 
 def between(begin: NsRange, end: NsRange, share: float) -> NsRange:
-    """The range at a share of the way, 0 to 1, slowing down towards the end.
+    """The range at a fraction of the way from `begin` to `end`, slowing down towards the end.
 
-    Lengths change by a constant factor per time, and both edges move with them: so the time that
-    has the same place in both ranges rests, as when one zooms around it.
+    The length changes by a constant factor per unit of eased time, and both edges move with it. A
+    time at the same position in both ranges therefore stays in place, as when zooming around it.
     """
     eased = 1 - (1 - share) ** 3
     first, last = begin[1] - begin[0], end[1] - end[0]
-    # Of lengths that are nearly the same the quotient has no digits left: that is a pan.
+    # The quotient of nearly equal lengths loses all precision, so treat that as a pan.
     is_pan = abs(last - first) < first / 100
     part = eased if is_pan else (first * (last / first) ** eased - first) / (last - first)
     t0 = begin[0] + round((end[0] - begin[0]) * part)

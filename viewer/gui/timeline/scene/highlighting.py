@@ -1,7 +1,7 @@
-"""The slices of the highlighted operators, as rasters of their own that are drawn in full color.
+"""Rasters of the highlighted operators' slices, which are drawn in full color.
 
-Up to 20,000 slices they are made at once. Above that it takes a thread, half a second for ten
-million slices; all slices are dimmed meanwhile, as those of the operators before would be wrong.
+For up to 20,000 slices, they are built immediately. Above that it happens in a thread and takes 0.5
+s for ten million slices. Meanwhile all slices are dimmed, because the previous raster is wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 
 class Highlighting(QObject):
-    """Keeps the highlighted slices of every picture in step with the selection and the colors."""
+    """Updates the raster of highlighted slices when the selection or the colors change."""
 
     changed = Signal()
 
@@ -27,7 +27,8 @@ class Highlighting(QObject):
         super().__init__(session)
         self._session = session
         self._all_rasters: Sequence[TraceRasters] = ()
-        # What the raster is of, or will be: a trace, its colors and operators of its program.
+        # Input of the current or pending raster: a trace, its palette, and operators of its
+        # program.
         self._asked: tuple[OpenTrace, Palette, tuple[int, ...]] | None = None
         self._raster: RowRaster | None = None
         self._latest = Latest(self)
@@ -35,36 +36,36 @@ class Highlighting(QObject):
         session.selection_changed.connect(self._follow)
 
     def show(self, all_rasters: Sequence[TraceRasters]) -> None:
-        """Highlight slices of these pictures from now on."""
+        """Use these rasters from now on."""
         self._all_rasters = all_rasters
         self._follow()
 
     @property
     def pending(self) -> bool:
-        """Whether the highlighted slices are on their way."""
+        """Whether the highlighted slices are still being computed."""
         return self._latest.pending
 
     @Slot()
     def _follow(self) -> None:
-        wanted, asked = self._session.state.operators, None
-        if wanted is not None:
-            drawn = self._all_rasters[wanted[0]]
-            asked = drawn.shown, drawn.palette, wanted[1]
-            if self._is_asked(*asked):
+        selection, inputs = self._session.state.operators, None
+        if selection is not None:
+            drawn = self._all_rasters[selection[0]]
+            inputs = drawn.shown, drawn.palette, selection[1]
+            if self._is_asked(*inputs):
                 self._draw(self._raster)
                 return
         self._latest.cancel()
-        self._asked = asked
+        self._asked = inputs
         self._draw(None)
-        if asked is None:
+        if inputs is None:
             return
-        self._latest.ask(len(asked[0].trace.slices) <= AT_ONCE, highlighted, *asked)
+        self._latest.ask(len(inputs[0].trace.slices) <= AT_ONCE, highlighted, *inputs)
 
     def _is_asked(self, shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> bool:
-        asked = self._asked
-        if asked is None:
+        inputs = self._asked
+        if inputs is None:
             return False
-        return asked[0] is shown and asked[1] is palette and asked[2] == operators
+        return inputs[0] is shown and inputs[1] is palette and inputs[2] == operators
 
     @Slot(object)
     def _take(self, raster: RowRaster) -> None:
@@ -79,5 +80,5 @@ class Highlighting(QObject):
 
 
 def highlighted(shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> RowRaster:
-    """The raster of the slices of some operators in the colors of a palette; pure."""
+    """The raster of the slices of some operators, in the colors of a palette; a pure function."""
     return RowRaster.subset(shown.trace.slices, palette, shown.slices_of(operators))

@@ -1,8 +1,9 @@
-"""Colors the open traces anew when the scheme or the lit class changes, off the GUI thread.
+"""Recolors the open traces when the scheme or the highlighted class changes.
 
-Up to 20,000 slices it is done at once. Above that it takes a thread, a second for ten million
-slices, and the old picture stays until the new one is there; a later wish replaces an earlier one.
-Palettes are kept by scheme, and colors by theme, so a theme is exchanged without any of this.
+Up to 20,000 slices, this is immediate. Above that it happens in a thread and takes 1 s for ten
+million slices; the old colors stay until the new ones are ready, and a newer request replaces an
+older one. Palettes are cached by scheme and do not depend on the theme, so switching the theme
+needs none of this.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from viewer.view.open_trace import AT_ONCE
 
 
 class Recoloring(QObject):
-    """`made(pictures)` brings the pictures of all open traces under the scheme asked for last."""
+    """Emits `made` with the rasters of all open traces, colored by the requested scheme."""
 
     made = Signal(object)
 
@@ -31,17 +32,17 @@ class Recoloring(QObject):
         super().__init__(parent)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._asked: object = None  # what the latest question is about
+        self._asked: object = None  # identifies the latest request
 
     def ask(
         self, all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None = None
     ) -> None:
-        """Color by a scheme; `made` follows if anything changes, at once where that is little."""
-        asked = tuple(all_rasters), scheme, lit
-        about = tuple(id(drawn.shown) for drawn in all_rasters), scheme, lit
-        if self._latest.pending and about == self._asked:
+        """Color by a scheme; `made` follows if anything changes, immediately for few slices."""
+        arguments = tuple(all_rasters), scheme, lit
+        request = tuple(id(drawn.shown) for drawn in all_rasters), scheme, lit
+        if self._latest.pending and request == self._asked:
             return
-        self._asked = about
+        self._asked = request
         lengths = ramp_of([drawn.shown for drawn in all_rasters])
         if all(
             p.lit == lit and scheme_key(p.shown, scheme, lengths) == p.scheme for p in all_rasters
@@ -49,11 +50,11 @@ class Recoloring(QObject):
             self._latest.cancel()
             return
         small = sum(len(p.shown.trace.slices) for p in all_rasters) <= AT_ONCE
-        self._latest.ask(small, colored, *asked)
+        self._latest.ask(small, colored, *arguments)
 
     @property
     def pending(self) -> bool:
-        """Whether other pictures are on their way."""
+        """Whether new rasters are still being computed."""
         return self._latest.pending
 
     @Slot(object)
@@ -64,6 +65,6 @@ class Recoloring(QObject):
 def colored(
     all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None
 ) -> list[TraceRasters]:
-    """The pictures under a scheme, with one class of it in full color; pure."""
+    """The rasters under a scheme, with one class highlighted; a pure function."""
     lengths = ramp_of([drawn.shown for drawn in all_rasters])
     return [rasters_of(p.shown, scheme, p, lengths=lengths, lit=lit) for p in all_rasters]

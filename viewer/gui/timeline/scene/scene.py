@@ -1,8 +1,7 @@
-"""What headers, canvas, ruler and overview have in common: the pictures of the open traces, the
-layout of their rows, and how far the rows are scrolled.
+"""The state shared by headers, canvas, ruler and overview: rasters, row layout and scroll position.
 
-Each of those widgets draws from the scene and none knows another. The scene listens to the session,
-so a change of selection, colors or folding is worked out once.
+Each of those widgets draws from the scene and knows none of the others. The scene listens to the
+session, so that a change of selection, colors or collapsed tracks is processed once.
 """
 
 from __future__ import annotations
@@ -40,35 +39,35 @@ from viewer.render.track_table import Busy, ProcessSpec, TrackList, track_list
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import RulerUnit, SliceRef
 
-# Pinned tracks stay in view while they take up to this share of it.
+# Pinned tracks stay in view as long as they take no more than this share of the viewport.
 _MOST_PINNED = 2 / 3
 _HEIGHT_STEP = 2  # px
 
 
 @lru_cache(maxsize=8)
 def xmap_of(t0: int, t1: int, columns: int) -> XMap:
-    """One map for all that a frame and a hover ask: it keeps the edges that it has worked out."""
+    """The time map of a frame; cached, because it keeps the edges that it has computed."""
     return XMap(t0, t1, columns)
 
 
 @lru_cache(maxsize=4)
 def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
-    """The lines of one view, for the ruler and for the canvas below it."""
+    """The ruler lines of a view, shared by the ruler and the canvas below it."""
     return scale.lines(xmap_of(t0, t1, columns), width)
 
 
 class Scene(QObject):
-    """Pictures, layout and vertical scroll of the timeline; `changed` asks all parts to repaint.
+    """Rasters, layout and vertical scroll of the timeline; `changed` makes all parts repaint.
 
-    `moved` and `scrolled` ask only those that show times, or rows: headers and overview are each a
-    fifth of a frame.
+    `moved` and `scrolled` repaint only parts that show times or rows: headers and overview take a
+    fifth of a frame each.
     """
 
     changed = Signal()
-    moved = Signal()  # other times are in view, and all else is as before
-    arranged = Signal()  # the layout is another one; `changed` follows
-    scrolled = Signal()  # other rows are in view, and all else is as before
-    recolored = Signal()  # `rasters` are others; `changed` follows
+    moved = Signal()  # only the visible time range changed
+    arranged = Signal()  # the layout changed; `changed` follows
+    scrolled = Signal()  # only the vertical scroll position changed
+    recolored = Signal()  # `rasters` were replaced; `changed` follows
     pointed = Signal(object)  # the time under the mouse in ns, or None
 
     def __init__(self, session: Session) -> None:
@@ -76,20 +75,20 @@ class Scene(QObject):
         self.session = session
         self.search = Search.of(session)
         self.rasters: list[TraceRasters] = []
-        self.shared_clocks: list[str] = []  # by trace: the file whose clock it shares
+        self.shared_clocks: list[str] = []  # note per trace on the file whose clock it shares
         self.track_list: TrackList = track_list([])
-        self._arranged: tuple[TrackList, TrackView] | None = None  # what the layout is of
+        self._arranged: tuple[TrackList, TrackView] | None = None  # input of the current layout
         self.arrangement: Arrangement = arrange(self.track_list, session.state.tracks)
         self._unscrolled: TimelineLayout = stack(
             self.track_list, session.state.tracks, self.arrangement
         )
-        self.layout: TimelineLayout = self._unscrolled  # with the pinned tracks where they are seen
-        self._counting = Latest(self)  # how busy tracks are
+        self.layout: TimelineLayout = self._unscrolled  # with pinned tracks on top of the view
+        self._counting = Latest(self)  # computes how busy tracks are
         self._counting.answered.connect(self._counted)
         self._counting.late.connect(self.changed)
-        self._counting.failed.connect(self.changed)  # what was to be sorted stays as it was
+        self._counting.failed.connect(self.changed)  # the order then stays as it was
         self.scroll = 0
-        self._scroll_rest = 0.0  # px below one that a fine wheel has turned
+        self._scroll_rest = 0.0  # fractions of a px from a high-resolution wheel
         self.viewport_height = 0
         self.scale = Scale()
         self.animation = RangeAnimation(self)
@@ -122,18 +121,18 @@ class Scene(QObject):
 
     @property
     def processes(self) -> Sequence[ProcessSpec]:
-        """The processes of all open traces, as `layout.process` counts them."""
+        """The processes of all open traces, indexed as in `layout.process`."""
         return self.track_list.processes
 
     def shown_tracks(self) -> frozenset[tuple[int, int]]:
-        """The tracks that are neither hidden nor filtered away, as (trace, track)."""
+        """The tracks that are neither hidden nor filtered out, as (trace, track)."""
         shown = np.flatnonzero(self.arrangement.shown)
         pairs = np.column_stack([self.track_list.trace[shown], self.track_list.number[shown]])
         return frozenset((trace, track) for trace, track in pairs.tolist())
 
     @property
     def missing_text(self) -> str:
-        """How many tracks are not shown, "" if none is missing."""
+        """How many tracks are hidden or filtered out, as text; "" if none."""
         hidden, filtered = self.arrangement.hidden, self.arrangement.filtered
         verb = "hidden" if not filtered else "hidden or filtered" if hidden else "filtered away"
         missing = hidden + filtered
@@ -141,17 +140,17 @@ class Scene(QObject):
 
     @property
     def header_bands(self) -> HeaderBands:
-        """The bands as processes and tracks."""
+        """The bands grouped by process and track."""
         return HeaderBands(self.track_list, self.layout)
 
     def full_title(self, part: HeaderPart) -> str:
-        """What a part is called, a track with its process."""
+        """The name of a part; for a track, with its process."""
         track = self.track_list.track_of(part)
         process = self.track_list.processes[self.track_list.process_of(part)]
         return process.name if track < 0 else f"{self.track_list.names[track]} · {process.name}"
 
     def grow_rows(self, y: int, by: int) -> None:
-        """Make the rows of the process at a line of the canvas higher (1) or lower (-1)."""
+        """Increase (1) or decrease (-1) the row height of the process at a canvas line."""
         process = self.header_bands.process_of(self.layout.band_at(y + self.scroll))
         if process >= 0:
             tracks, part = self.session.state.tracks, self.track_list.processes[process].part
@@ -161,7 +160,7 @@ class Scene(QObject):
     # -- what is drawn -----------------------------------------------------------------------
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
-        """The open traces as a frame needs them: dimmed while an operator is highlighted."""
+        """The rasters and colors for a frame, dimmed while something is highlighted."""
         dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
         if self.search.shows_only_hits:
@@ -170,28 +169,28 @@ class Scene(QObject):
 
     @property
     def visible(self) -> tuple[int, int]:
-        """The range that is drawn now: that of the view, or on the way to it."""
+        """The range to draw now: the view's range, or an intermediate one during an animation."""
         state = self.session.state
         return self.animation.now() or (state.t0, state.t1)
 
     def xmap(self, columns: int) -> XMap:
-        """The visible range on some columns."""
+        """The visible range mapped to a number of columns."""
         t0, t1 = self.visible
         return xmap_of(t0, t1, max(columns, 1))
 
     def ruler(self, canvas: Canvas) -> Ruler:
-        """The lines of the ruler as columns of the canvas, and its labels."""
+        """The ruler's lines as canvas columns, and its labels."""
         return _lines(self.scale, *self.visible, canvas.columns, canvas.width)
 
     # -- vertical ----------------------------------------------------------------------------
 
     @property
     def scroll_limit(self) -> int:
-        """How far the rows can be scrolled, in pixels."""
+        """The maximum scroll position in px."""
         return max(self.layout.total_height - self.viewport_height, 0)
 
     def scroll_to(self, y: int) -> None:
-        """Scroll the rows so that line y of the content is on top."""
+        """Scroll the rows so that line `y` of the content is at the top."""
         y = min(max(y, 0), self.scroll_limit)
         if y != self.scroll:
             self.scroll = y
@@ -199,41 +198,43 @@ class Scene(QObject):
             self.scrolled.emit()
 
     def scroll_by(self, pixels: float) -> None:
-        """Scroll the rows further down, or up; parts of a pixel add up."""
+        """Scroll the rows down, or up if negative; fractions of a pixel accumulate."""
         if pixels * self._scroll_rest < 0:
-            self._scroll_rest = 0.0  # back at once
+            self._scroll_rest = 0.0  # reversing takes effect immediately
         whole = int(pixels + self._scroll_rest)
         self._scroll_rest += pixels - whole
         self.scroll_to(self.scroll + whole)
 
     def set_viewport_height(self, height: int) -> None:
-        """The canvas tells how tall it is."""
+        """Set the height of the canvas in px."""
         self.viewport_height = height
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()
         self.scrolled.emit()
 
     def _place_pinned(self) -> None:
-        """Keep the pinned tracks on top of what is seen, unless they would leave no room."""
+        """Keep pinned tracks at the top of the view, unless they would take too much of it."""
         fits = self._unscrolled.pinned_height <= self.viewport_height * _MOST_PINNED
         self.layout = self._unscrolled.scrolled(self.scroll) if fits else self._unscrolled
 
     def sections(self, height: int) -> list[tuple[int, int]]:
-        """Of so many lines of the canvas those that scroll, and those that do not, as from and to;
-        the pinned tracks last, as they lie over the others."""
+        """The (top, bottom) lines of the scrolling section of the canvas, then of the fixed one.
+
+        Pinned tracks are fixed and come last, because they are drawn over the others.
+        """
         stuck = min(self.layout.stuck_height, height)
         parts = [(stuck, height), (0, stuck)]
         return [(top, bottom) for top, bottom in parts if bottom > top]
 
     def band_of(self, ref: SliceRef) -> int:
-        """The band in which a slice is drawn: its row, or the strip of zero-length slices."""
+        """The band that shows a slice: its row, or the strip of zero-length slices."""
         slices = self.rasters[ref.trace].shown.trace.slices
         zero = slices.start[ref.index] == slices.end[ref.index]
         kind = BandKind.STRIP if zero else BandKind.ROW
         return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
 
     def _scroll_to_file(self, trace: int) -> None:
-        """Put the first header of a file on top."""
+        """Scroll the first header of a file to the top."""
         headers = (self.layout.kind == BandKind.PROCESS) & (self.layout.trace == trace)
         if headers.any():
             self.scroll_to(int(self.layout.y[headers].min()) - self.layout.stuck_height)
@@ -241,7 +242,7 @@ class Scene(QObject):
     # -- following the session ---------------------------------------------------------------
 
     def _animate(self, t0: int, t1: int) -> None:
-        """The view has jumped from a range to that of the state."""
+        """Animate from a previous range to the current one."""
         state = self.session.state
         self.animation.start(self.animation.now() or (t0, t1), (state.t0, state.t1))
 
@@ -251,7 +252,7 @@ class Scene(QObject):
         self.moved.emit()
 
     def _rescale(self) -> None:
-        """What the ruler counts follows the selection and the current trace."""
+        """Update the ruler's scale to the selection and the current trace."""
         session, unit = self.session, self.session.state.ruler
         number = cycle_trace(session) if unit is RulerUnit.CYCLES else session.current_trace
         self.scale = Scale()
@@ -271,7 +272,7 @@ class Scene(QObject):
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.rasters}
-        # Another scheme than that for which a trace is prepared may take a thread.
+        # Coloring by a scheme other than the prepared one may take a thread.
         self.rasters = [
             rasters_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
@@ -282,7 +283,7 @@ class Scene(QObject):
             [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
         )
         self.shared_clocks = shared_clocks(self.session)
-        # Before anybody is told: what is under the mouse is looked up at once, in both.
+        # Before any signal: the slice under the mouse is looked up immediately, in both.
         self._arrange()
         self._recolor()
         self._highlighting.show(self.rasters)
@@ -299,7 +300,7 @@ class Scene(QObject):
 
     @property
     def is_sorting(self) -> bool:
-        """Whether tracks will lie otherwise once it is known how busy they are."""
+        """Whether tracks will be reordered once it is known how busy they are."""
         return self._counting.pending
 
     def _rearrange(self) -> None:
@@ -313,7 +314,8 @@ class Scene(QObject):
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.track_list, tracks, busy)
         self._unscrolled = stack(self.track_list, tracks, self.arrangement)
-        # Whether the pinned tracks stay on top decides how far one can scroll: not at all, or not.
+        # The scroll limit depends on whether pinned tracks stay fixed, so start with the plain
+        # layout.
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()
@@ -321,7 +323,7 @@ class Scene(QObject):
         self.changed.emit()
 
     def _busy(self) -> Busy | None:
-        """The ns for which something lies on each track; None while that is counted."""
+        """The busy time of each track in ns; None while it is computed."""
         opened = self.session.traces
         slices = sum(len(shown.trace.slices) for shown in opened)
         if slices > AT_ONCE and any(not shown.facts.busy_is_known for shown in opened):
@@ -339,7 +341,7 @@ class Scene(QObject):
         self.scroll_to_band(self.band_of(ref))
 
     def scroll_to_band(self, band: int) -> None:
-        """Bring a band into view, scrolling as little as possible."""
+        """Scroll as little as possible to bring a band into view."""
         if band < 0:
             return
         top, height = int(self.layout.y[band]), int(self.layout.height[band])
@@ -352,16 +354,16 @@ class Scene(QObject):
 
     @property
     def is_highlighting(self) -> bool:
-        """Whether the slices of the highlighted operators are on their way, and all are dimmed."""
+        """Whether highlighted slices are still being computed, with all slices dimmed."""
         return self._highlighting.pending
 
     @property
     def has_lit_class(self) -> bool:
-        """Whether one class of the color scheme is drawn in full, and the rest dimmed."""
+        """Whether one class of the color scheme is highlighted."""
         return any(drawn.lit_slices is not None for drawn in self.rasters)
 
     def stand_out(self, trace: int, which: Ints) -> Bools:
-        """Whether each of some slices of a trace is drawn in full: all, but while others are."""
+        """Whether each of the given slices is drawn in full color."""
         drawn, related = self.rasters[trace], self.related(trace)
         if related is not None:
             return related[drawn.shown.trace.slices.key[which]]
@@ -370,14 +372,14 @@ class Scene(QObject):
         return np.full(len(which), self.session.state.operators is None)
 
     def related(self, trace: int) -> Bools | None:
-        """Per key whether its slices are of the highlighted operators, None if none is."""
-        wanted = self.session.state.operators
-        if wanted is None or wanted[0] != trace:
+        """Per key, whether its slices belong to the highlighted operators; None without any."""
+        highlighted = self.session.state.operators
+        if highlighted is None or highlighted[0] != trace:
             return None
-        return self.rasters[trace].shown.table.keys_of(wanted[1])
+        return self.rasters[trace].shown.table.keys_of(highlighted[1])
 
 
 def _count_busy(opened: Sequence[OpenTrace]) -> None:
-    """Have every trace know how busy its tracks are."""
+    """Compute how busy each trace's tracks are, which the trace caches."""
     for shown in opened:
         _ = shown.facts.busy

@@ -1,9 +1,9 @@
-"""The hits of the search on the timeline: rasters of them, and the marks that the eye finds.
+"""Search hits on the timeline: rasters of the hits, and how they are marked.
 
-A bar in the color of hits lies over the upper edge of each of them, with a line of the canvas
-below it, so that it stands out on any fill; it is at least three pixels wide at any zoom. Hits
-without a length are larger diamonds. The overview has a tick per pixel column in which hits begin.
-Rasters of the hits alone are made off the GUI thread where there are many.
+Each hit has a bar in the hit color on its upper edge, with a line of canvas color below it, so that
+it stands out on any fill. The bar is at least three pixels wide at any zoom. Zero-length hits are
+larger diamonds. The overview has a tick for each pixel column in which hits start. Rasters of many
+hits are built off the GUI thread.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from viewer.render.raster import RowRaster
 from viewer.view.open_trace import AT_ONCE
 
 BAR = 3  # px
-TICK = 3  # px, in the overview
-DIAMOND = 4  # px, half the height
+TICK = 3  # px, height in the overview
+DIAMOND = 4  # px, half of the height
 
 
 class HitRasters(QObject):
-    """Keeps the raster of the hits in every picture in step with the search and the colors."""
+    """Updates the rasters of hits when the search or the colors change."""
 
     changed = Signal()
 
@@ -47,7 +47,7 @@ class HitRasters(QObject):
         self._searching.changed.connect(self._follow)
 
     def show(self, all_rasters: Sequence[TraceRasters]) -> None:
-        """Draw the hits of these pictures from now on."""
+        """Use these rasters from now on."""
         self._all_rasters = all_rasters
         self._latest.cancel()
         self._follow()
@@ -56,17 +56,17 @@ class HitRasters(QObject):
     def _follow(self) -> None:
         hits = self._searching.hits
         if self._searching.pending:
-            return  # the marks of before stay until there are others
+            return  # keep the previous marks until the search is done
         self._latest.cancel()
         shown = [drawn.shown for drawn in self._all_rasters]
         if not self._searching.is_on or not self._searching.is_of(shown):
             self._take([None] * len(self._all_rasters))
             return
-        asked = [
+        inputs = [
             (drawn.shown.trace.slices, drawn.palette, slices)
             for drawn, slices in zip(self._all_rasters, hits.slices, strict=True)
         ]
-        self._latest.ask(len(hits) <= AT_ONCE, _rasters, asked)
+        self._latest.ask(len(hits) <= AT_ONCE, _rasters, inputs)
 
     @Slot(object)
     def _made(self, rasters: list[RowRaster | None]) -> None:
@@ -79,7 +79,7 @@ class HitRasters(QObject):
 
 
 def _rasters(asked: Sequence[tuple[Slices, Palette, Ints]]) -> list[RowRaster | None]:
-    return [RowRaster.subset(*each) for each in asked]
+    return [RowRaster.subset(*item) for item in asked]
 
 
 def stamp_hits(
@@ -93,10 +93,10 @@ def stamp_hits(
     *,
     bars: bool,
 ) -> None:
-    """Mark the hits of all rows in view in a frame of device pixels.
+    """Mark the hits of all visible rows in a frame of device pixels.
 
-    lines: those of the content that the image holds, in logical pixels.
-    bars: whether hits with a length are marked, which they need not where the rest is dimmed.
+    `lines` are the content lines in logical pixels that the image covers. `bars` marks hits that
+    have a duration, which is not needed while everything else is hidden.
     """
     if all(drawn.found is None for drawn in all_rasters):
         return
@@ -104,11 +104,11 @@ def stamp_hits(
     ground = canvas_rgb(theme.dark) | 0xFF000000
     bands, scroll = layout.bands_between(*lines), lines[0]
     for number, drawn in enumerate(all_rasters):
-        own = bands[layout.trace[bands] == number]
+        visible = bands[layout.trace[bands] == number]
         if drawn.found is None:
             continue
         here = xmap.on(drawn.shown.axis)
-        rows = own[layout.kind[own] == BandKind.ROW] if bars else own[:0]
+        rows = visible[layout.kind[visible] == BandKind.ROW] if bars else visible[:0]
         cells = drawn.found.draw(layout.row[rows].tolist(), here) if len(rows) else ()
         for band, row in zip(rows.tolist(), cells, strict=True):
             columns = np.flatnonzero(_widened(row != 0))
@@ -116,14 +116,14 @@ def stamp_hits(
             end = top + canvas.device(BAR)
             image[max(top, 0) : max(end, 0), columns] = color
             image[max(end, 0) : max(end + canvas.device(1), 0), columns] = ground
-        for band in own[layout.kind[own] == BandKind.STRIP].tolist():
+        for band in visible[layout.kind[visible] == BandKind.STRIP].tolist():
             marks = drawn.found.zero_marks(int(layout.row[band]), here)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), color)
 
 
 def _widened(hit: Bools) -> Bools:
-    """A hit of a single column has the columns beside it too."""
+    """Widen hits that are one column wide by a column on each side."""
     alone = hit.copy()
     alone[1:] &= ~hit[:-1]
     alone[:-1] &= ~hit[1:]
@@ -134,12 +134,12 @@ def _widened(hit: Bools) -> Bools:
 
 
 def hit_columns(starts: Ints, xmap: XMap) -> Ints:
-    """The columns in which hits begin, by their starts in order of time, in ns of the axis."""
+    """The columns in which hits start; `starts` are sorted, in ns of the axis."""
     return np.flatnonzero(np.diff(np.searchsorted(starts, xmap.edges)))
 
 
 def paint_ticks(painter: QPainter, session: Session, xmap: XMap, y: int, theme: Theme) -> None:
-    """A tick for every column of the overview in which hits begin."""
+    """Paint a tick for every column of the overview in which hits start."""
     search = Search.of(session)
     if not search.is_on:
         return

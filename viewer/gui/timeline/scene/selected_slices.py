@@ -1,7 +1,7 @@
-"""Several selected slices as the canvas draws them: a raster of their own per trace.
+"""Rasters of several selected slices, one per trace, for drawing them on the canvas.
 
-It is made once per selection, of many slices off the GUI thread; a frame then asks it for pixels,
-so a million selected slices cost as much as ten.
+A raster is built once per selection, off the GUI thread if it has many slices. Frames only read
+pixels from it, so a million selected slices cost no more than ten.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from viewer.view.state import SliceSet
 
 
 class SelectedRasters(QObject):
-    """The rasters of several selected slices; `changed` when they are others."""
+    """Rasters of the selected slices if there are several; emits `changed` on updates."""
 
     changed = Signal()
 
     def __init__(self, session: Session) -> None:
-        # A child of the session: below the scene, collecting both would end the process.
+        # A child of the session: as a child of the scene, collecting both together crashes the
+        # process.
         super().__init__(session)
         self._session = session
         self.rasters: dict[int, RowRaster] = {}  # by trace
@@ -43,7 +44,7 @@ class SelectedRasters(QObject):
         of = {number: traces[number].trace.slices for number in selected.of}
         small = len(selected) <= AT_ONCE
         if not small:
-            self._take({})  # until theirs are there the old rings would be wrong
+            self._take({})  # the old rings would be wrong until the new ones are ready
         self._latest.ask(small, _rasters, of, selected)
 
     @Slot(object)
@@ -53,9 +54,9 @@ class SelectedRasters(QObject):
 
 
 def _rasters(of: dict[int, Slices], selected: SliceSet) -> dict[int, RowRaster]:
-    made = {}
+    rasters = {}
     for trace, numbers in selected.of.items():
-        # One color for all: what is asked of the raster is where there is a slice, no more.
+        # One color for all, because only the positions of slices are read from this raster.
         color = np.ones(len(of[trace]), np.uint8)
-        made[trace] = RowRaster.subset(of[trace], color, numbers.astype(np.int64))
-    return made
+        rasters[trace] = RowRaster.subset(of[trace], color, numbers.astype(np.int64))
+    return rasters

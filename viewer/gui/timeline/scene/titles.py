@@ -1,4 +1,4 @@
-"""The names, notes and values that headers of processes, tracks and counters show."""
+"""Names, notes and values in the headers of processes, tracks and counters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewer.render.canvas import Canvas
 from viewer.view.open_trace import OpenTrace
 from viewer.view.visible_range import file_span_ns
 
-# A file of which this many fit into the view next to one another is a sliver in it.
+# A file that takes less than 1/20 of the view is called a sliver.
 SLIVER_RATIO = 20
 SLIVER = "a sliver of the view · right click its name to zoom to this file"
 _VIEW_NOTES = {
@@ -21,7 +21,7 @@ _VIEW_NOTES = {
 
 
 def process_title(scene: Scene, process: int) -> tuple[str, str]:
-    """The name of a process and the record or source that it is linked to."""
+    """The name of a process and the file that it is linked to."""
     if process < 0:
         unstuck = scene.layout.pinned and not scene.layout.stuck
         return "Pinned", "too tall to stay in view" if unstuck else ""
@@ -33,7 +33,7 @@ def process_title(scene: Scene, process: int) -> tuple[str, str]:
 
 
 def process_note(scene: Scene, process: int) -> str:
-    """What must be known about the time of a process, on the right of its header."""
+    """The note about a process's time scale, on the right of its header."""
     if process < 0:
         return ""
     trace = scene.processes[process].trace
@@ -57,7 +57,7 @@ def process_note(scene: Scene, process: int) -> str:
 
 
 def has_own_clock(scene: Scene, process: int) -> bool:
-    """Whether a process is aligned with the first file by its start alone."""
+    """Whether a process is aligned with the first file only by its start."""
     if process < 0:
         return False
     shown = scene.rasters[scene.processes[process].trace].shown
@@ -66,7 +66,7 @@ def has_own_clock(scene: Scene, process: int) -> bool:
 
 
 def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
-    """The name of a track and how many runs it has, or how many hits of the search."""
+    """The name of a track, and its number of runs or search hits."""
     shown = scene.rasters[trace].shown
     name = shown.tracks.names[track]
     if scene.search.is_on:
@@ -79,7 +79,7 @@ def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
 
 
 def counter_title(scene: Scene, band: int) -> tuple[str, str]:
-    """The name of the counter in a band, and its windows and greatest value."""
+    """The name of the counter in a band, and its windows and maximum."""
     shown, number = _counter(scene, band)
     plot = shown.counters[number]
     name, _, windows = plot.counter.name.partition(" · ")
@@ -88,7 +88,7 @@ def counter_title(scene: Scene, band: int) -> tuple[str, str]:
 
 
 def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
-    """How high the counter of a band is at an x, 0 to 1 of its greatest, and as text."""
+    """The value of a band's counter at x: as a fraction of its maximum, and as text."""
     shown, number = _counter(scene, band)
     plot = shown.counters[number]
     rate = shown.axis.ns_per_tick
@@ -100,7 +100,7 @@ def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[floa
 
 
 def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
-    """The lines of the tip over the counter in a band, at an x."""
+    """The lines of the hover tip for the counter in a band at x."""
     shown, number = _counter(scene, band)
     counter = shown.counters[number].counter
     at = format_time(scene.xmap(canvas.width).t_of(x))
@@ -111,13 +111,13 @@ def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
 
 
 def _counter(scene: Scene, band: int) -> tuple[OpenTrace, int]:
-    """The trace of a counter's band, and the number of the counter in it."""
+    """The trace of a counter's band, and the counter's index in it."""
     layout = scene.layout
     return scene.rasters[int(layout.trace[band])].shown, int(layout.counter[band])
 
 
 def _is_sliver(scene: Scene, process: int) -> bool:
-    """Whether a process is the first of a file that hardly fills any of the view."""
+    """Whether a process is the first of a file that takes very little of the view."""
     trace = scene.processes[process].trace
     if process and scene.processes[process - 1].trace == trace:
         return False

@@ -1,6 +1,6 @@
-"""What the timeline draws with: per open trace its raster, palette and highlighted subset.
+"""Rasters, palette and highlighted subsets of one open trace.
 
-The rasters hold no theme, so light and dark, dimming and hits only choose other color tables.
+Rasters do not depend on the theme: light and dark, dimming and hits only change the color table.
 """
 
 from __future__ import annotations
@@ -24,17 +24,23 @@ from viewer.render.palette import Emphasis, Palette, cell_colors
 from viewer.render.raster import RasterSource, RowRaster
 from viewer.view.open_trace import OpenTrace
 
-# The title and the palette index of a class.
+# Title and palette index of a class.
 ClassName = tuple[str, int]
 
 
 @dataclass
 class TraceRasters:
-    """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`.
+    """One open trace, ready to be drawn.
 
-    scheme: the asked one, or the names that a trace falls back to, with the lengths that its ramp
-    runs over. lit: the class that alone is drawn in full color, None for all; `lit_numbers` is
-    it here, and `lit_slices` are its slices, None where this trace has no such class.
+    Attributes:
+        scheme: the requested scheme, or names if the trace does not support it; for durations, with
+            the range of its ramp.
+        palette: a palette index per slice under `scheme`.
+        hits: the slices of the highlighted operators.
+        lit: the highlighted class, None if all are drawn in full color.
+        lit_numbers: that class in this trace.
+        lit_slices: its slices, None if this trace does not have that class.
+        found: the search hits.
     """
 
     shown: OpenTrace
@@ -46,12 +52,12 @@ class TraceRasters:
     lit: ClassName | None = None
     lit_numbers: Ints | None = None
     lit_slices: RowRaster | None = None
-    found: RowRaster | None = None  # by the search
+    found: RowRaster | None = None  # search hits
 
     def source(self, *, dark: bool, emphasis: Emphasis) -> RasterSource:
-        """The trace as a frame needs it; hits, else the slices of the lit class, stay in full.
+        """What a frame needs of the trace; highlighted slices, if any, stay in full color.
 
-        Emphasis.HIDDEN leaves what the search finds.
+        With Emphasis.HIDDEN, only search hits remain.
         """
         colors = cell_colors(dark, emphasis)
         above = self.hits if self.hits is not None else self.lit_slices
@@ -62,51 +68,54 @@ class TraceRasters:
         )
 
     def are_lit(self, which: Ints) -> Bools:
-        """Whether each of some slices is of the class that is drawn in full color."""
+        """Whether each of the given slices belongs to the highlighted class."""
         if self.lit_numbers is None or self.lit_slices is None:
             return np.zeros(len(which), np.bool_)
         return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
 
 
 def rasters_again(shown: OpenTrace, before: TraceRasters | None) -> TraceRasters:
-    """A trace as it can be drawn at once: as before where only its rate or place has changed, else
-    in the first scheme, for which it was prepared."""
+    """A trace as it can be drawn immediately.
+
+    Reuses `before` if only the clock rate or offset changed; otherwise uses the default scheme, for
+    which the trace was prepared.
+    """
     if before is not None and before.shown.palettes is shown.palettes:
         return replace(before, shown=shown)
     return rasters_of(shown, DEFAULT, before)
 
 
 def prepare(shown: OpenTrace) -> None:
-    """Work out what is asked first of a trace; of 200,000 identities a palette takes 0.2 s."""
+    """Precompute what is needed first; for 200,000 identities, a palette takes 0.2 s."""
     _ = shown.barred, shown.lengths, shown.counters, shown.tracks
-    # The mipmaps too: 1 s for 10 million slices.
+    # This includes the mipmaps, which take 1 s for 10 million slices.
     raster_of(shown, palette_of(shown, DEFAULT))
 
 
 def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
-    """The raster of a trace in the colors of a palette; the last one is kept.
+    """The raster of a trace in the colors of a palette; the last one is cached.
 
-    drawn: the rows of the same slices, where they are known from other links.
+    `drawn` has the rows of the same slices, if known from before they were linked again.
     """
-    kept = shown.drawing
-    if kept is None or kept[0] is not palette:
-        known = drawn if kept is None else kept[1].drawn
-        kept = palette, RowRaster.of(shown.trace.slices, palette, known)
-        shown.drawing = kept
-    return kept[1]
+    cached = shown.drawing
+    if cached is None or cached[0] is not palette:
+        known = drawn if cached is None else cached[1].drawn
+        cached = palette, RowRaster.of(shown.trace.slices, palette, known)
+        shown.drawing = cached
+    return cached[1]
 
 
 def scheme_key(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> str:
-    """What a trace is really colored by: the scheme, else names; of durations with their ramp."""
-    real = NAMES if scheme in shown.barred else scheme
-    if real != "duration":
-        return real
-    over = lengths or ramp_of([shown])
-    return f"{real} {over.least} {over.most} {shown.axis.ns_per_tick}"
+    """What a trace is actually colored by: the scheme or names; for durations with the ramp."""
+    actual = NAMES if scheme in shown.barred else scheme
+    if actual != "duration":
+        return actual
+    ramp = lengths or ramp_of([shown])
+    return f"{actual} {ramp.least} {ramp.most} {shown.axis.ns_per_tick}"
 
 
 def ramp_of(traces: Sequence[OpenTrace]) -> LengthRange:
-    """The lengths in ns that the ramp of durations runs over."""
+    """The range of durations in ns that the ramp covers."""
     return lengths_together(
         None if shown.lengths is None else shown.lengths.times(shown.axis.ns_per_tick)
         for shown in traces
@@ -114,9 +123,9 @@ def ramp_of(traces: Sequence[OpenTrace]) -> LengthRange:
 
 
 def palette_of(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Palette:
-    """The palette index of every slice under a scheme; made once.
+    """The palette index of every slice under a scheme; cached.
 
-    lengths: of all that is open, for the ramp of durations; by default of this trace alone.
+    `lengths` is the range of the duration ramp over everything open, by default over this trace.
     """
     key = scheme_key(shown, scheme, lengths)
     if key not in shown.palettes:
@@ -126,7 +135,7 @@ def palette_of(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None
 
 
 def color_classes(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Classes:
-    """What the colors of a trace mean under a scheme; made once."""
+    """The classes of a trace's color scheme; cached."""
     key = scheme_key(shown, scheme, lengths)
     if key not in shown.classes:
         shown.classes[key] = classes_of(
@@ -136,11 +145,11 @@ def color_classes(shown: OpenTrace, scheme: str, lengths: LengthRange | None = N
 
 
 def _forget_other_ramps(shown: OpenTrace, key: str) -> None:
-    """A ramp runs over what is open now: those of other files or rates are never asked again."""
+    """Drop cached ramps over other ranges or clock rates, which will not be used again."""
     if key.startswith("duration"):
-        for kept in (shown.palettes, shown.classes):
-            for other in [k for k in kept if k.startswith("duration") and k != key]:
-                del kept[other]
+        for cache in (shown.palettes, shown.classes):
+            for other in [k for k in cache if k.startswith("duration") and k != key]:
+                del cache[other]
 
 
 def rasters_of(
@@ -151,7 +160,7 @@ def rasters_of(
     lengths: LengthRange | None = None,
     lit: ClassName | None = None,
 ) -> TraceRasters:
-    """Prepare a trace for drawing; what has not changed since `before` is kept from it."""
+    """Prepare a trace for drawing; reuses what has not changed since `before`."""
     key = scheme_key(shown, scheme, lengths)
     same = before is not None and before.shown is shown and before.scheme == key
     if before is not None and same and before.lit == lit:
