@@ -1,4 +1,4 @@
-"""Above the headers: what the strips beside it show, the filter of tracks, and what is missing."""
+"""The corner above the headers: captions of the strips, track filter, number of missing tracks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class Corner(QWidget):
-    """Captions of the band, the overview and the ruler; the filter field; how many tracks are not
-    shown, in place of a caption, with a way to show them all."""
+    """Shows captions of band, overview and ruler, and the filter field.
+
+    If tracks are hidden or filtered out, a note with a link that shows them all replaces the
+    overview's caption.
+    """
 
     def __init__(self, scene: Scene, ruler: RulerBar, theme: Theme) -> None:
         super().__init__()
@@ -36,7 +39,7 @@ class Corner(QWidget):
         self.filter = FilterField(scene)
         self.filter.setParent(self)
         self.setMouseTracking(True)
-        self._caption = ""  # of the ruler, as it was painted last
+        self._caption = ""  # of the ruler, as last painted
         scene.changed.connect(self.update)
         scene.moved.connect(self._follow_ruler)
         scene.arranged.connect(self._describe)
@@ -44,23 +47,23 @@ class Corner(QWidget):
 
     @property
     def missing(self) -> str:
-        """How many tracks are not shown, "" if all are."""
+        """How many tracks are hidden or filtered out, as text; "" if none."""
         return self._scene.missing_text
 
     def _follow_ruler(self) -> None:
-        # Of a zoom only the unit is seen here.
+        # While zooming, only the unit matters here.
         if self._ruler.caption != self._caption:
             self.update()
 
     @guard
     def resizeEvent(self, event: QEvent) -> None:
-        """The field is as wide as the column."""
+        """Resize the filter field to the width of the column."""
         top = BAND_HEIGHT + _CAPTION_HEIGHT - 2  # above the border
         self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, _FIELD_HEIGHT)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint captions, or what is missing."""
+        """Paint the captions, or the note on missing tracks."""
         painter = QPainter(self)
         theme, width = self._theme, self.width()
         painter.fillRect(self.rect(), theme.color("panel"))
@@ -80,15 +83,15 @@ class Corner(QWidget):
             self._caption, Qt.TextElideMode.ElideMiddle, room.width() - 2 * _AIR
         )
         painter.drawText(room, _LEFT, caption)
-        at = room.left() + painter.fontMetrics().horizontalAdvance(caption) + _AIR
-        self._chevron(painter, at, room.center().y())
+        chevron_x = room.left() + painter.fontMetrics().horizontalAdvance(caption) + _AIR
+        self._chevron(painter, chevron_x, room.center().y())
         if self.missing:
-            said, link = self._missing_rooms()
+            note, link = self._missing_rooms()
             text = painter.fontMetrics().elidedText(
-                self.missing, Qt.TextElideMode.ElideMiddle, said.width()
+                self.missing, Qt.TextElideMode.ElideMiddle, note.width()
             )
             painter.setPen(theme.color("warning"))
-            painter.drawText(said, _LEFT, text)
+            painter.drawText(note, _LEFT, text)
             painter.setPen(theme.color("accent"))
             painter.drawText(link, _LEFT, _SHOW_ALL)
         paint_border(painter, width, theme)
@@ -98,32 +101,32 @@ class Corner(QWidget):
         painter.end()
 
     def _ruler_room(self) -> QRect:
-        """The caption of the ruler, which opens its menu."""
+        """The area of the ruler's caption, which opens its menu."""
         return QRect(_INDENT, BAND_HEIGHT + LANES_HEIGHT, self.width() - _INDENT, RULER_HEIGHT)
 
     def _chevron(self, painter: QPainter, x: int, y: int) -> None:
-        """A small arrow down: there is a menu."""
+        """Draw a small arrow pointing down, as for a menu."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.color("text2"), 1.2))
         painter.drawPolyline([QPointF(x, y), QPointF(x + 3, y + 3), QPointF(x + 6, y)])
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _missing_rooms(self) -> tuple[QRect, QRect]:
-        """Where it is said that tracks are missing, and where all of them can be had."""
+        """The areas of the note on missing tracks, and of the link that shows them all."""
         metrics = QFontMetrics(self._theme.font("ruler"))
         wide = metrics.horizontalAdvance(_SHOW_ALL) + 2
         left = _AIR + 2
         most = self.width() - left - wide - 3 * _AIR
-        said = QRect(
+        note = QRect(
             left,
             BAND_HEIGHT,
             min(metrics.horizontalAdvance(self.missing) + 2, most),
             _CAPTION_HEIGHT,
         )
-        return said, QRect(said.right() + _AIR, BAND_HEIGHT, wide, _CAPTION_HEIGHT)
+        return note, QRect(note.right() + _AIR, BAND_HEIGHT, wide, _CAPTION_HEIGHT)
 
     def _has_runs(self) -> bool:
-        # Aligned runs lie over one another, and their mean is none of them.
+        # Aligned runs overlap one another, and a mean is not a run.
         session = self._scene.session
         as_run = session.state.inferences is Inferences.AS_RUN
         return as_run and any(shown.trace.runs for shown in session.traces)
@@ -137,13 +140,13 @@ class Corner(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show where a press does something."""
+        """Change the cursor over clickable places."""
         over = self._over_link(event) or self._ruler_room().contains(event.position().toPoint())
         self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Show all tracks again, or offer what the ruler can count."""
+        """Open the ruler's menu, or show all tracks."""
         room = self._ruler_room()
         if room.contains(event.position().toPoint()):
             self._ruler.menu_requested.emit(self.mapToGlobal(room.bottomLeft()))
@@ -153,17 +156,17 @@ class Corner(QWidget):
 
 
 class FilterField(EscapeField):
-    """Where the filter of tracks is typed; it takes effect letter by letter, as one step of undo.
+    """The track filter; it takes effect while typing, and its edits form one undo step.
 
-    Escape empties it; Enter and Down leave it for the canvas.
+    Escape clears it; Enter and Down move the focus to the canvas.
     """
 
-    left = Signal()  # the keyboard should go back to the canvas
+    left = Signal()  # the focus should return to the canvas
 
     def __init__(self, scene: Scene) -> None:
         super().__init__()
         self._scene = scene
-        self._typed: TrackView | None = None  # the view as this field has left it
+        self._typed: TrackView | None = None  # the track view after this field's last edit
         self.setPlaceholderText("Filter tracks")
         self.setAccessibleName("Filter tracks by name")
         self.setToolTip("Shows only tracks, or processes, whose name holds this text")
@@ -177,12 +180,12 @@ class FilterField(EscapeField):
     def _filter(self, text: str) -> None:
         session = self._scene.session
         now = session.state.tracks
-        wanted = replace(now, filter=text)
-        arrange_tracks(session, wanted, joins=self._typed is now and self.hasFocus())
+        filtered = replace(now, filter=text)
+        arrange_tracks(session, filtered, joins=self._typed is now and self.hasFocus())
         self._typed = session.state.tracks
 
     def _cleared(self, text: str) -> None:
-        # The button in the field is no edit to Qt.
+        # The clear button does not emit textEdited.
         if not text and self._scene.session.state.tracks.filter:
             self._filter(text)
 
@@ -193,7 +196,7 @@ class FilterField(EscapeField):
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape empties the field, and leaves it when it is empty."""
+        """Escape clears the field, or leaves it if it is empty."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self._filter("")
         elif event.key() in (

@@ -1,7 +1,7 @@
-"""The whole trace above the timeline: a band of its inferences, two lanes, the visible window.
+"""The overview above the timeline: inferences, two lanes, and a window for the visible range.
 
-Dragging inside the window moves it, dragging an edge resizes it, a click elsewhere brings the
-window there; a click on an inference picks it.
+Dragging inside the window moves it, and dragging an edge resizes it. Clicking elsewhere moves the
+window there, and clicking an inference picks it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ BAND_HEIGHT = 22
 LANES_HEIGHT = 42
 LANE = 16
 LANE_GAP = 3
-EDGE = 5  # px around an edge of the window that grab it
-_LEAST_ROUND = 8  # px; what is narrower has no room for a number or for round corners
+EDGE = 5  # px around an edge of the window where it can be grabbed
+_LEAST_ROUND = 8  # px; narrower runs get no number and no round corners
 
 
 @dataclass(frozen=True, slots=True)
 class _Lanes:
-    """The pixels of the lanes, what was asked for, and the objects that they are made of."""
+    """Cached pixels of the lanes, with the parameters and objects they were made from."""
 
     asked: tuple[object, ...]
     of: Sequence[object]
@@ -50,12 +50,12 @@ class _Lanes:
 
 
 def paint_border(painter: QPainter, width: int, theme: Theme) -> None:
-    """The border below the overview: above it is the whole trace, on the ruler what is in view."""
+    """Paint the border between the overview (whole trace) and the ruler (visible range)."""
     painter.fillRect(0, BAND_HEIGHT + LANES_HEIGHT - 2, width, 2, theme.color("line"))
 
 
 class Overview(QWidget):
-    """Band of inferences and overview lanes over one common x-axis: the whole span."""
+    """Shows the band of inferences and the overview lanes over the entire time axis."""
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,17 +66,17 @@ class Overview(QWidget):
         self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
         self.setMouseTracking(True)
         self.setAccessibleName("Overview of the whole trace")
-        self._rows: list[tuple[int, int]] = []  # what the lanes show, as (trace, row)
+        self._rows: list[tuple[int, int]] = []  # the rows in the lanes, as (trace, row)
         scene.arranged.connect(self._choose_rows)
         scene.changed.connect(self.update)
         scene.moved.connect(self.update)
         theme.changed.connect(self.update)
 
     def _xmap(self, columns: int = 0) -> XMap:
-        """The whole span with some air, on columns; without a number these are logical pixels."""
+        """Map the entire axis plus a margin to columns; by default these are logical pixels."""
         span = self._scene.session.span_ns()
-        air = max(span // 50, 1)
-        return xmap_of(-air, span + air, max(columns or self.width(), 1))
+        margin = max(span // 50, 1)
+        return xmap_of(-margin, span + margin, max(columns or self.width(), 1))
 
     # -- painting ------------------------------------------------------------------------------
 
@@ -97,15 +97,15 @@ class Overview(QWidget):
         painter.end()
 
     def _lanes(self, painter: QPainter, canvas: Canvas) -> None:
-        """Paint the lanes. While only the window moves they are the same: a fifth of a frame."""
+        """Paint the lanes, cached while only the window moves, as they take a fifth of a frame."""
         dark, xmap = self._theme.dark, self._xmap(canvas.columns)
         sources = self._scene.sources(dark=dark)
-        asked = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
-        made_of = [x for s in sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
+        parameters = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
+        inputs = [x for s in sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
         before = self._made
-        same = before is not None and before.asked == asked and len(before.of) == len(made_of)
-        if before is None or not same or any(map(is_not, before.of, made_of)):
-            before = _Lanes(asked, made_of, self._lane_pixels(canvas, xmap, sources))
+        same = before is not None and before.asked == parameters and len(before.of) == len(inputs)
+        if before is None or not same or any(map(is_not, before.of, inputs)):
+            before = _Lanes(parameters, inputs, self._lane_pixels(canvas, xmap, sources))
             self._made = before
         lines, columns = before.pixels.shape
         picture = QImage(
@@ -131,8 +131,8 @@ class Overview(QWidget):
         return image
 
     def _choose_rows(self) -> None:
-        """Two rows of one trace, or one each of two traces, of tracks that are not hidden."""
-        self._made = None  # it may be all that keeps a closed trace in memory
+        """Choose two rows of visible tracks: of one trace, or one of each of two traces."""
+        self._made = None  # it may hold the last reference to a closed trace
         scene, pictures = self._scene, self._scene.rasters[:2]
         count = 2 if len(pictures) == 1 else 1
         self._rows = []
@@ -141,7 +141,7 @@ class Overview(QWidget):
             track = picture.shown.trace.slices.row_track.astype(np.int64) + first
             size = np.diff(picture.raster.drawn.row_ptr)
             seen = scene.arrangement.shown[track]
-            # With all of them hidden the strip still is the overview of the whole trace.
+            # If all are hidden, the overview still shows the whole trace.
             rows = _busiest(np.where(seen, size, 0) if seen.any() else size, count)
             self._rows += [(n, row) for row in rows]
 
@@ -157,7 +157,8 @@ class Overview(QWidget):
         spans = np.array([(run.start, run.end) for run in runs], np.int64).reshape(-1, 2)
         x0, x1 = xmap.on(shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
         wide = np.maximum(x1 - x0 - 1, 2)
-        # Of runs that look alike one is drawn: a dump may have thousands. The picked one is last.
+        # Draw only one of runs with equal pixels, since a file may have thousands. The picked one
+        # is last.
         _, drawn = np.unique(np.column_stack([x0, wide]), axis=0, return_index=True)
         order = drawn.tolist()
         if picked is not None and picked[0] == trace:
@@ -235,7 +236,7 @@ class Overview(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move or resize the window; show what a press would grab."""
+        """Move or resize the window, or show in the cursor what can be grabbed."""
         x = event.position().toPoint().x()
         xmap = self._xmap()
         session = self._scene.session
@@ -255,7 +256,7 @@ class Overview(QWidget):
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go of the window."""
+        """Release the window."""
         self._drag = ""
 
     @guard
@@ -284,6 +285,6 @@ class Overview(QWidget):
 
 
 def _busiest(size: Ints, count: int) -> list[int]:
-    """The rows that hold the most slices with a length, in their order, by how many they hold."""
+    """The `count` rows with the most slices, in display order."""
     best = np.argsort(-size, kind="stable")[:count]
     return sorted(best.tolist())

@@ -1,6 +1,6 @@
-"""A drag on the ruler selects a span of time on all tracks, whatever lies below the mouse.
+"""Lets a drag on the ruler select a time range on all tracks, regardless of the rows below.
 
-It watches the ruler from outside: the ruler draws, and knows nothing of the rows.
+It observes the ruler as an event filter; the ruler only draws and does not depend on the rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from viewer.view.state import Area
 
 
 class RulerDrag(QObject):
-    """Turns the drags on a ruler into areas."""
+    """Turns drags on a ruler into area selections."""
 
     def __init__(self, ruler: QWidget, view: TimelineView) -> None:
         super().__init__(ruler)
@@ -26,7 +26,7 @@ class RulerDrag(QObject):
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the left button; other events go on to the ruler."""
+        """Track drags with the left button; all events still reach the ruler."""
         if not isinstance(event, QMouseEvent):
             return False
         x = event.position().toPoint().x()

@@ -1,4 +1,4 @@
-"""The timeline as one widget: overview, ruler, headers, canvas and scroll bar in a grid."""
+"""The timeline widget: overview, ruler, headers, canvas, legend and scroll bar in a grid."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
 
 class Timeline(QWidget):
-    """All parts of the timeline over one scene."""
+    """Combines all parts of the timeline, which share one scene."""
 
-    header_width_changed = Signal(int)  # px, by the user
+    header_width_changed = Signal(int)  # px, when changed by the user
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,25 +67,28 @@ class Timeline(QWidget):
         self._cover()
 
     def set_header_width(self, width: int) -> None:
-        """Make the column of headers so many px wide."""
+        """Set the width of the headers column in px."""
         self.headers.set_width(width)
         self.corner.setFixedWidth(self.headers.width())
         self.legend.set_indent(self.headers.width())
-        # Titles of processes cross from the headers to the canvas.
+        # Titles of processes extend from the headers onto the canvas.
         self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
         self.view.viewport().update()
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """The window may have come to another screen."""
+        """Update the paint attributes, as the window may have moved to another screen."""
         if event.type() in _OTHER_PIXELS:
             self._cover()
         return bool(super().event(event))
 
     def _cover(self) -> None:
-        """Tell Qt that the parts paint all of themselves: without it all that is behind them, up to
-        the window, is painted first, half of the time of a frame. Not where a pixel of the layout
-        is no whole number of device pixels: an edge within one shows what is behind."""
+        """Tell Qt that the parts paint their entire area.
+
+        Otherwise Qt first paints everything behind them, which takes half of the time of a frame.
+        Not possible if a layout pixel is not a whole number of device pixels, because the
+        background then shows at the edges.
+        """
         whole = self.devicePixelRatioF().is_integer()
         parts = (
             self.view.viewport(),
@@ -101,13 +104,13 @@ class Timeline(QWidget):
 
     @property
     def content_height(self) -> int:
-        """The height at which all rows are seen without scrolling."""
+        """The height at which all rows are visible without scrolling, in px."""
         legend = 0 if self.legend.isHidden() else self.legend.height()
         return ABOVE + self.scene.layout.total_height + BELOW_ROWS + legend
 
     @guard(QSize(800, 400))
     def sizeHint(self) -> QSize:
-        """As tall as the rows."""
+        """As tall as the content."""
         return QSize(800, self.content_height)
 
     def _fit_bar(self) -> None:
@@ -120,7 +123,7 @@ class Timeline(QWidget):
 
 
 def _stacked(*widgets: QWidget) -> QVBoxLayout:
-    """Widgets below one another, without gaps."""
+    """Stack widgets vertically without gaps."""
     column = QVBoxLayout()
     column.setSpacing(0)
     for widget in widgets:

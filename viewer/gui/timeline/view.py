@@ -1,9 +1,9 @@
-"""The canvas of the timeline: mouse, wheel, keys and the range that is shown.
+"""The canvas of the timeline: mouse, wheel and keyboard input, and the visible range.
 
-Three coordinate spaces meet here. *Time* is whole ns of the common axis and lives in the session;
-*columns* are pixels of the canvas, mapped by `XMap` alone; *lines* are pixels of the content, which
-the scene scrolls. One pyqtgraph ViewBox is told the range relative to its start, and is never read
-back: floats hold ns exactly only near zero.
+It uses three coordinate spaces. *Time* is in whole ns of the common axis and is stored in the
+session. *Columns* are pixels of the canvas; only `XMap` converts between time and columns. *Lines*
+are pixels of the content, which the scene scrolls. The pyqtgraph ViewBox gets a range relative to
+its start and is never read back, because floats hold ns exactly only near zero.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from viewer.render.layout import BandKind
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef
 
-DRAG_THRESHOLD = 4  # px before a press becomes a drag
-_MARK_REACH = 6  # px around a zero-length mark that still hit it
+DRAG_THRESHOLD = 4  # px of movement before a press becomes a drag
+_MARK_REACH = 6  # px around a zero-length mark within which a click hits it
 _FAR_BELOW = 1 << 30  # px, below all rows
-_AT_REST_MS = 400  # without a motion, before the new range is told
-_SMALL_ZOOM = 0.18  # logarithm of a factor: less than a notch and more than a frame of a held key
+_AT_REST_MS = 400  # delay after the last motion before the new range is announced
+_SMALL_ZOOM = 0.18  # log of a zoom factor: below a wheel notch, above a frame of a held key
 
 
 @has_role(QAccessible.Role.Chart)
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
-    """Shows the visible range of all rows and turns input into changes of the session.
+    """Shows the visible range of all rows, and turns input into changes of the session.
 
-    `menu_asked(QPoint)`: a place on the screen, for the menu of what is selected.
+    Emits `menu_requested(QPoint)` with a screen position for the context menu of the selection.
     """
 
     menu_requested = Signal(QPoint)
@@ -70,7 +70,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.rows, self.session, self.theme = scene, scene.session, theme
         self.frames = FramePainter(scene, theme)
         self._overlay = Overlay()
-        self._tip_trace: OpenTrace | None = None  # the trace of the slice in the tip
+        self._tip_trace: OpenTrace | None = None  # trace of the slice in the hover tip
         self.tip = HoverTip(self, theme)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
         self._box.disableAutoRange()
@@ -81,23 +81,23 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._box.addItem(self._item, ignoreBounds=True)
         self._held = HeldKeys(self)
         self._held.moved.connect(self._move)
-        self.drag_pans = False  # a setting: dragging moves the view, Shift+dragging selects an area
+        self.drag_pans = False  # setting: dragging pans, and Shift+dragging selects an area
         self._press: QPoint | None = None
         self._press_range = (0, 0)
         self._dragging = ""
         self._mouse_x = 0
-        # What whole ns cannot hold, as long as nobody else changes the range: the column that was
-        # zoomed around last, the range since then, the exact time there and the exact span; and
-        # after which range how many ns of a pan are still to come.
+        # Fractions of ns that the range cannot hold, valid as long as nobody else changes the
+        # range. `_anchor`: column of the last zoom, range after it, exact time at the column, exact
+        # span. `_to_come`: range after the last pan, and the ns that are still missing.
         self._anchor: tuple[float, tuple[int, int], Fraction, float] | None = None
         self._to_come: tuple[tuple[int, int], Fraction] = ((0, 0), Fraction(0))
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # A frame covers all of it: a cached background would be blended for nothing.
+        # Every frame covers the entire view, so a cached background would be blended for nothing.
         self.setCacheMode(self.CacheModeFlag.CacheNone)
-        # Every change asks for one frame itself; the graphics scene would ask for a second.
+        # Every change requests a repaint itself; the graphics scene would request a second one.
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(self.Shape.NoFrame)
         self.setAccessibleName("Timeline")
@@ -121,20 +121,20 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def _repaint(self) -> None:
         if self._overlay.mouse is not None:
-            # The mouse rests while times and rows move below it.
+            # The mouse rests while times and rows move under it.
             self._point(self._overlay.mouse)
         self.viewport().update()
 
     def set_shortcut_hints(self, text: str) -> None:
-        """Let a screen reader know of some keys, as long as there is nothing else to tell."""
+        """Set the shortcuts that a screen reader reads while nothing is selected."""
         self._keys = text
         if not self._announced:
             self.setAccessibleDescription(text)
 
     def announce(self, text: str) -> None:
-        """Let a screen reader know what is selected: as the description, and said when it changes.
+        """Tell screen readers what is selected: as the description, and spoken when it changes.
 
-        Where nothing is it hears which keys there are.
+        If nothing is selected, the description is the shortcuts.
         """
         if text == self._announced:
             return
@@ -144,12 +144,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def accessible_value(self) -> str:
-        """What a look at it tells: the visible range."""
+        """The visible range, for screen readers."""
         state = self.session.state
         return f"{format_span(state.t0, state.t1)} visible" if self.session.traces else ""
 
     def _announce_range(self) -> None:
-        # Its description has the range, but is not set anew with each frame of a motion.
+        # The description includes the range, but must not be updated for every frame of a motion.
         if QAccessible.isActive():
             event = QAccessibleEvent(self, QAccessible.Event.DescriptionChanged)
             QAccessible.updateAccessibility(event)
@@ -160,7 +160,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """The canvas has another size."""
+        """Update the scene to the new height of the canvas."""
         super().resizeEvent(event)
         if hasattr(self, "rows"):
             self.rows.set_viewport_height(self.viewport().height())
@@ -169,16 +169,16 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @property
     def canvas(self) -> Canvas:
-        """The canvas as it is now."""
+        """The current size of the canvas."""
         port = self.viewport()
         return Canvas(port.width(), port.height(), port.devicePixelRatioF())
 
     def time_at(self, x: float) -> int:
-        """The time at an x of the canvas, in ns of the common axis."""
+        """The time at a canvas x, in ns of the common axis."""
         return self.rows.xmap(max(self.viewport().width(), 1)).t_of(x)
 
     def slice_at(self, position: QPoint) -> SliceRef | None:
-        """The slice that is drawn at a point of the canvas."""
+        """The slice drawn at a point of the canvas, None if there is none."""
         layout = self.rows.layout
         band = layout.band_at(position.y() + self.rows.scroll)
         if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
@@ -199,7 +199,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         return SliceRef(trace, found) if found >= 0 else None
 
     def _counter_at(self, y: int) -> int | None:
-        """The band of the counter at a line of the canvas."""
+        """The band of the counter at a canvas line, None if there is none."""
         layout = self.rows.layout
         band = layout.band_at(y + self.rows.scroll)
         return band if band >= 0 and layout.kind[band] == BandKind.COUNTER else None
@@ -218,8 +218,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click or a drag: left selects, or pans if so set; Shift swaps the two, and the
-        middle button pans always. Another button in a drag takes that back."""
+        """Start a click or a drag; pressing another button cancels the drag.
+
+        The left button selects an area, or pans if that is set; Shift swaps the two. The middle
+        button always pans.
+        """
         self.cancel_drag()
         self._press = event.position().toPoint()
         state = self.session.state
@@ -233,7 +236,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag what was pressed, or point at what is under the mouse."""
+        """Continue a drag, and update what is under the mouse."""
         here = event.position().toPoint()
         self._mouse_x = here.x()
         if self._press is not None:
@@ -254,7 +257,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """End a drag, or take the press as a click."""
+        """Finish a drag, or handle the press as a click."""
         press, self._press = self._press, None
         dragging, self._dragging = self._dragging, ""
         if press is None:
@@ -278,8 +281,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 self._click(self.slice_at(here), event.modifiers())
 
     def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
-        """Ctrl adds or takes away, Shift extends along the row; beside all slices both do nothing,
-        since what was chosen with care should not be lost by a pixel."""
+        """Select the slice at a click; Ctrl adds or removes it, Shift extends along the row.
+
+        With Ctrl or Shift, a click next to all slices does nothing, so that missing a slice by a
+        pixel does not lose a careful selection.
+        """
         if held & Qt.KeyboardModifier.ControlModifier:
             if found is not None:
                 toggle_slice(self.session, found)
@@ -290,20 +296,20 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self.session.select_slice(found)
 
     def show_dragged(self, first: int, last: int) -> Area:
-        """Show times dragged elsewhere, as on the ruler, over all tracks; returns that area."""
+        """Show a time range dragged elsewhere, as on the ruler; returns it as an area."""
         t0, t1 = sorted((first, last))
         self._overlay.dragged = Area(t0, t1, self._tracks_between(-self.rows.scroll, _FAR_BELOW))
         self.viewport().update()
         return self._overlay.dragged
 
     def drop_dragged(self) -> None:
-        """Nothing is dragged elsewhere any more."""
+        """Remove the area of a drag elsewhere."""
         self._overlay.dragged = None
         self.viewport().update()
 
     @property
     def pointed_time(self) -> int | None:
-        """The time under the mouse in ns, None while it is elsewhere."""
+        """The time under the mouse in ns, None if the mouse is elsewhere."""
         mouse = self._overlay.mouse
         return None if mouse is None else self.time_at(mouse.x())
 
@@ -314,14 +320,14 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if event.modifiers() & (
             Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         ):
-            self._click(found, event.modifiers())  # two quick clicks
+            self._click(found, event.modifiers())  # counts as two clicks
         elif found is not None:
             self.session.select_slice(found)
             navigation.fit_selection(self.session)
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is under the mouse any more."""
+        """Clear everything that depends on the mouse position."""
         self._overlay.hovered = self._overlay.mouse = self._tip_trace = None
         self.tip.show_lines((), QPoint())
         self.rows.pointed.emit(None)
@@ -329,8 +335,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of the slice under the mouse, which is selected first unless it is
-        already; by a key, of what is selected, beside it."""
+        """Request the context menu for the slice under the mouse, and select it first.
+
+        A slice that is part of the selection keeps the selection. From the keyboard, the menu is
+        for the selection, and opens there.
+        """
         at = event.pos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             ref = self.session.state.slice
@@ -343,7 +352,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.menu_requested.emit(self.viewport().mapToGlobal(at))
 
     def place_of(self, ref: SliceRef) -> QRect:
-        """Where a slice is drawn, as far as it is in view; empty where it is not."""
+        """The visible part of a slice's rectangle; empty if the slice is not in view."""
         port, rows, state = self.viewport(), self.rows, self.session.state
         band = rows.band_of(ref)
         if band < 0:
@@ -361,11 +370,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         assert self._press is not None
         t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
         tracks = self._tracks_between(self._press.y(), here.y())
-        # A drag beside all rows means the time alone.
+        # A drag that covers no rows selects only a time range, on all shown tracks.
         return Area(t0, t1, tracks or self.rows.shown_tracks())
 
     def _point(self, here: QPoint) -> None:
-        """Say what is at a point of the canvas, unless something is dragged there."""
+        """Update hover tip, highlight and pointed time; without a slice during a drag."""
         overlay = self._overlay
         drags = self._press is not None and not self._dragging.endswith("?")
         found = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
@@ -374,7 +383,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         lines: Sequence[str] = ()
         tip_trace, self._tip_trace = self._tip_trace, None
         if overlay.counter is not None:
-            # A counter has another value at every time.
+            # A counter has a different value at every time, so the text is not reused.
             lines = counter_tip(self.rows, overlay.counter, here.x(), self.canvas)
         elif found is not None:
             shown = self.rows.rasters[found.trace].shown
@@ -390,8 +399,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan. Ctrl+Shift:
-        make rows higher or lower."""
+        """Scroll tracks; with Ctrl zoom around the mouse, with Shift or sideways pan.
+
+        With Ctrl+Shift, change the row height.
+        """
         event.accept()
         keep_menu_closed(event)
         turn, held, now = turn_of(event), event.modifiers(), time.monotonic()
@@ -407,7 +418,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:
-        """Pinch zooms around the mouse, which is known from its entry on."""
+        """Zoom around the mouse on a pinch gesture; its position is known since it entered."""
         if isinstance(event, QEnterEvent):
             self._mouse_x = event.position().toPoint().x()
         if isinstance(event, QNativeGestureEvent):
@@ -429,7 +440,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         )
 
     def _zoom(self, x: float, factor: float, now: float) -> None:
-        """Zoom around a column. Its exact time is kept as long as only zooming goes on there."""
+        """Zoom around a column, keeping its exact time over consecutive zooms at that column."""
         state, share = self.session.state, Fraction(x) / max(self.viewport().width(), 1)
         span = state.t1 - state.t0
         if self._anchor is None or self._anchor[:2] != (x, (state.t0, state.t1)):
@@ -440,7 +451,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if round(exact) != span:
             navigation.zoom(self.session, exact / span, at, share, now=now)
         elif abs(math.log(factor)) > _SMALL_ZOOM:
-            # Small steps add up to a ns; a whole one is always seen.
+            # Small steps accumulate to 1 ns; a step as large as a wheel notch always has an effect.
             navigation.zoom(self.session, factor, at, share, now=now)
         t0, t1 = self.session.state.t0, self.session.state.t1
         if round(exact) != t1 - t0:
@@ -461,7 +472,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     # -- keys ----------------------------------------------------------------------------------
 
     def hold(self, key: Qt.Key, way: HeldWay) -> None:
-        """A key went down that moves the view until it is up."""
+        """Handle a key press that moves the view until its release."""
         self._held.press(key, way)
 
     def tap(self, way: HeldWay) -> None:
@@ -478,11 +489,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keys are commands of the window; the canvas scrolls by none of its own."""
+        """Leave all keys to the window's commands; the canvas does not scroll by keys."""
         event.ignore()
 
     def cancel_drag(self) -> bool:
-        """Take back the drag that goes on; whether there was one."""
+        """Cancel the current drag; returns whether there was one."""
         going = self._press is not None and not self._dragging.endswith("?")
         if going and self._dragging == "pan":
             self.session.set_range(*self._press_range, now=time.monotonic())

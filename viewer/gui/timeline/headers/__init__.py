@@ -1,1 +1,1 @@
-"""The column of track names."""
+"""The column of process and track names."""

@@ -1,6 +1,6 @@
-"""Headers for assistive technology: a tree, and in it an item per process or track.
+"""Headers for assistive technology: a tree with one item per process or track.
 
-Headers are painted, so an item is an object that represents one, made when it is first requested.
+Headers are only painted, so each item is a QObject that represents one, created on first use.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from viewer.gui.qt.crash_report import guard
 from viewer.render.layout import HeaderPart
 
 _query = QAccessible.queryAccessibleInterface
-_NONE: QAccessibleInterface = None  # type: ignore[assignment] # Qt's answer; the stubs know of none
+_NONE: QAccessibleInterface = None  # type: ignore[assignment] # what Qt expects
 
 
 class HeaderColumn(QWidget):
-    """What the tree has to know of the column of headers."""
+    """The interface of the headers column that the tree needs."""
 
     items: HeaderItems
 
     @property
     def current(self) -> HeaderPart | None:
-        """The part that the keyboard is on, None while the keyboard is elsewhere."""
+        """The part with the keyboard focus, None if the focus is elsewhere."""
         raise NotImplementedError
 
     @property
     def parts(self) -> list[HeaderPart]:
-        """What has a header, from top to bottom."""
+        """All parts with a header, from top to bottom."""
         raise NotImplementedError
 
     def title_of(self, part: HeaderPart) -> str:
-        """What a part is called, a track with its process."""
+        """The name of a part; for a track, with its process."""
         raise NotImplementedError
 
     def room_of(self, part: HeaderPart) -> QRect:
-        """Where the header of a part is in the column, which may be above or below of its view."""
+        """The rectangle of a part's header in the column, which may be scrolled out of view."""
         raise NotImplementedError
 
     def is_folded(self, part: HeaderPart) -> bool | None:
-        """Whether a part is folded, None where there is nothing to fold."""
+        """Whether a part is collapsed, None if it cannot be."""
         raise NotImplementedError
 
     def part_at(self, y: int) -> HeaderPart | None:
@@ -56,7 +56,7 @@ class HeaderColumn(QWidget):
 
 
 class HeadersAccessible(PaintedAccessible):
-    """The column."""
+    """The headers column as a tree."""
 
     def __init__(self, headers: HeaderColumn) -> None:
         super().__init__(headers, QAccessible.Role.Tree)
@@ -64,7 +64,7 @@ class HeadersAccessible(PaintedAccessible):
 
     @guard(0)
     def childCount(self) -> int:
-        """How many headers are shown, also above and below of what is in view."""
+        """The number of headers, including those scrolled out of view."""
         return len(self._headers.parts)
 
     @guard(None)
@@ -75,7 +75,7 @@ class HeadersAccessible(PaintedAccessible):
 
     @guard(-1)
     def indexOfChild(self, child: QAccessibleInterface) -> int:
-        """The position of a header, -1 of anything else."""
+        """The position of a header, -1 for anything else."""
         item, parts = child.object(), self._headers.parts
         if not (isinstance(item, HeaderItem) and item.part in parts):
             return -1
@@ -83,19 +83,19 @@ class HeadersAccessible(PaintedAccessible):
 
     @guard(None)
     def childAt(self, x: int, y: int) -> QAccessibleInterface:
-        """The header at a point of the screen."""
+        """The header at a screen position."""
         part = self._headers.part_at(self._headers.mapFromGlobal(QPoint(x, y)).y())
         return _NONE if part is None else _query(self._headers.items.of(part))
 
     @guard(None)
     def focusChild(self) -> QAccessibleInterface:
-        """The header that the keyboard is at."""
+        """The header with the keyboard focus."""
         current = self._headers.current
         return _NONE if current is None else _query(self._headers.items.of(current))
 
 
 class HeaderItemAccessible(QAccessibleObject):
-    """One header: its full name, whether it is folded, and where it is."""
+    """A header: its full name, whether it is collapsed, and its rectangle."""
 
     def __init__(self, item: HeaderItem) -> None:
         super().__init__(item)
@@ -108,52 +108,52 @@ class HeaderItemAccessible(QAccessibleObject):
 
     @guard("")
     def text(self, kind: QAccessible.Text) -> str:
-        """The name, of a track with its process."""
+        """The name; for a track, with its process."""
         return self._headers.title_of(self._part) if kind == QAccessible.Text.Name else ""
 
     @guard(QAccessible.State())
     def state(self) -> QAccessible.State:
-        """Where the keyboard is, and what it can do there."""
-        made, headers = QAccessible.State(), self._headers
-        made.focusable = made.selectable = True
-        made.focused = made.selected = headers.current == self._part
+        """Focus, selection, expansion and visibility of the header."""
+        state, headers = QAccessible.State(), self._headers
+        state.focusable = state.selectable = True
+        state.focused = state.selected = headers.current == self._part
         folded = headers.is_folded(self._part)
-        made.expandable = folded is not None
-        made.expanded, made.collapsed = folded is False, folded is True
-        seen = headers.isVisible() and headers.rect().intersects(headers.room_of(self._part))
-        made.offscreen = not seen
-        return made
+        state.expandable = folded is not None
+        state.expanded, state.collapsed = folded is False, folded is True
+        visible = headers.isVisible() and headers.rect().intersects(headers.room_of(self._part))
+        state.offscreen = not visible
+        return state
 
     @guard(None)
     def parent(self) -> QAccessibleInterface:
-        """The column."""
+        """The headers column."""
         return _query(self._headers)
 
     @guard(0)
     def childCount(self) -> int:
-        """There is nothing in an item."""
+        """Items have no children."""
         return 0
 
     @guard(None)
     def child(self, index: int) -> QAccessibleInterface:
-        """There is nothing in an item."""
+        """Items have no children."""
         return _NONE
 
     @guard(-1)
     def indexOfChild(self, child: QAccessibleInterface) -> int:
-        """There is nothing in an item."""
+        """Items have no children."""
         return -1
 
     @guard(QRect())
     def rect(self) -> QRect:
-        """Where it is on the screen."""
+        """The header's rectangle on the screen."""
         room = self._headers.room_of(self._part)
         return QRect(self._headers.mapToGlobal(room.topLeft()), room.size())
 
 
 @has_accessible(HeaderItemAccessible)
 class HeaderItem(QObject):
-    """Stands for one header."""
+    """Represents one header for assistive technology."""
 
     def __init__(self, headers: HeaderColumn, part: HeaderPart) -> None:
         super().__init__(headers)
@@ -161,26 +161,26 @@ class HeaderItem(QObject):
 
 
 class HeaderItems:
-    """The items of a column of headers."""
+    """The accessible items of a headers column, by part."""
 
     def __init__(self, headers: HeaderColumn) -> None:
         self._headers = headers
         self._made: dict[HeaderPart, HeaderItem] = {}
 
     def of(self, part: HeaderPart) -> HeaderItem:
-        """What stands for a part."""
+        """The item of a part, created on first use."""
         if part not in self._made:
             self._made[part] = HeaderItem(self._headers, part)
         return self._made[part]
 
     def announce_current(self, part: HeaderPart) -> None:
-        """Say that the keyboard is at a part now."""
+        """Announce that a part got the keyboard focus."""
         if QAccessible.isActive():
             event = QAccessibleEvent(self.of(part), QAccessible.Event.Focus)
             QAccessible.updateAccessibility(event)
 
     def announce_folded(self, part: HeaderPart) -> None:
-        """Say that a part was folded or opened."""
+        """Announce that a part was collapsed or expanded."""
         if QAccessible.isActive():
             changed = QAccessible.State()
             changed.expanded = changed.collapsed = True
@@ -188,6 +188,6 @@ class HeaderItems:
             QAccessible.updateAccessibility(event)
 
     def forget_gone(self) -> None:
-        """Parts that are no longer shown have no item."""
+        """Delete the items of parts that are no longer shown."""
         for part in self._made.keys() - set(self._headers.parts) if self._made else ():
             self._made.pop(part).deleteLater()

@@ -1,7 +1,7 @@
-"""What a drag in the headers column does: a part to another place, or rows to another height.
+"""Drags in the headers column: moving a part to another place, or changing the row height.
 
-Both only ever change the view of the session, step by step one step of undo, so that what is seen
-while dragging is what will be.
+Each step changes the session's view, and all steps of a drag form one undo step, so the user always
+sees the result.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from viewer.render.layout import BandKind, HeaderPart
 
 @dataclass(frozen=True, slots=True)
 class DropPlace:
-    """Where a part could stand: the line of the content above it, the fellow that it would stand
-    before, None for last, and whether that is among the pinned tracks."""
+    """A place where a dragged part can be dropped.
+
+    `y` is the content line above it, `before` the sibling that the part would precede (None for the
+    last place), and `pinned` tells whether it is among the pinned tracks.
+    """
 
     y: int
     before: HeaderPart | None
@@ -29,18 +32,19 @@ class DropPlace:
 
 
 def places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
-    """The places of a part among its fellows, from top to bottom.
+    """The drop places of a part among its siblings, from top to bottom.
 
-    A process stands among processes, a track among those of its process, or the pinned ones.
+    The siblings of a process are processes; those of a track are the tracks of its process, or the
+    pinned tracks.
     """
     return _places(scene, part, part in scene.session.state.tracks.pinned)
 
 
 def all_places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
-    """All that it can be dragged to: a track is pinned, or unpinned, by where it is dropped."""
+    """All drop places of a part; where a track is dropped also decides if it is pinned."""
     if scene.track_list.track_of(part) < 0:
         return places_of(scene, part)
-    # Behind the pinned tracks nothing can be dropped.
+    # Nothing can be dropped behind the pinned tracks.
     edge = scene.scroll + scene.layout.stuck_height
     below = [place for place in _places(scene, part, False) if place.y >= edge]
     return [*_places(scene, part, True), *below]
@@ -58,16 +62,16 @@ def _places(scene: Scene, part: HeaderPart, pinned: bool) -> list[DropPlace]:
     if not len(bands):
         return []
     tracks = np.column_stack([layout.trace[bands], layout.track[bands]])
-    begins = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))
+    is_first = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))
     places = [
         DropPlace(int(y), (int(trace), int(track)), pinned)
-        for y, (trace, track) in zip(layout.y[bands[begins]], tracks[begins], strict=True)
+        for y, (trace, track) in zip(layout.y[bands[is_first]], tracks[is_first], strict=True)
     ]
     return [*places, DropPlace(int(layout.y[bands[-1]] + layout.height[bands[-1]]), None, pinned)]
 
 
 class Reorder:
-    """A part on its way to another place."""
+    """A part being dragged to another place."""
 
     def __init__(self, scene: Scene, part: HeaderPart) -> None:
         self._scene, self.part = scene, part
@@ -75,43 +79,43 @@ class Reorder:
         self.place: DropPlace | None = None
 
     def to(self, y: int) -> None:
-        """The mouse is at a line of the content."""
+        """Update the drop place for the mouse at content line `y`."""
         places = all_places_of(self._scene, self.part)
         self.place = min(places, key=lambda place: abs(place.y - y), default=None)
 
     def drop(self) -> None:
-        """Let it stand there; in its own place nothing changes."""
+        """Drop the part at the current place; does nothing if that is where it was."""
         session, part, place = self._scene.session, self.part, self.place
         track, view = self._scene.track_list.track_of(part), session.state.tracks
-        # What was dragged may be gone, or its place.
+        # The part or its place may no longer exist.
         if place is None or place not in all_places_of(self._scene, part):
             return
         if place.pinned != (part in view.pinned) and track >= 0:
             moved = view.pinned_or_not(self._scene.track_list.part(track))
             arrange_tracks(session, moved.placed_before(part, place.before))
             return
-        fellows = [fellow.before for fellow in places_of(self._scene, part)]
-        own = fellows.index(part) if part in fellows else None
-        # Before itself, or before the next one, is where it stands.
-        if own is not None and place.before not in fellows[own : own + 2]:
+        siblings = [fellow.before for fellow in places_of(self._scene, part)]
+        index = siblings.index(part) if part in siblings else None
+        # Dropping it before itself or before the next sibling leaves it where it is.
+        if index is not None and place.before not in siblings[index : index + 2]:
             arrange_tracks(session, view.placed_before(part, place.before))
 
 
 def moved_by(scene: Scene, part: HeaderPart, by: int) -> TrackView:
-    """The view with a part one place up (-1) or down (1) among the fellows that are seen."""
+    """The view with a part moved up (-1) or down (1) by one among its visible siblings."""
     view = scene.session.state.tracks
     places = [place.before for place in places_of(scene, part)]
     if part not in places:
         return view
-    # To stand one place lower is to stand before the fellow after the next.
+    # Moving down by one means to precede the sibling after the next.
     target = places.index(part) + (by if by < 0 else by + 1)
     return view.placed_before(part, places[target]) if 0 <= target < len(places) else view
 
 
 class RowResize:
-    """The rows of a process on their way to another height, by the lower edge of one of them.
+    """The row height of a process being changed by dragging the lower edge of a row.
 
-    The edge follows the mouse: of the third row it moves three times as far as a row grows.
+    The edge follows the mouse: at the third row, it moves three times as far as each row grows.
     """
 
     def __init__(self, scene: Scene, band: int, y: int) -> None:
@@ -125,16 +129,16 @@ class RowResize:
         self._before = scene.session.state.tracks
 
     def to(self, y: int) -> None:
-        """The mouse is at a line of the content."""
+        """Set the row height for the mouse at content line `y`."""
         session = self._scene.session
         height = self._height + round((y - self._from) / self._rows)
         now = session.state.tracks
-        wanted = now.with_row_height(self.process, height)
-        arrange_tracks(session, wanted, joins=self._set is not None and self._set is now)
+        resized = now.with_row_height(self.process, height)
+        arrange_tracks(session, resized, joins=self._set is not None and self._set is now)
         self._set = session.state.tracks
 
     def take_back(self) -> None:
-        """The rows are as high as before, unless something else was changed meanwhile."""
+        """Restore the previous height, unless something else was changed since."""
         session = self._scene.session
         if self._set is not None and self._set is session.state.tracks:
             session.history.forget(replace(session.state, tracks=self._before))
@@ -142,7 +146,7 @@ class RowResize:
 
 
 def _rows_until(kind: NDArray[np.uint8], process: Ints, band: int) -> int:
-    """How many rows of its process end at or above a band; of a pinned one that alone."""
+    """The number of rows of the band's process down to the band; 1 for a pinned track."""
     if process[band] < 0:
         return 1
     above = slice(0, band + 1)

@@ -1,8 +1,8 @@
-"""The column left of the canvas: names of processes and tracks, and all that is done with them.
+"""The headers column left of the canvas: names of processes and tracks, and how to edit them.
 
-A header is pressed in one of a few spots: its chevron, the buttons that appear under the mouse, its
-lower edge, by which rows are made higher, or elsewhere, from where it is dragged to another place.
-With the keyboard the arrows walk from header to header, fold and open; the rest are commands.
+A press on a header acts on one of several zones: its chevron, the buttons that appear on hover, its
+lower edge, which changes the row height, or elsewhere, which starts a drag to another place. On the
+keyboard, arrow keys move between headers, collapse and expand; everything else is a command.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from viewer.render.layout import HeaderPart
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28
-_EDGE = 3  # px around an edge that grab it
+_EDGE = 3  # px around an edge where it can be grabbed
 _DRAG_THRESHOLD = 5  # px
-_SCROLL_MS, _SCROLL_STEP = 30, 12  # while something is dragged beyond the column
+_SCROLL_MS, _SCROLL_STEP = 30, 12  # ms and px, while dragging beyond the column
 
 
 class HeaderZone(Enum):
-    """Where in a header the mouse is."""
+    """The part of a header under the mouse."""
 
     NOTHING = "nothing"
     WIDTH = "width of the column"
@@ -57,10 +57,10 @@ class HeaderZone(Enum):
 
 @has_accessible(HeadersAccessible)
 class Headers(HeaderColumn):
-    """Shows the names beside the rows, at the same scroll, and takes what is done with them."""
+    """Shows the names next to the rows, scrolled with them, and handles input on them."""
 
-    width_changed = Signal(int)  # the user has made the column wider or narrower
-    focused = Signal()  # another header is the current one, or none
+    width_changed = Signal(int)  # the user changed the width of the column
+    focused = Signal()  # the current header changed, possibly to none
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -90,27 +90,27 @@ class Headers(HeaderColumn):
 
     @property
     def current(self) -> HeaderPart | None:
-        """The part that the keyboard is on, None while the keyboard is elsewhere."""
+        """The part with the keyboard focus, None if the focus is elsewhere."""
         return self._current if self.hasFocus() else None
 
     @property
     def parts(self) -> list[HeaderPart]:
-        """What has a header, from top to bottom."""
+        """All parts with a header, from top to bottom."""
         parts = self._scene.header_bands
         found = (parts.part_of(band) for band in parts.titles())
         return [part for part in dict.fromkeys(found) if part is not None]
 
     def title_of(self, part: HeaderPart) -> str:
-        """What a part is called, a track with its process."""
+        """The name of a part; for a track, with its process."""
         return self._scene.full_title(part)
 
     def room_of(self, part: HeaderPart) -> QRect:
-        """Where the header of a part is in the column, which may be above or below of its view."""
+        """The rectangle of a part's header in the column, which may be scrolled out of view."""
         band = self._scene.header_bands.first_band(part)
         return self._room(band) if band >= 0 else QRect()
 
     def is_folded(self, part: HeaderPart) -> bool | None:
-        """Whether a part is folded, None where there is nothing to fold."""
+        """Whether a part is collapsed, None if it cannot be."""
         if not self._scene.header_bands.can_fold(part):
             return None
         return part in self._scene.session.state.tracks.collapsed
@@ -123,7 +123,7 @@ class Headers(HeaderColumn):
         return self._scene.layout.band_at(y + self._scene.scroll)
 
     def _spot(self, at: QPoint) -> HeaderZone:
-        """What a press at a point would take hold of."""
+        """The zone that a press at a point would act on."""
         if at.x() >= self.width() - _EDGE - 1:
             return HeaderZone.WIDTH
         scene, band = self._scene, self._band_at(at.y())
@@ -141,7 +141,7 @@ class Headers(HeaderColumn):
         return HeaderZone.TITLE
 
     def _band_of_edge(self, y: int) -> int:
-        """The band of rows, or the header above some, whose lower edge is at a line; else -1."""
+        """The band with rows below or in it whose lower edge is at a line; -1 if there is none."""
         layout, scroll = self._scene.layout, self._scene.scroll
         for band in dict.fromkeys((self._band_at(y - _EDGE), self._band_at(y + _EDGE))):
             if band < 0 or not self._scene.header_bands.has_rows(band):
@@ -151,7 +151,7 @@ class Headers(HeaderColumn):
         return -1
 
     def _buttons(self, band: int) -> list[tuple[HeaderZone, QRect]]:
-        """The buttons of a header, from right to left."""
+        """The buttons of a header with their rectangles, from right to left."""
         room = self._room(band)
         spots = (
             [HeaderZone.HIDE]
@@ -188,7 +188,7 @@ class Headers(HeaderColumn):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of what is under the mouse."""
+        """Start a press on the zone under the mouse."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         at = event.position().toPoint()
@@ -199,7 +199,7 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag what is held, or show what could be."""
+        """Continue a drag, or update the cursor."""
         self._mouse = at = event.position().toPoint()
         if self._press is None:
             self._point(at)
@@ -237,7 +237,7 @@ class Headers(HeaderColumn):
             self._autoscroll.start()
 
     def _scroll_on(self) -> None:
-        """Something is held beyond the column: what lies there comes into view."""
+        """Scroll while the mouse is dragged beyond the column."""
         if self._order is None or self._mouse is None:
             self._autoscroll.stop()
             return
@@ -247,7 +247,7 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go; what was pressed and not dragged is clicked."""
+        """Finish a drag, or handle the press as a click."""
         if event.button() != Qt.MouseButton.LeftButton or self._press is None:
             return
         press, pressed, order = self._press, self._pressed, self._order
@@ -261,7 +261,7 @@ class Headers(HeaderColumn):
         self.update()
 
     def cancel_drag(self) -> bool:
-        """Take back the drag that goes on; whether there was one."""
+        """Cancel the current drag; returns whether there was one."""
         resize, width = self._resize, self._pressed is HeaderZone.WIDTH
         going = resize is not None or width or self._order is not None
         if resize is not None:
@@ -291,7 +291,7 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """The second press of two quick clicks counts as a press; the edge goes back."""
+        """Reset the width at the column's edge; elsewhere, handle it as a second press."""
         if self._spot(event.position().toPoint()) is HeaderZone.WIDTH:
             self.set_width(WIDTH)
             self.width_changed.emit(self.width())
@@ -299,18 +299,18 @@ class Headers(HeaderColumn):
             self.mousePressEvent(event)
 
     def set_width(self, width: int) -> None:
-        """Make the column so wide, within what leaves room for both."""
+        """Set the width of the column in px, limited to NARROWEST and WIDEST."""
         self.setFixedWidth(min(max(width, NARROWEST), WIDEST))
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is under the mouse any more."""
+        """Remove the hover highlight."""
         self._mouse = None
         self.update()
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll the tracks, as over the canvas; with Ctrl+Shift make rows higher or lower."""
+        """Scroll the tracks as over the canvas; with Ctrl+Shift, change the row height."""
         turn, held = turn_of(event), event.modifiers()
         if held & BOTH == BOTH:
             self._scene.grow_rows(event.position().toPoint().y(), turn.sign)
@@ -321,7 +321,7 @@ class Headers(HeaderColumn):
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with the header under the mouse, or with the current one."""
+        """Open the menu of the header under the mouse, or of the current header."""
         at, part = event.pos(), self.part_at(event.pos().y())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             part = self.current
@@ -332,39 +332,41 @@ class Headers(HeaderColumn):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Tell the full name of a track, or what a button does; keys of headers are no shortcuts
-        while the keyboard is here."""
-        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if asked and self._act_of(cast(QKeyEvent, event)) is not None:
+        """Show tooltips, and claim the column's keys before they become shortcuts.
+
+        A tooltip is the full name of a track, or what a button does.
+        """
+        is_key = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if is_key and self._act_of(cast(QKeyEvent, event)) is not None:
             event.accept()
             return True
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            # A name may look like markup.
-            said = escape(shortened(self.tip_at(event.pos())))
-            tip = f'<div style="white-space: pre-wrap">{said}</div>' if said else ""
+            # Escaped, because a name may look like markup.
+            text = escape(shortened(self.tip_at(event.pos())))
+            tip = f'<div style="white-space: pre-wrap">{text}</div>' if text else ""
             QToolTip.showText(event.globalPos(), tip, self)
             return True
         return bool(super().event(event))
 
     def tip_at(self, at: QPoint) -> str:
-        """What is said of a point, as plain text."""
+        """The tooltip for a point, as plain text."""
         part, spot = self.part_at(at.y()), self._spot(at)
         if part is None:
             return ""
         is_pinned = part in self._scene.session.state.tracks.pinned
-        said = {
+        texts = {
             HeaderZone.PIN: "Unpin" if is_pinned else "Pin on top",
             HeaderZone.HIDE: "Hide",
             HeaderZone.HEIGHT: "Drag to make rows higher or lower",
             HeaderZone.WIDTH: "Drag to make the column wider or narrower",
         }
-        return said.get(spot) or self._scene.full_title(part)
+        return texts.get(spot) or self._scene.full_title(part)
 
     # -- keyboard ------------------------------------------------------------------------------
 
     @guard
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """The keyboard comes to the column: to the header where it was, or the first."""
+        """Focus the header that last had the focus, or the first one."""
         super().focusInEvent(event)
         if self._current is None:
             self._go_to(0)
@@ -374,14 +376,14 @@ class Headers(HeaderColumn):
 
     @guard
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """The keyboard is elsewhere; what it does then is not about a header."""
+        """Repaint without the focus; commands no longer refer to a header."""
         super().focusOutEvent(event)
         self.update()
         self.focused.emit()
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows walk, fold and open; Delete hides; other keys are for the window."""
+        """Arrows move, collapse and expand; Delete hides. Other keys are left to the window."""
         act = self._act_of(event)
         if act is None:
             event.ignore()
@@ -389,7 +391,7 @@ class Headers(HeaderColumn):
             act()
 
     def _act_of(self, event: QKeyEvent) -> Callable[[], object] | None:
-        """What a key does here, None if it is for others."""
+        """What a key does here, None if it is left to the window."""
         part = self._current
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return None
@@ -433,7 +435,7 @@ class Headers(HeaderColumn):
         self.focused.emit()
 
     def _forget_gone(self) -> None:
-        """What is no longer shown cannot be the current header; the next one is."""
+        """Drop parts that are no longer shown; if the current one is gone, focus the first."""
         self.items.forget_gone()
         if self._current is not None and self._scene.header_bands.first_band(self._current) < 0:
             self._current = None

@@ -1,4 +1,4 @@
-"""What can be done with a track or a process, as the menu that its header opens."""
+"""The context menu of a track or process header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView
 from viewer.render.layout import ROW_HEIGHT, HeaderPart
 
-# Rows that are offered by name; a drag sets any height between the first and the last.
+# Named row heights in the menu; dragging allows any height between the first and the last.
 HEIGHTS = (
     ("Lowest", LOWEST_ROW), ("Low", 18), ("Normal", ROW_HEIGHT), ("High", 44),
     ("Highest", HIGHEST_ROW),
@@ -29,22 +29,22 @@ ZOOM = "Zoom to this file"
 
 
 def header_menu(scene: Scene, part: HeaderPart | None, parent: QWidget) -> QMenu:
-    """The menu of a part; of none, beside all headers, what concerns all of them."""
+    """The context menu of a part; without a part, only the entries that apply to all headers."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     session = scene.session
     view = session.state.tracks
 
     def add(menu: QMenu, title: str, wanted: Callable[[TrackView], TrackView]) -> None:
-        # Of the view as it is when it is chosen: a menu stays open while other things happen.
+        # Uses the view at the time of the choice, because things may change while the menu is open.
         menu.addAction(title, lambda: arrange_tracks(session, wanted(session.state.tracks)))
 
     if part is not None:
         track = scene.track_list.track_of(part)
         if track >= 0:
-            own = scene.track_list.part(track)
-            title = "Unpin" if own in view.pinned else "Pin on top"
-            add(menu, title, lambda now: now.pinned_or_not(own))
+            pinnable = scene.track_list.part(track)
+            title = "Unpin" if pinnable in view.pinned else "Pin on top"
+            add(menu, title, lambda now: now.pinned_or_not(pinnable))
         add(menu, "Hide", lambda now: now.without(part))
         if scene.header_bands.can_fold(part):
             title = "Expand" if part in view.collapsed else "Collapse"

@@ -1,4 +1,4 @@
-"""How headers of processes, tracks and counters look; what is done with them is elsewhere."""
+"""Paints the headers of processes, tracks and counters; input is handled elsewhere."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.render.layout import BandKind, HeaderPart
 
 BUTTON = 20  # px
-_LOOKED_AT = 512  # slices of a row that tell what it holds
-_LONGEST = 1000  # letters
-_TWO_LINES = 28  # px: lower counters have room for their name alone
+_LOOKED_AT = 512  # slices per row that are examined for its hint
+_LONGEST = 1000  # characters
+_TWO_LINES = 28  # px; lower counters only have space for their name
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _GAP, _PROCESS = int(BandKind.GAP), int(BandKind.PROCESS)
 _ROW, _COUNTER = int(BandKind.ROW), int(BandKind.COUNTER)
 _LINE = _LEFT | Qt.TextFlag.TextSingleLine
 _MIDDLE = Qt.TextElideMode.ElideMiddle
-_MOST_KEPT = 4096  # texts that are cut to their room
+_MOST_KEPT = 4096  # cached elided texts
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass
 class HeaderLook:
-    """What mouse and keyboard add: the band under the mouse with its buttons, the part that the
-    keyboard is on, the part that is dragged and the line of the column where it would stand."""
+    """What mouse and keyboard add to the column.
+
+    That is: the band under the mouse and its buttons, the part with the keyboard focus, the dragged
+    part, and the column line where it would be dropped.
+    """
 
     hovered: int = -1
     buttons: list[tuple[str, QRect]] = field(default_factory=list)
@@ -41,22 +44,22 @@ class HeaderLook:
 
 
 class HeaderPainter:
-    """Paints the headers column of one scene. indent: where texts begin, px."""
+    """Paints the headers column of one scene; texts start at `indent` px."""
 
     def __init__(self, scene: Scene, theme: Theme, indent: int) -> None:
         self._scene, self._theme, self._indent = scene, theme, indent
-        # While rows are scrolled the same texts have the same room, and the same rows hold the
-        # same: half of the time of the column.
+        # Caches: while scrolling, the same texts have the same width, and rows keep their hints.
+        # This saves half of the column's time.
         self._cut: dict[tuple[str, FontRole, int, int], tuple[str, int]] = {}
         self._hints: dict[tuple[int, int], str] = {}
-        self._ratio = 1.0  # that the texts are cut for
+        self._ratio = 1.0  # device pixel ratio of the cached texts
         scene.arranged.connect(self._forget)
 
     def _forget(self) -> None:
-        self._hints.clear()  # a number may be that of another trace now
+        self._hints.clear()  # a number may now refer to another trace
 
     def paint(self, column: QWidget, look: HeaderLook) -> None:
-        """Paint the column as it is scrolled, the pinned tracks over the others."""
+        """Paint the column at its scroll position, with pinned tracks over the others."""
         painter = QPainter(column)
         theme, width = self._theme, column.width()
         if self._ratio != column.devicePixelRatioF():
@@ -66,7 +69,7 @@ class HeaderPainter:
         for top, bottom in self._scene.sections(column.height()):
             painter.setClipRect(QRect(0, top, width, bottom - top))
             painter.fillRect(QRect(0, top, width, bottom - top), theme.color("panel"))
-            # Below the rest: titles of processes cross the edge of the column.
+            # First, because titles of processes extend over the edge of the column.
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(width - 1, top, width - 1, bottom)
             self._section(painter, top, bottom, width, look)
@@ -159,14 +162,14 @@ class HeaderPainter:
             hint = scene.processes[scene.track_list.process_of(part)].name
         if hovered:
             hint, room = "", room.adjusted(0, 0, -2 * BUTTON, 0)
-        taken = 0
+        hint_width = 0
         if hint:
             painter.setFont(self._theme.font("ruler"))
             painter.setPen(self._theme.color("text3"))
-            hint, taken = self._fitted(painter, hint, "ruler", 0, room.width() // 2)
+            hint, hint_width = self._fitted(painter, hint, "ruler", 0, room.width() // 2)
             painter.drawText(room, _RIGHT, hint)
-            taken += 8 if hint else 0
-        self._text(painter, title, "process", "text1", room.adjusted(0, 0, -taken, 0))
+            hint_width += 8 if hint else 0
+        self._text(painter, title, "process", "text1", room.adjusted(0, 0, -hint_width, 0))
 
     def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
         room = room.adjusted(self._indent, 2, -10, -2)
@@ -179,7 +182,7 @@ class HeaderPainter:
         self._text(painter, hint, "ruler", "text3", room.adjusted(0, half, 0, 0))
 
     def _text(self, painter: QPainter, text: str, font: FontRole, ink: str, room: QRect) -> None:
-        """One line of text, its middle left out where it has no room; smaller in very low rows."""
+        """Paint a line of text, elided in the middle; uses a smaller font in very low rows."""
         if not text:
             return
         fitted = self._theme.font(font)
@@ -195,21 +198,21 @@ class HeaderPainter:
     def _fitted(
         self, painter: QPainter, text: str, font: FontRole, lower: int, room: int
     ) -> tuple[str, int]:
-        """A text cut to its room in the font of the painter, and how wide it is then.
+        """Elide a text to `room` px in the painter's font; returns it with its width.
 
-        lower: the size of a font that is smaller than that of its role, else 0.
+        `lower` is the font size in px if it is smaller than that of the role, else 0.
         """
-        asked = (text, font, lower, room)
-        if asked not in self._cut:
+        key = (text, font, lower, room)
+        if key not in self._cut:
             if len(self._cut) >= _MOST_KEPT:
                 self._cut.clear()
             metrics = painter.fontMetrics()
             cut = metrics.elidedText(shortened(text), _MIDDLE, room)
-            self._cut[asked] = cut, metrics.horizontalAdvance(cut)
-        return self._cut[asked]
+            self._cut[key] = cut, metrics.horizontalAdvance(cut)
+        return self._cut[key]
 
     def _hint(self, number: int, row: int) -> str:
-        """What a row of an open trace holds."""
+        """The cached hint of a row of an open trace."""
         if (number, row) not in self._hints:
             if len(self._hints) >= _MOST_KEPT:
                 self._hints.clear()
@@ -219,12 +222,12 @@ class HeaderPainter:
 
 
 def shortened(name: str) -> str:
-    """A name without the middle of what no screen can hold; to set it would cost its length."""
+    """A name cut in the middle to 1000 characters, since laying out a text costs its length."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"
 
 
 def row_hint(trace: Trace, row: int) -> str:
-    """What a row below the first holds: "instruction", "kernel · delegate event", "lane 2"."""
+    """What a row below the first contains, such as "kernel · delegate event" or "lane 2"."""
     slices = trace.slices
     if slices.row_lane[row] and not slices.row_depth[row]:
         return f"overlapping, lane {int(slices.row_lane[row]) + 1}"
