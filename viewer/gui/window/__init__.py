@@ -1,1 +1,1 @@
-"""The main window: it is there at once, and joins its parts once they are imported."""
+"""The main window, which appears immediately and adds its parts once they are imported."""

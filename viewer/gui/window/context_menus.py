@@ -1,8 +1,8 @@
-"""The menus where the mouse is: what makes sense with a slice, or with the row of a table.
+"""The context menus of slices and of table rows.
 
-Panels open their menus with what they can do by themselves, such as copying, after they have chosen
-the row. The window adds commands, which are all about what is chosen; so a menu never has an action
-that no other way leads to, and shows the key that does the same.
+A panel selects the row, and opens a menu with its own actions such as copying. The window adds
+commands, which act on the selection. So every entry it adds is also available elsewhere, and shows
+its shortcut.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from viewer.gui.window.frame.panel_table import PANELS
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.pages import TIMELINE
 
-# On the canvas, where no slice is selected.
+# For the canvas while no slice is selected.
 CANVAS = (
     "view.fit_all", "go.back", "go.forward", SEPARATOR, "selection.same", "mark.measure",
     "mark.keep", SEPARATOR, "tracks.filter", "tracks.show_all", SEPARATOR, "file.export",
@@ -35,7 +35,7 @@ SLICE = (
 
 
 class ContextMenus(QObject):
-    """Adds commands to the menus of the timeline and of the panels of a window."""
+    """Adds commands to the context menus of a window's timeline and panels."""
 
     def __init__(
         self, session: Session, timeline: Timeline, docks: Docks, table: CommandTable, help: Help
@@ -48,11 +48,11 @@ class ContextMenus(QObject):
                 continue
             for rows in docks.by_name[spec.id].findChildren(QAbstractItemView):
                 offered: SignalInstance | None = getattr(rows, "menu_offered", None)
-                if offered is not None:  # one that is filled in, no list of a combo box
+                if offered is not None:  # skips lists of combo boxes
                     offered.connect(partial(self._add, spec.row_commands, spec.help_page))
 
     def _on_timeline(self, at: QPoint) -> None:
-        """Open the menu of the selection at a place on the screen."""
+        """Open the context menu of the selection at a screen position."""
         menu = QMenu(self._timeline)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen = self._session.state.slice is not None
@@ -60,7 +60,7 @@ class ContextMenus(QObject):
         menu.popup(at)
 
     def _add(self, ids: tuple[str, ...], page: str, menu: QMenu) -> None:
-        """Add commands as they can be done now, and the help on this panel."""
+        """Add commands in their current state, and the help on this panel."""
         self._table.refresh()
         if menu.actions():
             menu.addSeparator()

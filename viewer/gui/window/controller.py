@@ -1,8 +1,8 @@
-"""Joins the parts of one window: it makes them, connects them, and follows the session.
+"""Creates the parts of one window, connects them, and keeps them in sync with the session.
 
-Parts know nothing of the controller; each takes what it uses. All state of the view is the
-session's. To import this takes half a second and to make it a quarter, so the window is shown
-before (`viewer.gui.window.main_window`).
+Parts do not know the controller; each is given what it uses. The session holds all state of the
+view. Importing this module takes half a second and creating the controller a quarter, so the window
+is shown earlier (`viewer.gui.window.main_window`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ FREED_AFTER_MS = 1000
 
 
 class WindowController(QObject):
-    """What works in one window, over one session."""
+    """Owns and connects all parts of one window, which share one session."""
 
     def __init__(self, window: Shell, panels: PanelRegistry) -> None:
         super().__init__(window)
@@ -87,7 +87,7 @@ class WindowController(QObject):
     # -- making the parts ----------------------------------------------------------------------
 
     def _take_panels(self) -> None:
-        """Timeline, panels and what frames them."""
+        """Get the timeline and panels, and create the docks, status widgets and search field."""
         panels, session, window = self.panels, self.session, self.window
         self.timeline = panels.of(Timeline)
         self.details = panels.of(DetailsPanel)
@@ -116,7 +116,7 @@ class WindowController(QObject):
         self.search = SearchField(session, self.theme)
 
     def _make_files(self) -> None:
-        """What reads and writes files."""
+        """Create the parts that read and write files."""
         session, window, table = self.session, self.window, self.commands
         self.loader, self.saver = Loader(window), Saver(window)
         self.work = BackgroundWork(self.loader, self.saver, window)
@@ -132,7 +132,7 @@ class WindowController(QObject):
         self.perfetto_ui = PerfettoUi(session, self.saver, self._export_perfetto, window)
 
     def _make_commands(self) -> None:
-        """The table of commands, and what shows all of it."""
+        """Create the command palette, the help and the table of commands."""
         self.palette = CommandPalette(self.window, self.commands, self.theme)
         self.help = Help(self.commands, self.docks, self.timeline, self._make_tour, self.window)
         context = CommandContext(
@@ -157,7 +157,7 @@ class WindowController(QObject):
         self.commands.add(commands_of(context))
 
     def _make_menus(self) -> None:
-        """What leads to commands: menus, toolbar, and keys."""
+        """Create everything that triggers commands: menus, toolbar and shortcuts."""
         session, window, table = self.session, self.window, self.commands
         self.menu_bar = MenuBar(
             session, self.timeline, table, self.docks, self.clock, self.recent_menus, window
@@ -187,7 +187,7 @@ class WindowController(QObject):
     # -- connecting them -----------------------------------------------------------------------
 
     def _connect_session(self) -> None:
-        """What follows the session and the files, in the order in which it has to."""
+        """Connect the signals of session and files; the order of the connections matters."""
         session, refresh_commands = self.session, self.commands.refresh
         session.about_to_change.connect(self.layout.make_room)
         session.workspace_changed.connect(self.refresh)
@@ -203,7 +203,7 @@ class WindowController(QObject):
         self.layout.unveiled_empty.connect(self.refresh)
         self.opener.session_requested.connect(self.session_files.open)
         self.opener.nothing_came.connect(self.refresh)
-        # After the services that wait for their own file: the last one to speak is read.
+        # After services that wait for their own file, because the last message stays visible.
         self.saver.progressed.connect(self.exports.report_progress)
         self.saver.saved.connect(self.exports.report_saved)
         self.saver.failed.connect(self.exports.report_failed)
@@ -211,7 +211,7 @@ class WindowController(QObject):
         self.clock.refused.connect(self.window.message.show_error)
 
     def _connect_panels(self) -> None:
-        """What panels ask for that other parts do."""
+        """Connect requests of panels to the parts that fulfill them."""
         docks, exports, open_dialog = self.docks, self.exports, self.opener.open_dialog
         show_links = partial(docks.show_panel, "links")
         for panel in (self.details, self.operators, self.model, self.delegation, self.handle_map):
@@ -248,12 +248,12 @@ class WindowController(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Bring page, docks, title and words in step with what is open."""
+        """Update page, docks, title and texts to what is open."""
         window, is_empty = self.window, self.session.is_empty
         self.work.end_progress()
         window.message.keep_warnings(self.link_warnings.texts | {self.session_files.warning})
         if is_empty:
-            # What was closed is freed by then.
+            # By then, whatever was closed is freed.
             QTimer.singleShot(FREED_AFTER_MS, give_back)
             window.start_page.offer_last_session(self.session_files.has_last)
         self.layout.show_page()
@@ -284,7 +284,7 @@ class WindowController(QObject):
 
     @Slot()
     def _selection_counted(self) -> None:
-        """The figures of the selection are there, or others."""
+        """Show the new statistics of the selection."""
         answer = SelectionFeed.of(self.session).answer
         self.docks.count_selected(0 if answer is None else answer.slices)
         self.window.status.show_text(selection_text(self.session))
@@ -303,6 +303,6 @@ class WindowController(QObject):
         self.settings.set_identifier_columns(self.session.workspace.choices.remembered)
 
     def shut_down(self) -> None:
-        """Stop what runs, and let the docks be as they are to be stored."""
+        """Stop background work; shows the docks first, so that their state can be saved."""
         self.docks.show_all(True)
         self.work.shut_down()

@@ -1,9 +1,9 @@
-"""The window itself: it is there at once with the start page, and takes files before it reads any.
+"""The main window: appears immediately with the start page, and accepts files right away.
 
-What works in it is its controller (`viewer.gui.window.controller`). To import and to make that
-takes three times as long as the window alone, 0.75 s to 0.25 s, so it is imported on another thread
-once the window has been painted, or at once where somebody asks for it. Nothing that is imported
-here may need numpy.
+Its functions are in its controller (`viewer.gui.window.controller`). Importing and creating that
+takes three times as long as the window alone, 0.75 s compared to 0.25 s. So it is imported in a
+thread after the first paint, or immediately if it is needed earlier. Nothing imported here may need
+numpy.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class MainWindow(Shell):
-    """One window with one controller, which is made as soon as it can be."""
+    """A window and its controller, which is created as soon as possible."""
 
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__(theme, settings)
         self._controller: WindowController | None = None
-        self._agreed = False  # that it is closed
+        self._agreed = False  # the user agreed to close
         self._asked: list[tuple[Sequence[str], Choices | None]] = []
         self.setAcceptDrops(True)
         self.start_page.open_requested.connect(self.open)
@@ -61,19 +61,19 @@ class MainWindow(Shell):
 
     @property
     def controller(self) -> WindowController:
-        """What works in the window, made now if it is not there yet."""
+        """The controller, created now if needed."""
         self._furnish()
         assert self._controller is not None
         return self._controller
 
     @property
     def has_controller(self) -> bool:
-        """Whether the controller is there already."""
+        """Whether the controller exists yet."""
         return self._controller is not None
 
     @property
     def panels(self) -> PanelRegistry:
-        """The panels of the window, over a session of its own; each is made when it is needed."""
+        """The window's panel registry, whose session belongs to this window only."""
         from viewer.gui.session.session import Session
         from viewer.gui.window.frame.panel_registry import PanelRegistry
 
@@ -88,7 +88,7 @@ class MainWindow(Shell):
 
     @Slot()
     def _prepare(self) -> None:
-        """Make one panel, and then let the window answer before the next."""
+        """Create one panel, and return to the event loop before the next one."""
         if self._controller is not None:
             return
         if self.panels.prepare():
@@ -97,15 +97,15 @@ class MainWindow(Shell):
             self._furnish()
 
     def _furnish(self) -> None:
-        """Make the controller, once, and give it the files that were asked for meanwhile."""
+        """Create the controller if needed, and open the files requested in the meantime."""
         if self._controller is not None:
             return
         from viewer.gui.window.controller import WindowController
 
         self._controller = WindowController(self, self.panels)
         self._controller.close_guard.stayed.connect(self.stayed)
-        asked, self._asked = self._asked, []
-        for paths, choices in asked:
+        requests, self._asked = self._asked, []
+        for paths, choices in requests:
             self._controller.opener.open(paths, choices)
         self.start_page.want_pictures()
 
@@ -113,7 +113,7 @@ class MainWindow(Shell):
 
     @Slot(list)
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Read files and add them to what is open, as soon as there is a controller."""
+        """Read files and add them to those open, as soon as the controller exists."""
         if self._controller is not None:
             self._controller.opener.open(paths, choices)
         elif paths:
@@ -121,7 +121,7 @@ class MainWindow(Shell):
             self.pages.setCurrentWidget(self.reading)
 
     def open_one(self, path: str) -> None:
-        """Open one file, as a file manager asks for it."""
+        """Open one file, as requested by a file manager."""
         self.open([path])
 
     @Slot()
@@ -144,17 +144,17 @@ class MainWindow(Shell):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is open, nor will be soon."""
+        """Whether nothing is open or about to be opened."""
         return not self._asked and (self._controller is None or self._controller.opener.is_empty)
 
     @property
     def has_changes(self) -> bool:
-        """Whether its session file lacks what was done since."""
+        """Whether there are changes that its session file does not have."""
         return self._controller is not None and self._controller.session_files.has_changes
 
     @property
     def open_files(self) -> list[tuple[str, str]]:
-        """(path, format) of everything that is open."""
+        """The (path, format) pairs of all open files."""
         if self._controller is None:
             return []
         space = self._controller.session.workspace
@@ -162,34 +162,34 @@ class MainWindow(Shell):
         return [*traces, *((program.path, program.format) for program in space.programs)]
 
     def come_to_front(self) -> None:
-        """Show the window before those of other programs, as far as the desktop lets it."""
+        """Bring the window in front of other programs, as far as the desktop permits."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
 
     def put_away(self) -> None:
-        """Free what a closed window holds, while the program goes on with others."""
+        """Free what a closed window holds, while the program continues with other windows."""
         if self._controller is not None:
             self._controller.session.close_all()
         self.deleteLater()
 
-    # -- what Qt asks of a window ------------------------------------------------------------
+    # -- Qt overrides ------------------------------------------------------------------------
 
     @guard
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files can be dropped anywhere on the window; what is none is refused then."""
+        """Accept drops anywhere on the window; `dropEvent` rejects what is not a file."""
         event.acceptProposedAction()
 
     @guard
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open what was dropped."""
+        """Open the dropped files and folders."""
         event.acceptProposedAction()
         self.controller.drops.drop(event.mimeData().urls())
 
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Stop what runs and remember how the window lay, once no work is lost by it."""
+        """Ask first if work would be lost; then stop background work and store the layout."""
         controller = self._controller
         if controller is not None:
             if not self._agreed and controller.close_guard.needs_confirmation(self._close_now):
@@ -211,22 +211,22 @@ class MainWindow(Shell):
         self._agreed = True
         self.close()
 
-    # -- pictures ----------------------------------------------------------------------------
+    # -- screenshots -------------------------------------------------------------------------
 
     def settle(self, seconds: float = 10.0) -> None:
-        """Let layouts and background answers come to rest, as before a picture is taken."""
-        moves = self.controller.timeline.scene.animation
-        until = time.monotonic() + seconds
+        """Process events until layouts and background work have finished, or `seconds` pass."""
+        animation = self.controller.timeline.scene.animation
+        deadline = time.monotonic() + seconds
         quiet = 0
-        while quiet < 10 and time.monotonic() < until:
+        while quiet < 10 and time.monotonic() < deadline:
             QCoreApplication.processEvents()
-            waiting = moves.is_moving or any(x.pending for x in self.findChildren(Latest))
+            waiting = animation.is_moving or any(x.pending for x in self.findChildren(Latest))
             quiet = 0 if waiting else quiet + 1
             if waiting:
-                QThread.msleep(2)  # the workers need the interpreter
+                QThread.msleep(2)  # let worker threads run
 
     def picture_png(self) -> bytes:
-        """The window as it looks now, as PNG."""
+        """A PNG image of the window as it currently looks."""
         buffer = QBuffer()
         buffer.open(QBuffer.OpenModeFlag.WriteOnly)
         self.grab().save(buffer, "PNG")
@@ -234,7 +234,7 @@ class MainWindow(Shell):
 
 
 def _import_controller() -> None:
-    """What the window needs for its controller, in the background."""
+    """Import what the controller needs, in a thread."""
     import viewer.gui.window.controller  # noqa: F401
     from viewer.gui.window.frame.panel_registry import import_panels
 

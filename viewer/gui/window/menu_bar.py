@@ -27,8 +27,7 @@ from viewer.render.color_schemes import SCHEMES
 
 
 class MenuBar(QObject):
-    """Fills the menus of the shell once. `ruler`: what the ruler counts; it opens on the ruler of
-    the timeline too."""
+    """Fills the menus of the shell; its `ruler` menu is also the context menu of the ruler."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class MenuBar(QObject):
         self._help = QToolButton()
         self._help.setDefaultAction(table.actions["help.here"])
         self._help.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
-        # At the end of the menus, where it takes no room from the toolbar.
+        # At the end of the menu bar, where it takes no space from the toolbar.
         shell.menuBar().setCornerWidget(self._help)
         self._theme.changed.connect(self._retheme)
         self._retheme()
@@ -74,7 +73,7 @@ class MenuBar(QObject):
 
     @Slot()
     def _explain_colors(self) -> None:
-        """Say of each color scheme what it shows, or why it cannot be had."""
+        """Set the tooltip of each color scheme: what it shows, or why it is not available."""
         for scheme in SCHEMES:
             text = scheme_problem(self._session, scheme.id) or scheme.tells
             action = self._table.actions[f"view.colour_{scheme.id}"]

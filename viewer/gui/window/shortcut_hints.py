@@ -1,4 +1,4 @@
-"""Says wherever a key is named, and to a screen reader, which keys commands have now."""
+"""Updates shortcut hints in the window and for screen readers when keys change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viewer.gui.window.toolbar.search_field import SearchField
 
 
 class ShortcutHints(QObject):
-    """Remembers the keys that the user chose, and shows them where they help."""
+    """Stores the user's keys, and shows the current keys in panels, timeline and start page."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""One module per menu or theme: a list of `Command` each, and nothing else."""
+"""One module per menu or topic; each returns a list of `Command` and contains nothing else."""

@@ -1,4 +1,4 @@
-"""All commands of the window, and those of its own: history, inferences, range, panels, theme."""
+"""All commands of a window; defines those for history, inferences, range, panels and theme."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from viewer.model.trace import RunKind
 
 
 def commands_of(context: CommandContext) -> list[Command]:
-    """Every action of a window, in the order of the palette and of the sheet of keys."""
+    """All commands of a window, in the order of the palette and the shortcuts dialog."""
     return [
         *file_commands(context),
         *_go_commands(context),
@@ -58,7 +58,7 @@ def commands_of(context: CommandContext) -> list[Command]:
 
 
 def _go_commands(context: CommandContext) -> list[Command]:
-    """Back and forth in the history, from inference to inference, and from slice to slice."""
+    """The commands for undo and redo, back and forward, and stepping through runs and slices."""
     session, close_guard = context.session, context.close_guard
     has_slice = selected_slice(session)
     has_runs = Precondition(
@@ -71,7 +71,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
     )
 
     def undo() -> None:
-        """Take back the last change of the view, or the closing of all files."""
+        """Undo the last change of the view, or Close all."""
         if close_guard.can_reopen:
             close_guard.reopen()
         else:
@@ -173,7 +173,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
 
 
 def _view_commands(context: CommandContext) -> list[Command]:
-    """What is in view, what is cleared from it, the bottom panels, and the theme."""
+    """The commands for the visible range, clearing, the bottom panels, and the theme."""
     session, shell, work = context.session, context.shell, context.work
     timeline, docks, view_settings = context.timeline, context.docks, context.view_settings
     graph = context.panels.of(GraphPanel)
@@ -181,7 +181,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
     something = Precondition("an open file", lambda: not session.is_empty)
 
     def escape() -> None:
-        """Cancel what runs, else put the message away, else clear one thing of what is seen."""
+        """Cancel or clear the first that applies: drag, tour, work, message, selection."""
         if timeline.view.cancel_drag() or timeline.headers.cancel_drag():
             return
         if context.help.leave_tour():
@@ -265,7 +265,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
 
 
 def _motion_switch(context: CommandContext) -> list[Command]:
-    """Whether jumps are motions."""
+    """The toggle for animated jumps."""
     view_settings = context.view_settings
 
     def toggle() -> None:
@@ -284,15 +284,19 @@ def _motion_switch(context: CommandContext) -> list[Command]:
 
 
 def _menu_commands() -> list[Command]:
-    """The command that opens the menu of what has the keyboard, as the Menu key does."""
+    """The command that opens the focused widget's context menu, as the Menu key does."""
 
     def open_menu() -> None:
         focus = QApplication.focusWidget()
         if focus is None:
             return
         row = focus.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle)
-        at = row.center() if isinstance(row, QRect) and row.isValid() else focus.rect().center()
-        asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, focus.mapToGlobal(at))
-        QApplication.sendEvent(focus, asked)
+        position = (
+            row.center() if isinstance(row, QRect) and row.isValid() else focus.rect().center()
+        )
+        event = QContextMenuEvent(
+            QContextMenuEvent.Reason.Keyboard, position, focus.mapToGlobal(position)
+        )
+        QApplication.sendEvent(focus, event)
 
     return [Command("view.menu", "Open the m&enu here", "View", open_menu, ("Shift+F10",))]

@@ -1,4 +1,4 @@
-"""The commands that choose the rate of a clock."""
+"""The commands that set a clock rate."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from viewer.workspace.clocks import DEBUG_INFO
 
 
 def clock_commands(context: CommandContext) -> list[Command]:
-    """Rates to choose for the current trace, or for debug info."""
+    """Commands for the rates to choose from, for the current trace or debug info."""
     session, clock = context.session, context.clock
     has_clock = Precondition(
         "a clock whose rate can be chosen",
         lambda: clock_trace(session) is not None or session.workspace.clocks.cycle_rate is not None,
     )
 
-    # Read once: what is checked is asked in every frame.
+    # Parsed once, because `checked` is evaluated in every frame.
     rates = {text: parse_rate(text) for text in CYCLE_RATES}
 
     def chosen_rate() -> Fraction | None:

@@ -1,4 +1,4 @@
-"""The commands of colors: one per scheme, the next and the previous one, and the legend."""
+"""The color commands: one per scheme, next and previous scheme, and the legend."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ _NEEDS = {
 
 
 def color_commands(context: CommandContext) -> list[Command]:
-    """Every command of colors."""
+    """The color commands."""
     session, view_settings = context.session, context.view_settings
     has_trace = open_profile(session)
 
     def choose(scheme: str) -> None:
         set_scheme(session, scheme)
-        context.table.refresh()  # Qt takes the check from an action that is chosen again
+        context.table.refresh()  # Qt unchecks an action that is chosen again
 
     def toggle_legend() -> None:
         view_settings.toggle_legend()
         context.table.refresh()
 
     def step(by: int) -> None:
-        """Color by the next or previous scheme that what is open can have."""
-        able = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
-        if able:
-            set_scheme(session, able[(able.index(shown_scheme(session)) + by) % len(able)])
+        """Switch to the next or previous scheme that is available."""
+        available = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
+        if available:
+            set_scheme(
+                session, available[(available.index(shown_scheme(session)) + by) % len(available)]
+            )
 
     return [
         *(

@@ -1,4 +1,4 @@
-"""What the commands act on: the parts of one window, by name."""
+"""The parts of a window that commands act on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from viewer.gui.window.toolbar.search_field import SearchField
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """The parts of one window that commands ask and change. table: the one that they stand in."""
+    """The parts of one window that commands read and change; `table` contains the commands."""
 
     session: Session
     table: CommandTable

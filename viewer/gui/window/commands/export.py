@@ -1,4 +1,4 @@
-"""The commands that write files: a Perfetto trace by its dialog, tables, a picture of the view."""
+"""The commands that write files: Perfetto trace, tables, image of the timeline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from viewer.gui.window.commands.preconditions import open_profile
 
 
 def export_commands(context: CommandContext) -> list[Command]:
-    """Every command that writes what is open."""
+    """The export commands."""
     session, exports = context.session, context.exports
     operators = Precondition(
         "a record or source that belongs to an open profile, or one alone",
@@ -52,7 +52,7 @@ def export_commands(context: CommandContext) -> list[Command]:
 
 
 def _has_operators(session: Session) -> bool:
-    """Whether the table of operators would have a row."""
+    """Whether the table of operators would have any row."""
     if session.traces:
         linked = (shown.table.program for shown in session.traces)
         return any(program is not None and program.operators for program in linked)

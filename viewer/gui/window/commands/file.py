@@ -1,4 +1,4 @@
-"""The commands of files and sessions: opening, saving, exporting, closing."""
+"""The commands for files and sessions: opening, saving, exporting, closing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from viewer.gui.window.commands.preconditions import open_profile
 
 
 def file_commands(context: CommandContext) -> list[Command]:
-    """What the menu File has, but for the Perfetto UI."""
+    """The commands of the File menu, except the Perfetto UI."""
     files, shell = context.session_files, context.shell
     something = Precondition("an open file", lambda: not context.session.is_empty)
     last = Precondition("a session that was open before", lambda: files.has_last)
@@ -46,7 +46,7 @@ def file_commands(context: CommandContext) -> list[Command]:
 
 
 def perfetto_ui_commands(context: CommandContext) -> list[Command]:
-    """The command that hands what is open to the Perfetto UI."""
+    """The command that opens the current files in the Perfetto UI."""
     return [
         Command(
             "file.perfetto_ui",

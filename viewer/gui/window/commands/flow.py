@@ -1,4 +1,4 @@
-"""The commands of flows: `]` and `[` step along them, and with Ctrl from one branch to the next."""
+"""The flow commands: `]` and `[` step along flows, and with Ctrl between branches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from viewer.gui.window.commands.preconditions import selected_slice
 
 
 def flow_commands(context: CommandContext) -> list[Command]:
-    """The commands of flows; whether arrows are drawn is remembered."""
+    """The flow commands, including the toggle for arrows, which is stored."""
     session, view_settings = context.session, context.view_settings
     steps = FlowSteps(session)
     has_slice = selected_slice(session)

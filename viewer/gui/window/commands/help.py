@@ -1,4 +1,4 @@
-"""The commands of the menu Help: pages, tour, samples, keys, the palette, and what this is."""
+"""The commands of the Help menu: help pages, tour, samples, shortcuts, palette, About."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def sample_commands(context: CommandContext) -> list[Command]:
 
 
 def keys_and_about_commands(context: CommandContext) -> list[Command]:
-    """The sheet of keys, and what the program is built of."""
+    """The commands for the shortcuts dialog and the About dialog."""
     shell = context.shell
 
     def show_keys() -> None:
-        """List all keys and mouse gestures, and let the keys be chosen."""
+        """Show all shortcuts and mouse gestures, and let the user change shortcuts."""
         gestures = mouse_help(context.view_settings.drag_pans)
         sheet = ShortcutsDialog(context.table, gestures, shell.theme, shell)
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sheet.open()
 
     def show_about() -> None:
-        """Say what this is, and what it is built of."""
-        # Read when it is asked for: metadata of all packages take 0.1 s.
+        """Show version and bundled packages."""
+        # Imported on demand: reading the metadata of all packages takes 0.1 s.
         from viewer.gui.window.dialogs.about import AboutDialog
 
         box = AboutDialog(shell.theme, fault_log.path_of(shell.settings.folder), shell)
@@ -55,10 +55,10 @@ def keys_and_about_commands(context: CommandContext) -> list[Command]:
 
 
 def palette_commands(context: CommandContext) -> list[Command]:
-    """The command that finds all others."""
+    """The command for the command palette."""
 
     def show_palette() -> None:
-        """Let a command be found by its name; a second time puts the list away."""
+        """Show the command palette, or hide it if it is open."""
         context.table.refresh()
         context.palette.toggle(context.shell.settings.get(RECENT_COMMANDS))
 
@@ -75,7 +75,7 @@ def palette_commands(context: CommandContext) -> list[Command]:
 
 
 def guide_commands(context: CommandContext) -> list[Command]:
-    """The commands that lead a newcomer."""
+    """The commands for help and tour."""
     help = context.help
     return [
         Command("help.here", "&Help on this panel", "Help", help.show_help_here, ("F1",)),

@@ -1,4 +1,4 @@
-"""Which commands each menu lists, what the mouse does, and which keys are read aloud."""
+"""The commands of each menu, the mouse gestures, and the keys that screen readers read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viewer.render.color_schemes import SCHEMES
 from viewer.resources import SAMPLES
 from viewer.view.state import RulerUnit
 
-# What NPUs run at, offered for clocks whose rate no file states.
+# Usual clock rates of NPUs, offered for clocks whose rate no file states.
 CYCLE_RATES = ("800 MHz", "100 MHz")
 
 MENUS = (
@@ -140,7 +140,7 @@ MENUS = (
         ),
     ),
 )
-# Submenus of View, but for the panels of Go.
+# Submenus of View, except PANELS_MENU, which is in Go.
 CLOCK_MENU = (
     "clock.file",
     *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES),
@@ -166,12 +166,12 @@ MOVE_MENU = (
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
 PANELS_MENU = tuple(spec.command for spec in PANELS)
 
-# What the start page names the keys of.
+# Commands whose keys are shown on the start page.
 START_KEYS = (
     ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
     ("Help", "help.here"),
 )  # fmt: skip
-# What a screen reader names the keys of, on the timeline.
+# Commands whose keys a screen reader reads on the timeline.
 SPOKEN_KEYS = (
     "view.zoom_in", "view.zoom_out", "view.pan_left", "view.pan_right", "go.next_slice",
     "go.previous_slice", "search.find", "help.keys",
@@ -198,12 +198,12 @@ _SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
 
 
 def mouse_help(drag_pans: bool) -> list[tuple[str, str]]:
-    """What the mouse does; drag_pans: with drag and Shift+drag exchanged."""
+    """The mouse gestures; with `drag_pans`, Drag and Shift+drag are swapped."""
     return [(_SWAPPED.get(how, how) if drag_pans else how, what) for how, what in MOUSE_HELP]
 
 
 def spoken_keys(table: CommandTable) -> str:
-    """What the timeline is and which keys move through it now, to be read aloud."""
+    """The timeline's content and its navigation keys, as text for screen readers."""
     spoken = [
         f"{_SIGNS.get(keys[0], shown_key(keys[0]))}: {table.commands[id].plain_title}."
         for id in SPOKEN_KEYS

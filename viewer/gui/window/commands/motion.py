@@ -1,6 +1,6 @@
-"""The commands that move the timeline as long as their key is down, and what dragging does.
+"""The commands that move the timeline while their key is down, and what dragging does.
 
-A click in a menu or the palette goes one step.
+From a menu or the palette, they move by one step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from viewer.gui.window.commands.preconditions import open_profile
 
 
 def motion_commands(context: CommandContext) -> list[Command]:
-    """Zoom, pan and scroll by key."""
+    """The commands to zoom, pan and scroll, and the toggle for dragging."""
     view, view_settings = context.timeline.view, context.view_settings
     has_trace = open_profile(context.session)
 

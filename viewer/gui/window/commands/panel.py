@@ -1,4 +1,4 @@
-"""One command for each panel, which brings it to the front and gives it the keyboard."""
+"""One command per panel, which brings the panel to the front and focuses it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewer.gui.window.frame.panel_table import PANELS
 
 
 def panel_commands(context: CommandContext) -> list[Command]:
-    """`panel.operators` and the like, listed under "Panels"."""
+    """The commands `panel.operators` etc., listed under "Panels"."""
     something = Precondition("an open file", lambda: not context.session.is_empty)
 
     def show(name: str) -> None:
@@ -32,7 +32,7 @@ def panel_commands(context: CommandContext) -> list[Command]:
 
 
 def _take_keys(dock: QDockWidget) -> None:
-    """Give the keyboard to a dock: to its table, else to what Tab would reach first in it."""
+    """Focus a dock's table, or else the first widget that Tab would reach in it."""
     inside = [w for w in dock.findChildren(QWidget) if w.isVisibleTo(dock) and w.isEnabled()]
     reached = [w for w in inside if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
     tables = [w for w in reached if isinstance(w, QAbstractItemView)]

@@ -1,4 +1,4 @@
-"""What several commands need, in the words of the palette."""
+"""Preconditions that several commands share, as worded in the command palette."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from viewer.gui.session.session import Session
 
 
 def open_profile(session: Session) -> Precondition:
-    """Something that ran, on the timeline."""
+    """Requires an open profile."""
     return Precondition("an open profile", lambda: bool(session.traces))
 
 
 def selected_slice(session: Session) -> Precondition:
-    """A slice to start from."""
+    """Requires a selected slice."""
     return Precondition("a selected slice", lambda: session.state.slice is not None)

@@ -1,4 +1,4 @@
-"""The commands that choose what the ruler counts."""
+"""The commands that set the ruler's unit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TITLES = {
 
 
 def ruler_commands(context: CommandContext) -> list[Command]:
-    """One switch per unit; cycles only where a file is counted in them."""
+    """One command per unit; cycles only if a file counts in cycles."""
     session = context.session
     has_trace = open_profile(session)
     has_cycles = Precondition(

@@ -1,4 +1,4 @@
-"""The actions of the search."""
+"""The search commands."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from viewer.gui.window.commands.preconditions import open_profile
 
 
 def search_commands(context: CommandContext) -> list[Command]:
-    """Every action of the search."""
+    """The commands to focus the search field, step through hits, list them, and show only hits."""
     session, field = context.session, context.search
 
     def find() -> None:
-        """Give the keys to the search field, with its query marked."""
+        """Focus the search field, and select its text."""
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         field.selectAll()
 
     def show_hits() -> None:
-        """Show the list of what the search finds, and give it the keys."""
+        """Show the list of hits, and focus it."""
         context.docks.show_panel("search")
         context.panels.of(HitsPanel).take_focus()
 

@@ -1,4 +1,4 @@
-"""The commands of selecting several slices, of areas, measuring and marks."""
+"""The commands for selecting several slices, areas, measuring and bookmarks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NOWHERE = "Select something, or point at the timeline: M begins a span there, M 
 
 
 def selection_commands(context: CommandContext) -> list[Command]:
-    """Every command of selection and marks."""
+    """The commands for selection, measuring and bookmarks."""
     session, view, status = context.session, context.timeline.view, context.shell.status
     panel = context.panels.of(SelectionPanel)
 
     def select_same() -> None:
-        """In a table or a text Ctrl+A marks all of it, as everywhere."""
+        """Select the same name; in a table or text, select all of it as usual for Ctrl+A."""
         focus = QApplication.focusWidget()
         if isinstance(focus, QAbstractItemView | QLineEdit | QPlainTextEdit | QTextEdit):
             focus.selectAll()
@@ -36,7 +36,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
             selecting.select_same(session)
 
     def copy_name() -> None:
-        """As the timeline shows it."""
+        """Copy the selected slice's label as the timeline shows it."""
         chosen = session.state.slice
         if chosen is not None:
             name = session.traces[chosen.trace].label(chosen.index)
@@ -50,10 +50,10 @@ def selection_commands(context: CommandContext) -> list[Command]:
             status.show_text(NOWHERE)
 
     def keep() -> None:
-        made = bookmarks.keep(session, view.pointed_time)
-        if made is not None:
+        added = bookmarks.keep(session, view.pointed_time)
+        if added is not None:
             way = context.table.way_to("mark.rename")
-            status.show_text(f"{session.state.marks[made].name} is kept · {way} renames it")
+            status.show_text(f"{session.state.marks[added].name} is kept · {way} renames it")
         elif session.state.mark is None:
             status.show_text(NOWHERE)
 

@@ -1,7 +1,7 @@
-"""The actions of the menu "Tracks": which tracks are seen, where they lie, and how high.
+"""The commands of the Tracks menu: visibility, order and height of tracks.
 
-They are about one part, a track or a process: the header that the keyboard is on, else the track of
-the selected slice. All of them change the view alone, so all of them can be undone.
+They act on a track or process: the header with the keyboard focus, else the track of the selected
+slice. They only change the view, so they can all be undone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEIGHT_STEP = 4  # px
 
 
 def track_commands(context: CommandContext) -> list[Command]:
-    """Every action about tracks."""
+    """The commands of the Tracks menu."""
     session, timeline = context.session, context.timeline
     scene, headers, field = timeline.scene, timeline.headers, timeline.corner.filter
 
@@ -35,9 +35,9 @@ def track_commands(context: CommandContext) -> list[Command]:
         return ref.trace, session.traces[ref.trace].trace.slices.track(ref.index)
 
     def track() -> tuple[int, int] | None:
-        found = part()
-        at = -1 if found is None else scene.track_list.track_of(found)
-        return scene.track_list.part(at) if at >= 0 else None
+        current = part()
+        index = -1 if current is None else scene.track_list.track_of(current)
+        return scene.track_list.part(index) if index >= 0 else None
 
     def view() -> TrackView:
         return session.state.tracks

@@ -1,1 +1,1 @@
-"""Dialogs, one module each."""
+"""One module per dialog."""

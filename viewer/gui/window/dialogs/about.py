@@ -1,4 +1,4 @@
-"""What Opscope is, what it is built of, and under which licenses: a table, and the texts below."""
+"""The About dialog: version, bundled packages, their licenses and license texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIDTHS = (160, 90, 230)
 
 
 class AboutDialog(FramedDialog):
-    """Versions and licenses. log: where faults that end the program are written."""
+    """Shows versions and licenses; `log` is the path of the log of fatal faults."""
 
     def __init__(self, theme: Theme, log: str, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -59,14 +59,14 @@ class AboutDialog(FramedDialog):
         column_of = QVBoxLayout(self)
         column_of.setContentsMargins(20, 16, 20, 16)
         column_of.setSpacing(10)
-        told = (
+        about = (
             "Profiles of on-device ML on one timeline, traced back to the model's source. It works "
             "without a network and sends nothing to anybody; only Open in Perfetto UI opens a page "
             "of your browser."
         )
         where = f"{versions()}\nFaults that end the program are written to {log}"
         column_of.addWidget(label(f"Opscope {__version__}", theme, "title"))
-        column_of.addWidget(label(told, theme, "body", wrap=True))
+        column_of.addWidget(label(about, theme, "body", wrap=True))
         self.where = label(where, theme, "caption", "text2", wrap=True)
         self.where.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse

@@ -1,7 +1,8 @@
-"""Every command by name: one field over the window, and a list that a few letters make short.
+"""The command palette: a field over the window, and a list of commands filtered while typing.
 
-Those that were run last stand first. What cannot be done now is gray and says what it needs. It is
-a part of the window, not a window: it can be neither lost behind another nor left open by mistake.
+Recently used commands come first. Unavailable commands are gray and state what they require. The
+palette is part of the window instead of a window itself, so it cannot get lost behind another
+window or be left open by mistake.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ from viewer.gui.qt.widgets.escape_field import EscapeField
 
 _WIDTH, _ROW, _ROWS, _TOP = 600, 30, 12, 12  # px, px, rows, px below the toolbar
 _INSET = 12
-_IMPOSSIBLE = 6.0  # taken off the score of a command that cannot be run now
+_IMPOSSIBLE = 6.0  # score penalty for commands that are not available
 
 _Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
 class PaletteRow:
-    """A command as it is listed. places: letters of the title that were meant."""
+    """A command in the list; `places` are the positions of matched letters in its text."""
 
     id: str
     title: str
@@ -64,9 +65,9 @@ class PaletteRow:
 
 
 def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[PaletteRow]:
-    """The commands that fit, the best first; where nothing is typed, those that were run last."""
+    """The matching commands, best first; recently used ones first if nothing is typed."""
     rank = {id: number for number, id in enumerate(recent)}
-    found = []
+    ranked = []
     for number, command in enumerate(table.commands.values()):
         title, possible = command.plain_title, command.is_possible
         fit = match(typed, f"{title} {command.place} {command.keywords}".rstrip())
@@ -78,14 +79,18 @@ def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[P
         keys = tuple(shown_key(key) for key in table.keys(command.id))
         row = PaletteRow(command.id, title, group, keys, possible, command.need, fit.places)
         score = fit.score - (0 if possible else _IMPOSSIBLE)
-        order = (-score if typed.strip() else not possible, rank.get(command.id, len(rank)), number)
-        found.append((order, row))
-    found.sort(key=lambda one: one[0])
-    return [row for _, row in found]
+        sort_key = (
+            -score if typed.strip() else not possible,
+            rank.get(command.id, len(rank)),
+            number,
+        )
+        ranked.append((sort_key, row))
+    ranked.sort(key=lambda one: one[0])
+    return [row for _, row in ranked]
 
 
 class CommandPalette(QFrame):
-    """`ran(id)`: a command was chosen, and has been run."""
+    """The palette of one window; emits `ran(id)` after running a chosen command."""
 
     ran = Signal(str)
 
@@ -93,7 +98,7 @@ class CommandPalette(QFrame):
         super().__init__(window)
         self._window, self._commands, self._theme = window, commands, theme
         self._recent: Sequence[str] = ()
-        self._before: QWidget | None = None  # what had the keyboard
+        self._before: QWidget | None = None  # the widget that had the focus
         self.model = _Model()
         self.field = _Field(self)
         self.field.setPlaceholderText("Type the name of a command")
@@ -121,7 +126,7 @@ class CommandPalette(QFrame):
         self.hide()
 
     def toggle(self, recent: Sequence[str]) -> None:
-        """Show the list, or put it away. recent: ids of what was run, the last first."""
+        """Show or hide the palette; `recent` are the ids of recent commands, latest first."""
         if self.isVisible():
             self.put_away()
             return
@@ -135,7 +140,7 @@ class CommandPalette(QFrame):
         self.field.setFocus()
 
     def _place(self) -> None:
-        """Stand in the upper middle of the window."""
+        """Move to the top center of the window."""
         width = min(self._theme.px(_WIDTH), self._window.width() - 32)
         self.setFixedWidth(width)
         top = self._window.centralWidget().y() + self._theme.px(_TOP)  # type: ignore[union-attr]
@@ -143,14 +148,14 @@ class CommandPalette(QFrame):
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Go with the window where its size changes."""
+        """Follow changes of the window's size."""
         if event.type() == QEvent.Type.Resize and self.isVisible():
             self._fit_rows()
             self._place()
         return False
 
     def put_away(self) -> None:
-        """Close, and give the keyboard back to what had it."""
+        """Hide the palette, and return the focus to the widget that had it."""
         if self.isHidden():
             return
         before, self._before = self._before, None
@@ -160,13 +165,13 @@ class CommandPalette(QFrame):
             before.setFocus()
 
     def go(self, by: int) -> None:
-        """Choose another row of the list; from its end on to its begin."""
+        """Move the current row by `by`, wrapping around at the ends."""
         count = self.model.rowCount()
         if count:
             self._mark((self.list.currentIndex().row() + by) % count)
 
     def run(self) -> None:
-        """Run the chosen command; one that makes no sense now stays in the list."""
+        """Run the current command; an unavailable one does nothing."""
         self._choose(self.list.currentIndex().row())
 
     def _choose(self, row: int) -> None:
@@ -198,7 +203,7 @@ class CommandPalette(QFrame):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A panel with one line around it."""
+        """Paint a rounded panel with a border."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.color("line"), 1))
@@ -208,7 +213,7 @@ class CommandPalette(QFrame):
 
 
 class _Field(EscapeField):
-    """Gives its list the keys that go through a list."""
+    """The palette's field; passes keys that navigate on to the list."""
 
     def __init__(self, palette: CommandPalette) -> None:
         super().__init__(palette)
@@ -246,7 +251,7 @@ class _Model(QAbstractListModel):
         self.rows: list[PaletteRow] = []
 
     def show_rows(self, rows: list[PaletteRow]) -> None:
-        """Show these."""
+        """Replace all rows."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -267,7 +272,7 @@ class _Model(QAbstractListModel):
 
 
 class _Delegate(QStyledItemDelegate):
-    """Title, group and reason on the left, keys on the right."""
+    """Paints title, group and requirement on the left, shortcuts on the right."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -298,7 +303,7 @@ class _Delegate(QStyledItemDelegate):
         painter.drawText(rest, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, note)
 
     def _key(self, painter: QPainter, key: str, room: QRect) -> int:
-        """Draw a key at the right of a room; its left edge."""
+        """Draw a shortcut at the right of `room`; returns its left edge."""
         width = painter.fontMetrics().horizontalAdvance(key) + 12
         height = painter.fontMetrics().height() + 4
         box = QRect(room.right() - width, room.center().y() - height // 2, width, height)
@@ -310,7 +315,7 @@ class _Delegate(QStyledItemDelegate):
         return box.left()
 
     def _title(self, painter: QPainter, row: PaletteRow, room: QRect, ink: str) -> int:
-        """Draw a title, the letters that were meant in bold; where it ends."""
+        """Draw a title with matched letters in bold; returns the x where it ends."""
         plain, bold = self._theme.font("body"), self._theme.font("body")
         bold.setWeight(QFont.Weight.Bold)
         painter.setPen(self._theme.color(ink))
@@ -326,6 +331,6 @@ class _Delegate(QStyledItemDelegate):
 
 
 def _stretches(length: int, places: frozenset[int]) -> list[tuple[int, int]]:
-    """A title cut where letters that were meant begin or end."""
+    """Split a title into runs of matched and unmatched letters, as (start, end)."""
     cuts = [0, *(at for at in range(1, length) if (at in places) != (at - 1 in places)), length]
     return list(pairwise(cuts))

@@ -1,7 +1,7 @@
-"""The dialog of a Perfetto export: what of the profile, what with it, and how large that will be.
+"""The dialog for a Perfetto export: what to export, with which contents, and the resulting size.
 
-The size is told by the exporter itself, which encodes a sample of the slices on another thread
-with every change of a choice. Nothing is written here: `asked` tells the wish and the file type.
+The exporter itself estimates the size, by encoding a sample of the slices in a thread after each
+change. The dialog writes nothing: it emits `asked` with the options and the file type.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _WIDTH = 560
 
 
 class ExportDialog(FramedDialog):
-    """Asks what to export; `asked` when it is accepted: the wish, and the suffix of the file.
+    """Asks what to export; emits `asked` with options and file suffix when accepted.
 
-    flows: those that were looked up for it. order: (trace, track) as displayed. hidden: "2 tracks
-    hidden", as the timeline says it, or "".
+    `flows` caches the flows found for it. `order` lists (trace, track) in display order. `hidden`
+    is the timeline's text on missing tracks, such as "2 tracks hidden", or "".
     """
 
     asked = Signal(object, str)
@@ -101,7 +101,7 @@ class ExportDialog(FramedDialog):
         self.save.setDefault(True)
         self.save.clicked.connect(self._accept)
         self.cancel.clicked.connect(self.reject)
-        # Not waited for: a sample of a large trace takes seconds.
+        # Not waited for, since sampling a large trace takes seconds.
         self.finished.connect(self._latest.cancel)
         foot = QHBoxLayout()
         foot.addStretch(1)
@@ -116,7 +116,7 @@ class ExportDialog(FramedDialog):
         column.addWidget(label(text, self._theme, "section", "text2"))
 
     def _add_parts(self, column: QVBoxLayout) -> dict[str, QRadioButton]:
-        """One button for each part; of one that is not there the reason stands behind its name."""
+        """Add a button for each part; unavailable ones show the reason after their name."""
         self._heading("What", column)
         self._wishes: dict[str, PerfettoOptions | str] = {
             WHOLE: PerfettoOptions(),
@@ -126,8 +126,8 @@ class ExportDialog(FramedDialog):
         named = {WHOLE: "Whole trace", RANGE: "Visible range", SELECTION: "Selection"}
         buttons, group = {}, QButtonGroup(self)
         for what, name in named.items():
-            wish = self._wishes[what]
-            why = wish if isinstance(wish, str) else ""
+            options = self._wishes[what]
+            why = options if isinstance(options, str) else ""
             button = buttons[what] = QRadioButton(f"{name} · {why}" if why else name)
             button.setAccessibleName(f"{name}. {why}".strip())
             button.setEnabled(not why)
@@ -138,7 +138,7 @@ class ExportDialog(FramedDialog):
         return buttons
 
     def _add_contents(self, column: QVBoxLayout) -> dict[str, QCheckBox]:
-        """A check box for each thing that may be left out; they are remembered."""
+        """Add a check box for each optional content; the choices are stored."""
         self._heading("With", column)
         session = self._session
         plotted = any(shown.counters for shown in session.traces)
@@ -191,16 +191,16 @@ class ExportDialog(FramedDialog):
         else:
             self._measure()
 
-    # -- what it will be -----------------------------------------------------------------------
+    # -- result --------------------------------------------------------------------------------
 
     @property
     def wish(self) -> PerfettoOptions:
-        """What is chosen now."""
+        """The options that are currently chosen."""
         what = next(what for what, button in self.parts.items() if button.isChecked())
-        wish = self._wishes[what]
-        assert not isinstance(wish, str)  # a part that is not there cannot be chosen
+        options = self._wishes[what]
+        assert not isinstance(options, str)  # unavailable parts cannot be chosen
         return replace(
-            wish,
+            options,
             order=self._order,
             marks=marks_of(self._session) if self.contents["marks"].isChecked() else (),
             flows=self.contents["flows"].isChecked(),
@@ -210,7 +210,7 @@ class ExportDialog(FramedDialog):
 
     @property
     def suffix(self) -> str:
-        """The file type that is chosen now."""
+        """The suffix of the chosen file type."""
         return next(suffix for suffix, button in self.types.items() if button.isChecked())
 
     @Slot()
@@ -229,35 +229,35 @@ class ExportDialog(FramedDialog):
         self._measured(sentence)
 
     def _tell(self) -> None:
-        size, wish = self._size, self.wish
+        size, options = self._size, self.wish
         self.save.setEnabled(not isinstance(size, str) or size is WORKING)
         if isinstance(size, str):
             self.sentence.setText(size)
             return
-        said = [size_text(size)]
+        sentences = [size_text(size)]
         if size.over_edge:
             one = size.over_edge == 1
-            said.append(
+            sentences.append(
                 f"{counted(size.over_edge, 'slice')} {'reaches' if one else 'reach'} over an edge "
                 f"of the range and {'is' if one else 'are'} written whole."
             )
-        if self._hidden and wish.what != SELECTION:
-            said.append(f"{self._hidden} in the window: they are written too.")
+        if self._hidden and options.what != SELECTION:
+            sentences.append(f"{self._hidden} in the window: they are written too.")
         if size.left_out:
-            said.append(f"Of the flows not all are written: {size.left_out}.")
-        if not wish.annotations:
-            said.append(NO_NOTES)
-        self.sentence.setText(" ".join(said))
+            sentences.append(f"Of the flows not all are written: {size.left_out}.")
+        if not options.annotations:
+            sentences.append(NO_NOTES)
+        self.sentence.setText(" ".join(sentences))
 
     @Slot()
     def _accept(self) -> None:
-        wish, suffix = self.wish, self.suffix
+        options, suffix = self.wish, self.suffix
         self.accept()
-        self.asked.emit(wish, suffix)
+        self.asked.emit(options, suffix)
 
 
 def _size(opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows) -> FileSize | str:
-    """The size of the file, or why there can be none."""
+    """The size of the file, or why it cannot be written."""
     try:
         return PerfettoJob(opened, wish, flows).size()
     except NothingToExport as error:

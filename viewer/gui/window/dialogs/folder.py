@@ -1,4 +1,4 @@
-"""Asks which of the files in a dropped folder are to be opened: a list with check boxes."""
+"""A dialog that asks which files of a dropped folder to open."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTHS = {1: 190, 2: 90}
 
 
 class FolderDialog(FramedDialog):
-    """`asked`: these paths are to be opened."""
+    """Lists files with check boxes; emits `asked` with the paths to open."""
 
     asked = Signal(list)
 
@@ -63,11 +63,11 @@ class FolderDialog(FramedDialog):
             self.table.setColumnWidth(column, theme.px(width))
         self.table.activated.connect(self._toggle)
         names = " and ".join(os.path.basename(f.folder) or f.folder for f in found[:3])
-        told = f"{counted(self.model.rowCount(), 'file')} of {names} can be opened."
+        summary = f"{counted(self.model.rowCount(), 'file')} of {names} can be opened."
         if not all(folder.is_whole for folder in found):
-            told += " There are more: drop the folder with those that you want."
-        every, none = QPushButton("Choose all"), QPushButton("Choose none")
-        every.clicked.connect(lambda: self._set_all(Qt.CheckState.Checked))
+            summary += " There are more: drop the folder with those that you want."
+        choose_all, none = QPushButton("Choose all"), QPushButton("Choose none")
+        choose_all.clicked.connect(lambda: self._set_all(Qt.CheckState.Checked))
         none.clicked.connect(lambda: self._set_all(Qt.CheckState.Unchecked))
         self.open_button, cancel = QPushButton(), QPushButton("Cancel")
         self.open_button.setProperty("primary", True)
@@ -75,7 +75,7 @@ class FolderDialog(FramedDialog):
         self.open_button.clicked.connect(self._open)
         cancel.clicked.connect(self.reject)
         foot = QHBoxLayout()
-        for button in (every, none):
+        for button in (choose_all, none):
             button.setAutoDefault(False)
             foot.addWidget(button)
         foot.addStretch(1)
@@ -84,7 +84,7 @@ class FolderDialog(FramedDialog):
         column_of = QVBoxLayout(self)
         column_of.setContentsMargins(20, 16, 20, 16)
         column_of.setSpacing(12)
-        column_of.addWidget(label(told, theme, "body", wrap=True))
+        column_of.addWidget(label(summary, theme, "body", wrap=True))
         column_of.addWidget(self.table, 1)
         column_of.addLayout(foot)
         self.model.itemChanged.connect(self._count)
@@ -94,7 +94,7 @@ class FolderDialog(FramedDialog):
 
     @property
     def chosen(self) -> list[str]:
-        """The paths of the files that are checked."""
+        """The paths of the checked files."""
         items = (self.model.item(row) for row in range(self.model.rowCount()))
         return [item.data(_PATH) for item in items if item.checkState() is Qt.CheckState.Checked]
 

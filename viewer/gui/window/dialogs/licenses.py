@@ -1,7 +1,7 @@
-"""What the program is built of: versions, licenses and their texts, from the installed packages.
+"""The bundled packages: versions, licenses and license texts, from the installed packages.
 
-In a frozen bundle the texts lie in `licenses/<name>` and metadata may be missing; then a version is
-what the module itself says, and the license what is stated here. No Qt.
+In a frozen bundle, texts are in `licenses/<name>`, and metadata may be missing; the version is then
+the module's own, and the license the one stated here. This module does not use Qt.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 from viewer import __version__
 from viewer.resources import resource
 
-_LONGEST = 1 << 20  # characters of a text
+_LONGEST = 1 << 20  # characters in a license text
 
 
 @dataclass(frozen=True, slots=True)
 class BundledPart:
-    """One thing that is built in. what: what it is for here."""
+    """A bundled package; `what` is its purpose."""
 
     name: str
     version: str
@@ -34,7 +34,7 @@ class BundledPart:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """name: of the distribution. module: whose `__version__` is told where there is no metadata."""
+    """A package that may be bundled; `module` has the version if there is no metadata."""
 
     name: str
     module: str
@@ -43,8 +43,8 @@ class _Known:
     page: str
 
 
-# What a bundle has: the requirements of pyproject.toml and theirs;
-# tests/gui/window/dialogs/test_licenses.py compares.
+# The packages in a bundle: the requirements in pyproject.toml and their dependencies.
+# tests/gui/window/dialogs/test_licenses.py compares them.
 _KNOWN = (
     _Known("PySide6-Essentials", "PySide6", "LGPL-3.0-only", "Qt: the window",
            "https://doc.qt.io/qtforpython-6/"),
@@ -74,8 +74,8 @@ _KNOWN = (
 
 
 def parts() -> list[BundledPart]:
-    """All that is built in and installed here, Opscope and Python first."""
-    found = [
+    """All bundled or installed packages of `_KNOWN`, after Opscope and Python."""
+    bundled = [
         BundledPart("Opscope", __version__, "Apache-2.0", "this program", ""),
         BundledPart(
             "Python", platform.python_version(), "PSF-2.0", "the language", "https://python.org"
@@ -84,12 +84,14 @@ def parts() -> list[BundledPart]:
     for known in _KNOWN:
         version = _version(known)
         if version:
-            found.append(BundledPart(known.name, version, _license(known), known.what, known.page))
-    return found
+            bundled.append(
+                BundledPart(known.name, version, _license(known), known.what, known.page)
+            )
+    return bundled
 
 
 def text_of(name: str) -> str:
-    """The license texts of a part, "" where none came with it."""
+    """The license texts of a part, "" if it came with none."""
     texts = []
     for path in _files_of(name):
         try:
@@ -104,7 +106,7 @@ def _version(known: _Known) -> str:
         return metadata.version(known.name)
     except metadata.PackageNotFoundError:
         pass
-    # Only a bundle lacks metadata; elsewhere a module of that name would be a stranger's.
+    # Only a bundle lacks metadata; otherwise, a module of that name would be an unrelated one.
     if getattr(sys, "_MEIPASS", None) is None:
         return ""
     try:
@@ -114,8 +116,10 @@ def _version(known: _Known) -> str:
 
 
 def _license(known: _Known) -> str:
-    """As the package states it where that is an expression, else as it is known here: older
-    metadata has whole texts in that field."""
+    """The license expression in the package's metadata, else the one in `_KNOWN`.
+
+    Older metadata has the whole license text in that field, which is ignored.
+    """
     try:
         stated = str(metadata.metadata(known.name).json.get("license_expression", ""))
     except metadata.PackageNotFoundError:
@@ -125,7 +129,7 @@ def _license(known: _Known) -> str:
 
 def _files_of(name: str) -> Iterator[Path]:
     above = resource().parent
-    of_qt = name in ("PySide6-Essentials", "shiboken6")  # whose wheels have no text
+    of_qt = name in ("PySide6-Essentials", "shiboken6")  # their wheels contain no text
     if getattr(sys, "_MEIPASS", None) is not None:
         folder = {"Opscope": "opscope"}.get(name, "Qt and PySide6" if of_qt else name)
         yield from _texts_below(above / "licenses" / folder)

@@ -1,7 +1,7 @@
-"""The sheet of all keys: every command with its keys, by group, and the mouse; keys can be chosen.
+"""The dialog of keyboard shortcuts: every command with its keys by group, and mouse gestures.
 
-A command is chosen in the table and a key is pressed for it. What is chosen holds at once. A key
-that is of another command is only taken from it when the user says so, with both names in view.
+The user selects a command and presses a key for it. Changes take effect immediately. A key in use
+by another command is only reassigned if the user confirms it, with both names shown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ID = Qt.ItemDataRole.UserRole
 
 
 class ShortcutsDialog(FramedDialog):
-    """Shows and changes the keys of a table of commands. gestures: (how, what) of the mouse."""
+    """Shows and edits the shortcuts of a command table; `gestures` are (how, what) of the mouse."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class ShortcutsDialog(FramedDialog):
         self.filter.setFocus()
 
     def choose(self, id: str) -> None:
-        """Choose a command in the table."""
+        """Select a command in the table."""
         for row in range(self.model.rowCount()):
             if self.model.item(row).data(_ID) == id:
                 self.table.selectRow(row)
@@ -95,14 +95,14 @@ class ShortcutsDialog(FramedDialog):
 
     @Slot()
     def _fill(self) -> None:
-        """List what the filter leaves, and stay at the command that is chosen."""
+        """List what matches the filter, and keep the selected command."""
         chosen, typed = self.editor.command, self.filter.text()
         self.model.clear()
         self.model.setHorizontalHeaderLabels(_COLUMNS)
         self.table.clearSpans()
-        every = self._commands.commands.values()
-        for group in dict.fromkeys(command.place for command in every):
-            listed = [c for c in every if c.place == group and self._fits(c, typed)]
+        all_commands = self._commands.commands.values()
+        for group in dict.fromkeys(command.place for command in all_commands):
+            listed = [c for c in all_commands if c.place == group and self._fits(c, typed)]
             if listed:
                 self._add_heading(group)
             for command in listed:
@@ -121,9 +121,9 @@ class ShortcutsDialog(FramedDialog):
             header.resizeSection(column, self._theme.px(width))
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         ids = [self.model.item(row).data(_ID) for row in range(self.model.rowCount())]
-        self.reset_all.setEnabled(any(self._commands.has_own_keys(c.id) for c in every))
-        kept = chosen.id if chosen is not None and chosen.id in ids else None
-        first = kept or next((id for id in ids if id), None)
+        self.reset_all.setEnabled(any(self._commands.has_own_keys(c.id) for c in all_commands))
+        current = chosen.id if chosen is not None and chosen.id in ids else None
+        first = current or next((id for id in ids if id), None)
         if first is not None:
             self.choose(first)
         else:
@@ -168,13 +168,13 @@ class ShortcutsDialog(FramedDialog):
 
 
 class KeyEditor(QWidget):
-    """The keys of one command, each with a button that takes it away, and one that adds another."""
+    """Shows a command's shortcuts, with buttons to remove each and to add another."""
 
     def __init__(self, commands: CommandTable, theme: Theme) -> None:
         super().__init__()
         self._commands, self._theme = commands, theme
         self.command: Command | None = None
-        self._wanted = ""  # a key that is of another command
+        self._wanted = ""  # a recorded key that another command uses
         self._title = label("", theme, "operator")
         self._chips = QHBoxLayout()
         self._chips.setSpacing(6)
@@ -196,27 +196,27 @@ class KeyEditor(QWidget):
         line.addWidget(self.recorder)
         line.addWidget(self.reset)
         line.addStretch(1)
-        asked = QHBoxLayout()
-        asked.setSpacing(8)
-        asked.addWidget(self._say, 1)
-        asked.addWidget(self.use)
-        asked.addWidget(self.leave)
+        question = QHBoxLayout()
+        question.setSpacing(8)
+        question.addWidget(self._say, 1)
+        question.addWidget(self.use)
+        question.addWidget(self.leave)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self._title)
         column.addLayout(line)
-        column.addLayout(asked)
+        column.addLayout(question)
         self.setMinimumHeight(theme.px(112))
         self.show_command(None)
 
     @property
     def said(self) -> str:
-        """What is asked or told."""
+        """The message or question that is shown."""
         return self._say.text()
 
     def show_command(self, command: Command | None) -> None:
-        """Show the keys of another command, or of none."""
+        """Show the shortcuts of a command, or None."""
         if command is not self.command:
             self._ask("")
         self.command = command
@@ -289,7 +289,7 @@ class KeyEditor(QWidget):
 
 
 class KeyRecorder(QPushButton):
-    """A button that takes the next key as the answer: `recorded(key)`. Escape takes it back."""
+    """A button that records the next key press; emits `recorded(key)`, Escape cancels."""
 
     recorded = Signal(str)
 
@@ -300,7 +300,7 @@ class KeyRecorder(QPushButton):
         self._show(False)
 
     def record(self) -> None:
-        """Take the next key."""
+        """Start recording the next key press."""
         self.setFocus()
         self._show(True)
 
@@ -310,7 +310,7 @@ class KeyRecorder(QPushButton):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """While a key is asked for, none is a shortcut and none moves the keyboard elsewhere."""
+        """While recording, keep keys from being shortcuts or moving the focus."""
         if self.is_recording and isinstance(event, QKeyEvent):
             if event.type() == QEvent.Type.ShortcutOverride:
                 event.accept()
@@ -335,13 +335,13 @@ class KeyRecorder(QPushButton):
 
 
 def _has(text: str, typed: str) -> bool:
-    """Whether every word that is typed begins a word of a text."""
+    """Whether each typed word is the start of a word in a text."""
     words = text.lower().split()
     return all(any(word.startswith(part) for word in words) for part in typed.lower().split())
 
 
 def _pressed(event: QKeyEvent) -> str:
-    """What was pressed, as a text: ? and not Shift+?, but Shift+W."""
+    """The pressed key as text; Shift is dropped for signs ("?") but not for letters ("Shift+W")."""
     held, text = event.modifiers(), event.text()
     held &= ~Qt.KeyboardModifier.KeypadModifier
     is_sign = text[:1].isprintable() and not text[:1].isalnum() and not text[:1].isspace()

@@ -1,1 +1,1 @@
-"""Opening, saving, closing, exporting: what is done with files."""
+"""Everything that works with files: opening, saving, closing, exporting."""

@@ -1,4 +1,4 @@
-"""What goes on in the background of one window, reading and writing, as one thing to cancel."""
+"""All background reading and writing of one window, which can be canceled together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viewer.gui.window.frame.shell import Shell
 
 
 class BackgroundWork(QObject):
-    """The reading and writing of one window, and its progress in the status bar."""
+    """The reading and writing of one window, with progress in the status bar."""
 
     def __init__(self, loader: Loader, saver: Saver, shell: Shell) -> None:
         super().__init__(shell)
@@ -19,21 +19,21 @@ class BackgroundWork(QObject):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being read or written."""
+        """Whether anything is being read or written."""
         return bool(self._loader.paths) or self._saver.is_busy
 
     @Slot()
     def cancel(self) -> None:
-        """Stop all of it; no file is left half written."""
+        """Cancel everything; leaves no partial files."""
         self._loader.cancel()
         self._saver.cancel()
 
     def end_progress(self) -> None:
-        """Show no progress any more, unless something else goes on."""
+        """Hide the progress, unless other work is still running."""
         if not self.is_busy:
             self._status.end()
 
     def shut_down(self) -> None:
-        """Stop all of it and wait until nothing runs any more."""
+        """Cancel everything and wait until it has stopped."""
         self._loader.shutdown()
         self._saver.shutdown()

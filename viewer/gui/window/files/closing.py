@@ -1,8 +1,8 @@
-"""No work is lost by closing: not by Close all, another session, a closed window or the end.
+"""Prevents losing work by Close all, opening another session, closing a window, or quitting.
 
-What goes away is kept as the last session, without a question, and Close all can be undone. The
-user is asked only where that would not do: a session file of theirs lacks what they did since, or
-what is open cannot be kept.
+Whatever is closed is kept as the last session without asking, and Close all can be undone. The user
+is only asked if that is not enough: if their session file lacks later changes, or the session
+cannot be kept.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ Then = Callable[[], None]
 
 
 class CloseGuard(QObject):
-    """What is asked and kept before the files of one window go away. `stayed`: they do not, because
-    somebody said so or the session could not be written."""
+    """Keeps or saves the session of one window before its files are closed, and asks if needed.
+
+    Emits `stayed` if they are not closed because the user canceled or saving failed.
+    """
 
     stayed = Signal()
 
@@ -41,25 +43,27 @@ class CloseGuard(QObject):
         self._session, self._opener, self._files = session, opener, files
         self._table, self._shell = table, shell
         self.question: QMessageBox | None = None
-        self._then: Then | None = None  # what waits until the session is written
-        self._closed: Opening | None = None  # what Close all has taken away
+        self._then: Then | None = None  # called once the session is saved
+        self._closed: Opening | None = None  # what Close all has closed
         self._files.written.connect(self._written)
         session.workspace_changed.connect(self._opened)
 
     # -- asking ------------------------------------------------------------------------------
 
     def confirm_then(self, then: Then) -> None:
-        """Do what takes away all that is open, as soon as nothing is lost by it, or never."""
+        """Call `then`, which closes everything, once no work would be lost; possibly never."""
         if not self.needs_confirmation(then):
             then()
 
     def needs_confirmation(self, then: Then) -> bool:
-        """Whether somebody has to be asked first, or a file to be written: then it is begun, and
-        `then` is called after it. What is open is kept as the last session in any case."""
+        """Whether the user must be asked first or a file be written; `then` is called after that.
+
+        Starts asking or waiting if so. Keeps what is open as the last session in any case.
+        """
         if not self._session.workspace.paths:
             return False
         if self._then is not None or self.question is not None:
-            return True  # it is asked already
+            return True  # the question is already open
         kept = self._files.keep()
         if self._files.is_writing:
             self._then = then
@@ -109,14 +113,14 @@ class CloseGuard(QObject):
     def _written(self, well: bool) -> None:
         then, self._then = self._then, None
         if then is not None and well:
-            self.confirm_then(then)  # something may have been done while it was written
+            self.confirm_then(then)  # there may be new changes since
         elif then is not None:
             self.stayed.emit()
 
-    # -- closing all, and taking it back ------------------------------------------------------
+    # -- Close all, and undoing it ------------------------------------------------------------
 
     def close_all(self) -> None:
-        """Close every file; `reopen` takes it back."""
+        """Close every file; `reopen` undoes it."""
         self.confirm_then(self._close_all)
 
     def _close_all(self) -> None:
@@ -134,11 +138,11 @@ class CloseGuard(QObject):
 
     @property
     def can_reopen(self) -> bool:
-        """Whether nothing is open, and what was has been closed by Close all."""
+        """Whether nothing is open since Close all."""
         return self._closed is not None and self._opener.is_empty
 
     def reopen(self) -> None:
-        """Open again what Close all has closed, as it was seen."""
+        """Reopen what Close all has closed, with the same view."""
         closed, self._closed = self._closed, None
         if closed is not None:
             self._files.take_up(closed)

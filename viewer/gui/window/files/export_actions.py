@@ -1,6 +1,6 @@
-"""Exports from the window: each asks for a file, writes it in the background, and reports it.
+"""The window's exports: each asks for a file, writes it in the background, and reports the result.
 
-A Perfetto trace is asked for by its dialog, tables and pictures by a file dialog alone. One file is
+Perfetto traces have their own dialog; tables and images only need a file dialog. Only one file is
 written at a time.
 """
 
@@ -40,12 +40,15 @@ TABLE_FILTERS = (
 GRAPH_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg)"
 VIEW_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg);;Document, PDF (*.pdf)"
 
-JobOf = Callable[[str], ExportJob]  # makes the job that writes a path
+JobOf = Callable[[str], ExportJob]  # creates the job that writes a path
 
 
 class ExportActions(QObject):
-    """What of one window can be written to a file. `report_progress`, `report_saved` and
-    `report_failed` are for the signals of the saver."""
+    """The exports of one window.
+
+    `report_progress`, `report_saved` and `report_failed` are to be connected to the saver's
+    signals.
+    """
 
     def __init__(
         self,
@@ -59,17 +62,17 @@ class ExportActions(QObject):
         self._session, self._saver, self._work = session, saver, work
         self._timeline, self._shell = timeline, shell
         self._status, self._message = shell.status, shell.message
-        self._counts = ""  # what the export that is written counts
+        self._counts = ""  # what the current export counts, such as "slices"
 
     # -- what can be written -----------------------------------------------------------------
 
     def export(self, path: str) -> None:
-        """Write what is open to a file, in the format of its suffix."""
+        """Write what is open to a file; its suffix selects the format."""
         self.save_as(path, partial(prepare, self._session.workspace), "slices")
 
     def export_perfetto(self) -> ExportDialog:
-        """Ask what of the profiles is to be written, then under which name."""
-        # The dialog loads the official protos, which the first window need not wait for.
+        """Show the dialog for a Perfetto export, which then asks for a file."""
+        # The dialog loads Perfetto's protos, which must not delay the first window.
         from viewer.gui.session.files.export_scope import display_order
         from viewer.gui.window.dialogs.export import ExportDialog
 
@@ -97,7 +100,7 @@ class ExportActions(QObject):
         self.save_as(path, lambda to: partial(PerfettoJob(opened, wish, flows).write, to), "slices")
 
     def save_view(self) -> None:
-        """Ask for a file and write a picture of the timeline as it is seen."""
+        """Ask for a file, and write an image of the timeline as shown."""
         from viewer.gui.timeline.picture import SUFFIXES, ViewPicture
 
         path, chosen = self._ask_for_path("Save picture of the timeline", ".png", VIEW_FILTERS)
@@ -105,7 +108,7 @@ class ExportActions(QObject):
             return
         if not path.lower().endswith(SUFFIXES):
             path += _suffix_of(chosen) or SUFFIXES[0]
-        # What is seen is drawn now, before it changes; its bytes are written beside the window.
+        # Rendered now, before anything changes; only the bytes are written in the background.
         data = ViewPicture(self._timeline).bytes_of(os.path.splitext(path)[1].lower())
 
         def write(progress: Progress, cancelled: Cancelled) -> int:
@@ -115,17 +118,16 @@ class ExportActions(QObject):
         self.save_as(path, lambda _: write, "picture")
 
     def export_rows(self, table: str) -> None:
-        """Ask for a file and write one of `viewer.workspace.exports.TABLES`."""
+        """Ask for a file, and write one of `viewer.workspace.exports.TABLES`."""
         workspace = self._session.workspace
         self.export_table(lambda path: prepare(workspace, path, table), table)
 
     def export_table(self, job_of: JobOf, name: str = "selection") -> None:
-        """Ask for a file and write the rows of a panel; `name` is what the file is called after the
-        profile."""
+        """Ask for a file, and write the rows of a panel; `name` is appended to the file's name."""
         self._ask_and_save("Export table", f".{name}.csv", TABLE_FILTERS, job_of, "rows")
 
     def save_picture(self, job_of: JobOf) -> None:
-        """Ask for a file and write the picture of a panel."""
+        """Ask for a file, and write the image of a panel."""
         self._ask_and_save("Save picture", ".graph.png", GRAPH_FILTERS, job_of, "operators")
 
     def _ask_and_save(
@@ -138,12 +140,12 @@ class ExportActions(QObject):
             self.save_as(path, job_of, counts)
 
     def _ask_for_path(self, title: str, ending: str, filters: str) -> tuple[str, str]:
-        """The path that the user gives, and the filter that was chosen; "" for none."""
+        """The path and the filter that the user chose; "" if the dialog was canceled."""
         start = stem_beside(self._session.workspace.paths[0]) + ending
         return QFileDialog.getSaveFileName(self._shell, title, start, filters)
 
     def save_as(self, path: str, job_of: JobOf, counts: str) -> None:
-        """Write a file in the background; `counts`: what its job counts, as in "12 slices"."""
+        """Write a file in the background; `counts` is what its job counts, as in "12 slices"."""
         if self._saver.is_busy:
             self._message.show_error(f"{path} was not written: another export is being written")
             return
@@ -157,16 +159,16 @@ class ExportActions(QObject):
         self._status.set_status(f"Writing {display_name(path)}")
         self._saver.save(job, path)
 
-    # -- what becomes of it ------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------
 
     @Slot(str, float)
     def report_progress(self, path: str, share: float) -> None:
-        """Show in the status bar which share of a file is written, 0 to 1."""
+        """Show the fraction of a file that is written, 0 to 1, in the status bar."""
         self._status.set_status(f"Writing {display_name(path)}", share)
 
     @Slot(str, int)
     def report_saved(self, path: str, count: int) -> None:
-        """Say that a file was written, and how much is in it."""
+        """Show that a file was written, and how much it contains."""
         self._work.end_progress()
         self._status.show_text(
             f"Wrote {path} · {count} {self._counts}" if self._counts else f"Wrote {path}"
@@ -174,11 +176,11 @@ class ExportActions(QObject):
 
     @Slot(str, str)
     def report_failed(self, path: str, message: str) -> None:
-        """Say why a file was not written."""
+        """Show why a file was not written."""
         self._work.end_progress()
         self._message.show_error(message)
 
 
 def _suffix_of(chosen: str) -> str:
-    """The suffix of a filter of a file dialog: ".csv" of "Table (*.csv)", "" of none."""
+    """The suffix in a file dialog's filter: ".csv" for "Table (*.csv)", "" if there is none."""
     return chosen.partition("(*")[2].rstrip(")")

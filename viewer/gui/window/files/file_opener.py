@@ -1,7 +1,7 @@
-"""Files on their way in: read in the background with the texts that they name, then shown together.
+"""Opens files: reads them in the background along with texts they refer to, then shows them.
 
-Several may be read at once. They go to the session in the order in which they were asked for, when
-the last of them is there, so that a record and its profile are linked in one step.
+Several files may be read at once. They are added to the session in the order requested when the
+last one is ready, so that an ETRecord and its profile are linked in one step.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from viewer.workspace.link_choices import NO_CHOICES, Choices
 
 
 class FileOpener(QObject):
-    """What is being read for one window. `session_requested(path, others)`: a session file is to
-    take the place of what is open, with other files. `nothing_came`: all that was read is gone."""
+    """Reads files for one window.
 
-    # Python objects: a QString loses what is not Unicode in a file name.
+    `session_requested(path, others)` is emitted for a session file, which replaces what is open,
+    and the other files. `nothing_came` is emitted if no file could be read.
+    """
+
+    # Passed as Python objects, since a QString cannot hold file names that are not valid Unicode.
     session_requested = Signal(object, object)
     nothing_came = Signal()
 
@@ -54,9 +57,9 @@ class FileOpener(QObject):
         self._loaded: dict[str, Trace | Program] = {}
         self._progress = ReadingProgress()
         self._given_up: list[str] = []
-        self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
+        self._found: dict[str, str] = {}  # companion being read -> file that refers to it
         self._told_found = ""
-        self._told_added: list[str] = []  # paths of what is added to what is open
+        self._told_added: list[str] = []  # paths added to those already open
         self._choices = NO_CHOICES
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
@@ -71,19 +74,21 @@ class FileOpener(QObject):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is open, nor being read."""
+        """Whether nothing is open or being read."""
         return self._session.is_empty and not self.is_busy
 
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Add files to what is open, in the background; a session file takes its place."""
-        kept = [path for path in paths if is_session(path)]
-        if kept:
-            self.session_requested.emit(kept[0], [path for path in paths if path not in kept])
+        """Add files in the background; a session file replaces what is open."""
+        sessions = [path for path in paths if is_session(path)]
+        if sessions:
+            self.session_requested.emit(
+                sessions[0], [path for path in paths if path not in sessions]
+            )
         else:
             self.read(paths, choices)
 
     def open_dialog(self) -> None:
-        """Ask for files."""
+        """Show a file dialog, and open the chosen files."""
         suffixes = [suffix for known in formats() for suffix in known.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         paths, _ = QFileDialog.getOpenFileNames(
@@ -96,7 +101,7 @@ class FileOpener(QObject):
             self.open(paths)
 
     def read(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Add files, none of them as a session: one that names itself would never end."""
+        """Add files, none as a session: a session that lists itself would load forever."""
         if choices is not None:
             self._choices = choices
             for substitution in choices.source_paths:
@@ -111,25 +116,27 @@ class FileOpener(QObject):
                 self._shell.pages.setCurrentWidget(self._shell.reading)
 
     def give_up(self) -> None:
-        """Open nothing of what is being read."""
+        """Cancel all files that are being read."""
         self._asked, self._loaded, self._found = [], {}, {}
         self._choices = NO_CHOICES
         self.loader.cancel()
 
     def look_for_companions(self, item: Trace | Program) -> None:
-        """Read the texts too that a file names and that lie on this machine."""
+        """Also read the text files that a file refers to, if they are on this machine."""
         for path in self._session.workspace.companions_of(item, (*self._asked, *self._found)):
             self._found[path] = item.path
             self.loader.load(path, read_companion)
 
     def report_added(self) -> None:
-        """Say once what was added to what was open, where the view stays as it is, and which files
-        were opened because others name them."""
+        """Show a message on the files just added to those already open.
+
+        It also names companion files, which were opened because others refer to them.
+        """
         paths, self._told_added = self._told_added, []
-        said = added_text(self._session, paths, self._table.way_to("view.fit_file"))
-        said = " · ".join(filter(None, (said, self._told_found)))
-        if said:
-            self._status.show_text(said)
+        text = added_text(self._session, paths, self._table.way_to("view.fit_file"))
+        text = " · ".join(filter(None, (text, self._told_found)))
+        if text:
+            self._status.show_text(text)
             self._told_found = ""
 
     @Slot(object, object, object)
@@ -151,7 +158,7 @@ class FileOpener(QObject):
         if path in self._found:
             message = companion_complaint(self._found[path], message)
         self._problems.add_failure(path, message)
-        # Its name alone: the Problems panel has the path, and a line of paths is read by nobody.
+        # Only its name: the Problems panel shows the path, and long paths are hard to read here.
         self._shell.message.show_error(message.replace(path, display_name(path), 1))
 
     @Slot(object)
@@ -160,10 +167,10 @@ class FileOpener(QObject):
 
     @Slot()
     def _loads_done(self) -> None:
-        # In the order in which they were asked for, however long each of them took.
+        # In the order requested, regardless of how long each took.
         items = [self._loaded[path] for path in self._asked if path in self._loaded]
         found = {path: trace for path, trace in self._found.items() if path in self._loaded}
-        # A text that was asked for is the one that is meant.
+        # If the user opened a text file, use it instead of the companions found.
         if any(is_text(item) for item in items):
             found = {}
         items += [self._loaded[path] for path in found]

@@ -1,6 +1,7 @@
-"""What is dropped on the window: files are opened, folders are looked through, the rest is refused.
+"""Files and folders dropped on the window: opens files, looks through folders, rejects the rest.
 
-Of a folder one file, or Torq debug info alone, is opened at once; of several it is asked which.
+A folder with a single file, or with Torq debug info, is opened immediately; otherwise a dialog asks
+which files to open.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from viewer.gui.window.frame.shell import Shell
 
 
 class FolderDrops(QObject):
-    """The files and folders that are dropped on one window."""
+    """Handles files and folders that are dropped on one window."""
 
     def __init__(self, opener: FileOpener, shell: Shell) -> None:
         super().__init__(shell)
@@ -29,7 +30,7 @@ class FolderDrops(QObject):
         self.dialog: FolderDialog | None = None
 
     def drop(self, urls: Sequence[QUrl]) -> None:
-        """Open what was dropped, and offer what is in folders; remote files are refused."""
+        """Open dropped files, look through dropped folders, and reject remote files."""
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         folders = [path for path in paths if os.path.isdir(path)]
         message = self._shell.message
@@ -44,7 +45,7 @@ class FolderDrops(QObject):
             message.show_error("What was dropped is no file: drop profiles and records")
 
     def take(self, folders: Sequence[str]) -> None:
-        """Look through folders in the background, and open or offer what is in them."""
+        """Look through folders in the background, and open or offer the files in them."""
         if folders:
             names = ", ".join(map(os.path.basename, folders))
             self._shell.status.show_text(f"Looking through {names}")

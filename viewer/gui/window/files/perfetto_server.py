@@ -1,9 +1,10 @@
-"""Hands one file to the Perfetto UI in the user's browser, over loopback, once. No Qt.
+"""Serves one file over loopback, once, to the Perfetto UI in the user's browser.
 
-The UI at ui.perfetto.dev reads a trace from this machine when its address carries `?url=`; its
-content policy allows that from http://127.0.0.1:9001 alone. So the server is on that port, only on
-loopback, knows one file under a random path, answers only requests that ask for this very host and
-come from that page, and ends as soon as the file was fetched whole.
+The UI at ui.perfetto.dev reads a trace from this machine if its address contains `?url=`. Its
+content security policy only allows http://127.0.0.1:9001. So the server uses that port, listens
+only on loopback, and serves a single file under a random path. It only answers requests for this
+host that come from that page, and stops as soon as the whole file was fetched. This module does not
+use Qt.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from pathlib import Path
 UI_HOST = "ui.perfetto.dev"
 UI_ORIGIN = f"https://{UI_HOST}"
 HOST, PORT = "127.0.0.1", 9001
-# A browser that was closed meanwhile never asks; a file must not be served for ever.
+# If the browser was closed, no request arrives; the file must not be served forever.
 MOST_SECONDS = 600.0
 _REACH_SECONDS = 4.0
 
 
 class PortTaken(Exception):
-    """Another program listens on the one port that the UI may read from."""
+    """Another program uses the only port that the UI can read from."""
 
 
 def is_reachable(host: str = UI_HOST) -> bool:
-    """Whether the UI's host can be reached; where a proxy is set only the browser knows."""
+    """Whether the UI's host is reachable; assumes so behind a proxy, as only the browser knows."""
     if urllib.request.getproxies():
         return True
     try:
@@ -46,8 +47,8 @@ def is_reachable(host: str = UI_HOST) -> bool:
 class PerfettoServer:
     """Serves one file until it was fetched, `close` is called, or `seconds` have passed.
 
-    ended: called from a thread of the server, once, with whether the file was fetched whole.
-    Raises PortTaken.
+    `ended` is called once, from a server thread, with whether the whole file was fetched. Raises
+    PortTaken.
     """
 
     def __init__(
@@ -74,16 +75,16 @@ class PerfettoServer:
 
     @property
     def address(self) -> str:
-        """Where the file is."""
+        """The URL of the file."""
         return f"http://{HOST}:{self.port}{self.place}"
 
     @property
     def ui_address(self) -> str:
-        """The page that reads the file and shows it."""
+        """The URL of the page that fetches and shows the file."""
         return f"{UI_ORIGIN}/#!/?url={self.address}"
 
     def close(self) -> None:
-        """Serve no more; `ended` is called, unless it was. Returns when all is at an end."""
+        """Stop serving; calls `ended` unless already done, and waits for the server to stop."""
         self._stop.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -101,20 +102,20 @@ class PerfettoServer:
 
 
 class _Server(ThreadingHTTPServer):
-    # Of another program that listens there this one must not take requests.
+    # Reusing the address would take requests from another program that listens there.
     allow_reuse_address = False
     daemon_threads = True
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that hangs up is no fault; it may ask again."""
+        """Ignore browsers that disconnect; they may send the request again."""
 
 
 def _handler_of(path: str, place: str, fetched: Callable[[], None]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers the preflight and the fetch of the UI's page, and nobody else."""
+        """Answers the preflight request and the fetch of the UI's page, and nothing else."""
 
-        timeout = 30.0  # s without a byte
+        timeout = 30.0  # s without receiving data
         server_version = "Opscope"
         sys_version = ""
 
@@ -143,8 +144,8 @@ def _handler_of(path: str, place: str, fetched: Callable[[], None]) -> type[Base
                 self.end_headers()
                 shutil.copyfileobj(file, self.wfile, 1 << 20)
             self.wfile.flush()
-            # What was sent may still lie in buffers. Who has read all of it hangs up in good order;
-            # who has not resets the connection, which raises here.
+            # The data may still be in buffers. A client that has read everything closes the
+            # connection normally; otherwise it resets the connection, which raises here.
             self.connection.shutdown(socket.SHUT_WR)
             with contextlib.suppress(TimeoutError):
                 while self.connection.recv(4096):
@@ -152,11 +153,14 @@ def _handler_of(path: str, place: str, fetched: Callable[[], None]) -> type[Base
             fetched()
 
         def _is_asked(self) -> bool:
-            """Whether the request is the UI's. A page that makes its own name mean this machine
-            asks for another host, and any other page has another origin."""
+            """Whether the request comes from the UI.
+
+            A page whose domain was rebound to this machine sends another host, and any other page
+            another origin.
+            """
             port = self.connection.getsockname()[1]
-            wanted = f"{HOST}:{port}", UI_ORIGIN
-            if (self.headers.get("Host"), self.headers.get("Origin")) != wanted:
+            expected = f"{HOST}:{port}", UI_ORIGIN
+            if (self.headers.get("Host"), self.headers.get("Origin")) != expected:
                 self._refuse(403)
             elif self.path != place:
                 self._refuse(404)
@@ -172,11 +176,11 @@ def _handler_of(path: str, place: str, fetched: Callable[[], None]) -> type[Base
         def _allow(self) -> None:
             self.send_header("Access-Control-Allow-Origin", UI_ORIGIN)
             self.send_header("Access-Control-Allow-Methods", "GET")
-            # Browsers ask this of a page of the net that reads from the own machine.
+            # Browsers require this when a public page reads from the local machine.
             self.send_header("Access-Control-Allow-Private-Network", "true")
             self.send_header("Vary", "Origin")
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing is printed: the path of the file is nobody's business."""
+            """Log nothing, since the path of the file is private."""
 
     return Handler

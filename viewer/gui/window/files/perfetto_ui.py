@@ -1,9 +1,9 @@
-"""File > Open in Perfetto UI: writes the trace, hands it to the UI in the browser, and cleans up.
+"""File > Open in Perfetto UI: writes the trace, opens the UI in the browser, and cleans up.
 
-It is the one thing that reaches out of this machine, and only when asked for: the browser loads
-the page of the UI, which reads the trace back from here (`perfetto_server`). The trace itself stays
-on this machine. Where that cannot work, the user is told why and offered the file instead.
-The server's module takes 40 ms to import, so it is when it is asked for.
+This is the only function that uses the network, and only on request: the browser loads the UI's
+page, which reads the trace back from this machine (`perfetto_server`). The trace itself stays on
+this machine. If that does not work, the user is told why and offered to save the file. The server's
+module is imported on demand, because that takes 40 ms.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ NO_PORT = (
 
 
 class PerfettoUi(QObject):
-    """Hands what is open to the Perfetto UI. Lives on the GUI thread, as long as its window.
+    """Hands what is open to the Perfetto UI; lives on the GUI thread, as long as its window.
 
-    save: asks where the trace is to be saved instead.
+    `save` asks where to save the trace instead.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class PerfettoUi(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Write the trace to a temporary file and go on from there."""
+        """Write the trace to a temporary file, and continue when that is done."""
         message, workspace = self._shell.message, self._session.workspace
         if self._saver.is_busy:
             message.show_error("Another export is being written; try again then")
@@ -83,7 +83,7 @@ class PerfettoUi(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Serve nothing any more and take the temporary file away."""
+        """Stop serving, and delete the temporary file."""
         self._asking.cancel()
         server, self.server = self.server, None
         if server is not None:
@@ -135,7 +135,7 @@ class PerfettoUi(QObject):
         self._shell.message.show_warning(why, SAVE, self._save)
 
     def _ended(self, fetched: bool) -> None:
-        if self.server is None:  # closed from here
+        if self.server is None:  # already closed
             return
         self.close()
         self._shell.status.show_text(

@@ -1,4 +1,4 @@
-"""The two submenus of File that list what was open before: recent files, and kept sessions."""
+"""The submenus of File for recent files and kept sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viewer.view.recent_sessions import UnsavedWork
 
 
 class RecentMenus(QObject):
-    """`files`: the recent files. `sessions`: those that were kept. Each is filled as it opens."""
+    """The submenus `files` (recent files) and `sessions` (kept ones), filled when opened."""
 
     def __init__(self, opener: FileOpener, session_files: SessionFiles, shell: Shell) -> None:
         super().__init__(shell)
@@ -30,7 +30,7 @@ class RecentMenus(QObject):
 
     @Slot()
     def _fill_files(self) -> None:
-        """List the recent files, newest first, and an entry that forgets them."""
+        """List the recent files, newest first, and an entry that clears the list."""
         self.files.clear()
         for path in self._settings.recent_files():
             action = self.files.addAction(display_name(path).replace("&", "&&"))
@@ -47,7 +47,7 @@ class RecentMenus(QObject):
 
     @Slot()
     def _fill_sessions(self) -> None:
-        """List the kept sessions, newest first, each with its files and its work."""
+        """List the kept sessions, newest first, with their files and amount of work."""
         menu, recent = self.sessions, self._session_files.recent
         menu.clear()
         for path in recent.paths():

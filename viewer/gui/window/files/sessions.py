@@ -1,11 +1,11 @@
-"""Keeps what is open and seen in a session file, takes it up again, and watches the files.
+"""Saves and restores sessions, and watches open files for changes.
 
-* *Save session* writes the inputs, choices and view of the moment (`viewer.view.session_file`).
-* A session file that is opened takes the place of what is open. Inputs that are not where they were
-  are looked for beside it and by their hash, and then asked for; what cannot be had is said.
-* An input that changes on disk is offered to be read again, with the view kept.
-* What is closed or replaced can be kept (`viewer.view.recent_sessions`) and taken up again though
-  nobody saved it. `viewer.gui.window.files.closing` sees to it, and asks where that would not do.
+* *Save session* writes the inputs, choices and current view (`viewer.view.session_file`).
+* Opening a session file replaces what is open. Inputs that were moved are searched next to it and
+  by their hash; then the user is asked. Missing inputs are reported.
+* When an input changes on disk, the user can reload it, and the view stays.
+* What is closed or replaced can be kept (`viewer.view.recent_sessions`) and restored later, even if
+  it was not saved. `viewer.gui.window.files.closing` does that, and asks the user if needed.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from viewer.view.session_file import (
 )
 
 FILTER = f"Opscope sessions (*{SUFFIX})"
-# A program that writes a file does so in several steps: it is looked at after so much quiet.
+# Programs write files in several steps, so wait for this long after the last change.
 SETTLES_MS = 400
-# A system has few watches; of more open files the first ones are watched.
+# The number of watches is limited by the system, so only the first open files are watched.
 _MOST_WATCHED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A session whose inputs are read: where each of them is, None for none.
+    """A session whose inputs are being read, with the path of each input (None if not found).
 
-    name: what it is called where something of it is gone, "" for nothing. path: the file of the
-    user's that it is, "" for none. written: the work in that file, None for all that is there.
+    `name` is used in messages on missing parts, "" for none. `path` is the user's session file, ""
+    for none. `written` is the work stored in that file, None if it has everything.
     """
 
     name: str
@@ -76,10 +76,11 @@ class Opening:
 
 
 class SessionFiles(QObject):
-    """The session files of one window. `path`: the one that was opened or saved last, "" for none.
-    `recent`: those that nobody saved. `written`: whether a session file could be written.
+    """The session files of one window.
 
-    confirm_close: does what takes away all that is open, once no work is lost by it.
+    `path` is the file last opened or saved, "" for none. `recent` holds sessions kept without
+    saving. `written` is emitted with whether a session file was saved. `confirm_close` runs a
+    function that closes everything open, once no work would be lost.
     """
 
     written = Signal(bool)
@@ -100,8 +101,8 @@ class SessionFiles(QObject):
         self._settings, self._message = shell.settings, shell.message
         self.path = ""
         self.recent = RecentSessions(self._settings.folder)
-        self._in_file: UnsavedWork | None = None  # the work in the file at `path`
-        # The session file that is being written, and the work in it.
+        self._in_file: UnsavedWork | None = None  # the work stored in the file at `path`
+        # The session file being written, and the work in it.
         self._writes: tuple[str, UnsavedWork] | None = None
         saver.saved.connect(self._saved)
         saver.failed.connect(self._not_saved)
@@ -120,21 +121,21 @@ class SessionFiles(QObject):
         application = QGuiApplication.instance()
         if isinstance(application, QGuiApplication):
             application.applicationStateChanged.connect(self._activated)
-        # Changes on disk that were told, by path: nobody is told the same twice.
+        # Reported changes on disk by path, so that each is reported only once.
         self._told: dict[str, FileStamp | None] = {}
         self.warning = ""
 
     # -- saving ------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write the session file again, or ask for one where there is none yet."""
+        """Save to the current session file, or ask for one if there is none."""
         if self.path:
             self._write(self.path)
         else:
             self.save_as()
 
     def save_as(self) -> None:
-        """Ask for a session file and write it."""
+        """Ask for a session file, and save to it."""
         first = stem_beside(self.path or self._session.workspace.paths[0])
         path, _ = QFileDialog.getSaveFileName(self._shell, "Save session", first + SUFFIX, FILTER)
         if path:
@@ -176,25 +177,25 @@ class SessionFiles(QObject):
 
     @property
     def has_last(self) -> bool:
-        """Whether there is a session that was open before."""
+        """Whether there is a previous session."""
         return os.path.exists(self.recent.newest)
 
     def open_last(self) -> None:
-        """Take up the session that was open before."""
+        """Restore the previous session."""
         self.open(self.recent.newest)
 
     @property
     def work(self) -> UnsavedWork:
-        """What was done to the files that are open."""
+        """The user's work on the open files, such as bookmarks and link choices."""
         return work_of(self.snapshot(self.recent.folder)[0])
 
     @property
     def has_changes(self) -> bool:
-        """Whether there is work that the session file of the user's does not have."""
+        """Whether there is work that the user's session file does not have."""
         return bool(self.path and self._session.workspace.paths) and self.work != self._in_file
 
     def snapshot(self, folder: str) -> tuple[SavedSession, list[FileStamp | None]]:
-        """The session of this moment as a file in a folder has it, and the stamps of its inputs."""
+        """The current session as stored in a file in `folder`, and the stamps of its inputs."""
         session, space = self._session, self._session.workspace
         inputs = space.paths
         stamps = [space.stamp(path) for path in inputs]
@@ -207,11 +208,11 @@ class SessionFiles(QObject):
         ), stamps
 
     def _traces(self) -> list[OpenTrace]:
-        """What is open, inferences as they ran."""
+        """The open traces, with inferences as they ran."""
         return [self._session.as_run(i) for i in range(len(self._session.traces))]
 
     def keep(self) -> bool:
-        """Keep what is open, unhashed, as the last session; False if it cannot be written."""
+        """Store the current session, without hashes, as the last one; False if writing fails."""
         try:
             self.recent.keep(self.snapshot(self.recent.folder)[0])
         except OSError:
@@ -219,14 +220,14 @@ class SessionFiles(QObject):
         return True
 
     def as_it_is(self) -> Opening:
-        """What is open now, to be taken up again where it lies."""
+        """The current session, for restoring it from its files in place."""
         saved, _ = self.snapshot(os.sep)
-        # Hashes are of what may not be there any more.
+        # Not hashed, because the files may have changed or be gone.
         found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
         return Opening("", saved, found, self.path, self._in_file)
 
     def name_window(self) -> None:
-        """Call the window by its session file, else by what is open."""
+        """Set the window's title to its session file, or to the open files."""
         names = [display_name(path) for path in self._session.workspace.paths]
         if self.path and names:
             names = [display_name(self.path)]
@@ -235,7 +236,7 @@ class SessionFiles(QObject):
     # -- opening -----------------------------------------------------------------------------
 
     def open(self, path: str, also: Sequence[str] = ()) -> None:
-        """Take up a session file in place of what is open; also: what else is opened with it."""
+        """Replace what is open by a session file; `also` are other files to open with it."""
         path = os.path.abspath(path)
         try:
             saved = read(path)
@@ -252,7 +253,7 @@ class SessionFiles(QObject):
         self._begin(Opening(display_name(path), saved, where, mine), also)
 
     def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:
-        """An input, asked for if it was not found."""
+        """The input, after asking the user for it if it was not found."""
         if one.path is not None:
             return one
         name = one.input.path.rpartition("/")[2]
@@ -262,7 +263,7 @@ class SessionFiles(QObject):
         return FoundInput(one.input, path or None)
 
     def _begin(self, opening: Opening, also: Sequence[str] = ()) -> None:
-        """Close what is open and read the inputs."""
+        """Report missing inputs, and replace what is open once no work would be lost."""
         paths = [path for path in opening.paths if path is not None]
         for one in opening.found:
             if one.path is None:
@@ -271,13 +272,13 @@ class SessionFiles(QObject):
             self._confirm_close(partial(self._replace, opening, also))
 
     def _replace(self, opening: Opening, also: Sequence[str]) -> None:
-        """Take up a session in place of what is open, and of what is on its way."""
+        """Replace what is open and what is being read by a session."""
         self._opener.give_up()
         self._session.close_all()
         self.take_up(opening, also)
 
     def take_up(self, opening: Opening, also: Sequence[str] = ()) -> None:
-        """Read the inputs of a session in place of what is open, whatever becomes of that."""
+        """Close everything without asking, and read the inputs of a session."""
         self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
             self._session.close_all()
@@ -289,25 +290,25 @@ class SessionFiles(QObject):
 
     @Slot(object)
     def _restore(self, complaints: object) -> None:
-        """Show what was seen, once the inputs are there."""
+        """Restore the session's view, once its inputs are read."""
         opening, session = self._opening, self._session
         if opening is None:
             return
         self._opening = None
         if not set(opening.paths) & set(session.workspace.paths):
-            # None of its files could be read, and others are open: they must not be written to it.
+            # None of its files could be read, and others are open, which must not be saved to it.
             self.path = ""
             self.name_window()
             return
         saved = opening.saved.view
         if saved is not None:
-            state, said = shown_view(saved, session.state, self._traces(), opening.paths)
+            state, messages = shown_view(saved, session.state, self._traces(), opening.paths)
             session.restore_view(state)
-            wanted = [way for way in Inferences if way.value == saved.inferences]
-            if wanted:
-                session.show_inferences(wanted[0])
+            views = [way for way in Inferences if way.value == saved.inferences]
+            if views:
+                session.show_inferences(views[0])
             self._docks.put_in_front(saved.front)
-            for sentence in said:
+            for sentence in messages:
                 self._message.show_error(
                     f"{opening.name}: {sentence}" if opening.name else sentence
                 )
@@ -317,7 +318,7 @@ class SessionFiles(QObject):
 
     @Slot(object)
     def _checked(self, changed: list[str]) -> None:
-        """Say which inputs are not what they were when the session was saved."""
+        """Report the inputs that have changed since the session was saved."""
         for path in changed:
             self._message.show_error(
                 f"{display_name(path)} has changed since the session was saved: selection and "
@@ -330,12 +331,12 @@ class SessionFiles(QObject):
     def _watch(self) -> None:
         if not self._session.workspace.paths and self._opening is None:
             self.path = ""
-        wanted = {p for p in self._session.workspace.paths[:_MOST_WATCHED] if stamp_of(p)}
-        now = set(self._watcher.files())
-        if now - wanted:
-            self._watcher.removePaths(sorted(now - wanted))
-        if wanted - now:
-            self._watcher.addPaths(sorted(wanted - now))
+        to_watch = {p for p in self._session.workspace.paths[:_MOST_WATCHED] if stamp_of(p)}
+        watched = set(self._watcher.files())
+        if watched - to_watch:
+            self._watcher.removePaths(sorted(watched - to_watch))
+        if to_watch - watched:
+            self._watcher.addPaths(sorted(to_watch - watched))
 
     @Slot(str)
     def _changed(self, path: str) -> None:
@@ -343,17 +344,17 @@ class SessionFiles(QObject):
 
     @Slot(Qt.ApplicationState)
     def _activated(self, state: Qt.ApplicationState) -> None:
-        """Files on another machine change without a word: they are looked at on coming back."""
+        """Check the files, because changes on network drives may not be reported."""
         if state is Qt.ApplicationState.ApplicationActive and self._session.workspace.paths:
             self._settled.start()
 
     @Slot()
     def look(self) -> None:
-        """Offer to read again what is another file now. One that is gone stays as it is open."""
+        """Offer to reload files that changed on disk; deleted ones stay open as they are."""
         space = self._session.workspace
         now = {path: stamp_of(path) for path in space.paths}
         changed = [p for p, stamp in now.items() if stamp and stamp != space.stamp(p)]
-        self._watch()  # a file that was replaced is not watched any more
+        self._watch()  # a replaced file is no longer watched
         if not changed or all(self._told.get(path) == now[path] for path in changed):
             return
         self._told = {path: now[path] for path in changed}
@@ -363,14 +364,13 @@ class SessionFiles(QObject):
         self._message.show_warning(self.warning, "Reload", self.reload)
 
     def reload(self) -> None:
-        """Read everything again that is open, and show what is seen now; nothing where a file is
-        gone, which would be lost."""
+        """Reload all open files, keeping the view; refuses if a file is gone, to not lose it."""
         gone = [path for path in self._session.workspace.paths if stamp_of(path) is None]
         if gone:
             names = ", ".join(map(display_name, gone))
             self._message.show_error(f"Nothing was read again: {names} is not there any more")
             return
-        self.keep()  # should what is there now not be what can be read
+        self.keep()  # in case the new files cannot be read
         self.take_up(self.as_it_is())
 
 

@@ -1,4 +1,4 @@
-"""Where the sources of a model lie on this machine: asked for once, remembered, and forgotten."""
+"""Where a model's sources are on this machine: asks the user once, and remembers it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from viewer.program.sources.files import (
 
 
 class SourcePaths(QObject):
-    """The path substitutions of one window, which all windows remember."""
+    """The source path substitutions of one window, stored in the settings for all windows."""
 
     def __init__(
         self, session: Session, source: SourcePanel, opener: FileOpener, shell: Shell
@@ -34,12 +34,12 @@ class SourcePaths(QObject):
         source.locate_requested.connect(self._locate)
         source.forget_requested.connect(self._forget)
         for recorded, local in self._settings.source_paths():
-            with contextlib.suppress(ValueError):  # it was stored on another system
+            with contextlib.suppress(ValueError):  # stored on another system
                 add_substitution(self._session, Substitution(recorded, local))
 
     @Slot(object)
     def _locate(self, recorded: str) -> None:
-        """Ask where a recorded source lies on this machine, and look for all others there too."""
+        """Ask for the local copy of a recorded source; others are then found the same way."""
         name = file_name(recorded)
         path, _ = QFileDialog.getOpenFileName(
             self._shell, f"Where is {name}?", self._settings.get(LAST_FOLDER)
@@ -50,13 +50,15 @@ class SourcePaths(QObject):
             self._shell.message.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
             return
         try:
-            made = substitution_between(recorded, path)
+            substitution = substitution_between(recorded, path)
         except ValueError as error:
             self._shell.message.show_error(str(error))
             return
-        others = [pair for pair in self._settings.source_paths() if pair[0] != made.recorded]
-        self._settings.set_source_paths([*others, (made.recorded, made.local)])
-        add_substitution(self._session, made)
+        others = [
+            pair for pair in self._settings.source_paths() if pair[0] != substitution.recorded
+        ]
+        self._settings.set_source_paths([*others, (substitution.recorded, substitution.local)])
+        add_substitution(self._session, substitution)
         for trace in self._session.workspace.traces:
             self._opener.look_for_companions(trace)
 

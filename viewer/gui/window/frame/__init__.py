@@ -1,1 +1,1 @@
-"""What frames the content: shell, docks, status bar, message bar."""
+"""The parts around the content: shell, docks, status bar, message bar."""

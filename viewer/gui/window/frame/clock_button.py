@@ -1,4 +1,4 @@
-"""The clock rates in the status bar, with the menu for the rate that can be chosen."""
+"""The clock rates in the status bar, with a menu to choose a rate."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from viewer.model.times import ClockRate, format_rate, parse_rate
 
 
 class ClockButton(QToolButton):
-    """What the clocks of the files are, with the menu for the one that can be chosen."""
+    """Shows the clocks of the open files; its menu sets the rate of an adjustable clock."""
 
-    refused = Signal(str)  # why a rate was not taken
+    refused = Signal(str)  # why a rate was rejected
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self.rates = QMenu("Clock &rate", self)  # below a title that says whose clock it is about
+        self.rates = QMenu("Clock &rate", self)  # starts with a title that names the file
         self._title = self.rates.addAction("")
         self._title.setEnabled(False)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        # The current trace goes with the selection.
+        # The current trace depends on the selection.
         for signal in (session.workspace_changed, session.selection_changed):
             signal.connect(self.follow)
 
     def follow(self) -> None:
-        """Say what the clocks are now."""
+        """Update to the current clocks."""
         text, adjustable = clock_text(self._session), self._adjustable()
         self.setText(text.replace("&", "&&"))
         self.setVisible(bool(text))
@@ -46,8 +46,10 @@ class ClockButton(QToolButton):
         self.rates.setEnabled(adjustable is not None)
 
     def _adjustable(self) -> tuple[str, ClockRate] | None:
-        """What the clock is of whose rate can be chosen, and its rate: that of a trace, else of the
-        cycles in debug info."""
+        """The adjustable clock and its rate, of a trace or of debug info; None if there is none.
+
+        The clock is named by its file.
+        """
         number = clock_trace(self._session)
         if number is not None:
             shown = self._session.traces[number]
@@ -56,7 +58,7 @@ class ClockButton(QToolButton):
         return None if rate is None else ("estimates of debug info", rate)
 
     def choose(self, ns_per_tick: Fraction | None) -> None:
-        """Choose the clock rate of the current trace or of debug info, None: as its file has it."""
+        """Set the clock rate of the current trace or debug info; None restores the default."""
         number = clock_trace(self._session)
         try:
             if number is not None:
@@ -67,7 +69,7 @@ class ClockButton(QToolButton):
             self.refused.emit(f"The clock rate stays as it was: {error}")
 
     def ask(self) -> None:
-        """Ask for the clock rate of the current trace or of debug info."""
+        """Ask the user for the clock rate of the current trace or of debug info."""
         adjustable = self._adjustable()
         if adjustable is None:
             return

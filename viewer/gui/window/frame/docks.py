@@ -1,4 +1,4 @@
-"""Where the panels lie: beside the timeline, below it, or as tabs where room is short."""
+"""Lays out the panels: next to the timeline, below it, or as tabs if space is limited."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viewer.model.times import group_digits
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 DETAILS_WIDTH = 372
-NARROW, VERY_NARROW = 1400, 1100  # px of the window
+NARROW, VERY_NARROW = 1400, 1100  # px, width of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _LEFT, _RIGHT = tabs_of(PanelArea.LEFT), tabs_of(PanelArea.RIGHT)
@@ -23,16 +23,16 @@ _BELOW = tuple(spec.id for spec in PANELS if spec.area is not PanelArea.SIDE)
 
 
 class Docks(QObject):
-    """The docks of one window, by name: details, and those that lie below the timeline."""
+    """The docks of one window by name: Details, and those below the timeline."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
         self._window = window
-        self._shown = False  # the start page has none
-        self._level = 0  # of narrowness, as the docks lie now
+        self._shown = False  # no docks on the start page
+        self._level = 0  # narrowness that the current layout is for
         self._closed: set[str] = set()
-        self._put_away: set[str] = set()  # what the last toggle of the bottom has hidden
-        self._lay: QByteArray | None = None  # how all lay then
+        self._put_away: set[str] = set()  # what the last toggle of the bottom panels has hidden
+        self._lay: QByteArray | None = None  # the layout before that
         window.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
         )
@@ -50,10 +50,10 @@ class Docks(QObject):
             self.by_name[name] = dock
 
     def restore(self, state: QByteArray) -> None:
-        """Lie as when a state was stored, or as designed where there is none, or none that fits.
+        """Restore a stored layout, or use the default if there is none or it does not fit.
 
-        One or the other: of tabs that were put together before the window was laid out, and are to
-        lie otherwise, Qt leaves the empty bars over the menus for good.
+        It must be one or the other: if tabs are first grouped before the window is laid out and
+        then arranged differently, Qt permanently leaves empty tab bars over the menus.
         """
         if not state.isEmpty() and self._window.restoreState(state, WINDOW_STATE_VERSION):
             self._shown = True
@@ -74,11 +74,11 @@ class Docks(QObject):
 
     @contextmanager
     def _without_layout(self) -> Iterator[None]:
-        """Tabs are put together in here.
+        """Disable the window's layout while docks are combined to tabs.
 
-        Where Qt makes the bar of a second group of tabs, it lays the window out first if that is
-        due, and then makes that bar twice. The first one stays behind the panels for good and a
-        drag of it, with a mouse or the keys, ends the process.
+        When Qt creates the bar of a second tab group, it first performs any pending layout, and
+        then creates the bar twice. The first one stays behind the panels for good, and dragging it,
+        with the mouse or the keyboard, ends the process.
         """
         layout = self._window.layout()
         assert layout is not None
@@ -89,18 +89,18 @@ class Docks(QObject):
             layout.setEnabled(True)
 
     def fill(self, menu: QMenu) -> None:
-        """Add a switch for every dock to a menu."""
+        """Add a toggle for each dock to a menu."""
         for dock in self.by_name.values():
             menu.addAction(dock.toggleViewAction())
 
     def show_panel(self, name: str) -> None:
-        """Open a dock and put it before its fellow tabs."""
+        """Show a dock, and bring it to the front of its tabs."""
         self.by_name[name].setVisible(self._shown)
         self.by_name[name].raise_()
 
     @property
     def in_front(self) -> tuple[str, ...]:
-        """The docks that stand before their fellow tabs, by name."""
+        """The names of the docks that are at the front of their tabs."""
         return tuple(
             name
             for name, dock in self.by_name.items()
@@ -108,14 +108,14 @@ class Docks(QObject):
         )
 
     def put_in_front(self, names: Iterable[str]) -> None:
-        """Put docks before their fellow tabs, of these names those that are open now."""
+        """Bring the named docks to the front of their tabs, as far as they are open."""
         for name in names:
             dock = self.by_name.get(name)
             if dock is not None and not dock.isHidden():
                 dock.raise_()
 
     def show_all(self, shown: bool) -> None:
-        """Hide the docks, as on the start page, or show them as the user left them."""
+        """Hide all docks, as on the start page, or show them as the user left them."""
         if shown == self._shown:
             return
         if not shown:
@@ -123,16 +123,16 @@ class Docks(QObject):
         self._shown = shown
         for name, dock in self.by_name.items():
             dock.setVisible(shown and name not in self._closed)
-        self._fit_titles()  # hidden docks were no fellows of one another
+        self._fit_titles()  # hidden docks did not count as tabs of a group
 
     def note_closed(self) -> None:
-        """Remember which docks the user has closed, after a stored layout was restored."""
+        """Remember which docks are closed, for example after restoring a layout."""
         self._closed = {name for name, dock in self.by_name.items() if dock.isHidden()}
         self._fit_titles()
 
     @property
     def shows_bottom(self) -> bool:
-        """Whether the bottom panels are shown."""
+        """Whether any bottom panel is shown."""
         return any(not self.by_name[name].isHidden() for name in _BELOW)
 
     def toggle_bottom(self) -> None:
@@ -144,19 +144,19 @@ class Docks(QObject):
         for name in self._put_away or _BELOW:
             self.by_name[name].setVisible(not shown)
         if not shown and lay is not None:
-            # Else Qt brings the last of the tabs to the front, and shares the width anew.
+            # Otherwise Qt brings the last tab to the front and divides the width differently.
             self._window.restoreState(lay)
 
     def fit_width(self) -> None:
-        """In a narrow window details, then the source too, become tabs of the bottom."""
+        """In a narrow window, move Details, and then Source, into the bottom tabs."""
         level = self._narrowness
         if level == self._level:
             return
-        docks, was = self.by_name, self._level
+        docks, previous = self.by_name, self._level
         self._level = level
         self._lay = None
         with self._without_layout():
-            self._follow_width(was)
+            self._follow_width(previous)
         docks["details" if level else "source"].raise_()
         self._fit_titles()
 
@@ -177,27 +177,27 @@ class Docks(QObject):
 
     @property
     def is_misfit(self) -> bool:
-        """Whether the docks lie as for another width of the window."""
+        """Whether the current layout is for another width of the window."""
         return self._narrowness != self._level
 
     @property
     def _narrowness(self) -> int:
-        """How short the room is: 0 for a window with room for all, 1 or 2."""
+        """How narrow the window is: 0 for wide enough, 1 or 2."""
         return sum(self._window.width() < width for width in (NARROW, VERY_NARROW))
 
     def fit_height(self, above: int, rows: int) -> None:
-        """Give what is above the docks (`above` px now) the height of its rows, at most 60 %."""
+        """Give the area above the docks (now `above` px) the height of its rows, at most 60 %."""
         window = self._window
-        # What Qt sizes is the dock with the tabs around it; one behind another has an old height.
+        # Qt resizes docks including their tab bar. A dock behind another has an outdated height.
         front = self._front("operators")
         tabs = [bar.height() for bar in window.findChildren(QTabBar) if bar.isVisible()]
         tabbed = bool(window.tabifiedDockWidgets(front))
         height = above + front.height() + (max(tabs, default=0) if tabbed else 0)
-        wanted = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
-        window.resizeDocks([front], [wanted], Qt.Orientation.Vertical)
+        bottom_height = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
+        window.resizeDocks([front], [bottom_height], Qt.Orientation.Vertical)
 
     def share_width(self) -> None:
-        """Give details and the two halves of the bottom the widths of the design."""
+        """Set the widths of Details and of the two bottom halves to those of the design."""
         window, left, right = self._window, self._front("operators"), self._front("links")
         window.resizeDocks([self.by_name["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
         both = left.width() + right.width()
@@ -206,27 +206,27 @@ class Docks(QObject):
         )
 
     def _front(self, name: str) -> QDockWidget:
-        """A dock, or the one of its fellow tabs that stands before it."""
+        """A dock, or the one that is at the front of its tabs."""
         dock = self.by_name[name]
-        fellows = [dock, *self._window.tabifiedDockWidgets(dock)]
-        return next((d for d in fellows if not d.visibleRegion().isEmpty()), dock)
+        tabbed = [dock, *self._window.tabifiedDockWidgets(dock)]
+        return next((d for d in tabbed if not d.visibleRegion().isEmpty()), dock)
 
     def retheme(self) -> None:
-        """Let the tab bars that Qt makes for docks look like the others."""
+        """Style the tab bars that Qt creates for docks like the others."""
         for tabs in self._window.findChildren(QTabBar):
             tabs.setExpanding(False)
             tabs.setDrawBase(False)
 
     def count_problems(self, count: int) -> None:
-        """Say on the tab how many problems there are."""
+        """Show the number of problems on the panel's tab."""
         self._count("problems", str(count) if count else "")
 
     def count_selected(self, count: int) -> None:
-        """Say on the tab how many slices the selection panel is about."""
+        """Show the number of selected slices on the panel's tab."""
         self._count("selection", group_digits(count) if count else "")
 
     def count_hits(self, count: int) -> None:
-        """Say on the tab of the search how much it finds."""
+        """Show the number of search hits on the panel's tab."""
         self._count("search", group_digits(count) if count else "")
 
     def _count(self, name: str, count: str) -> None:
@@ -234,10 +234,10 @@ class Docks(QObject):
         self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
 
     def _fit_titles(self) -> None:
-        """A dock among tabs has no title bar of its own: its tab says the title."""
+        """Remove the title bars of docks in tab groups, because their tabs show the titles."""
         for dock in self.by_name.values():
             tabbed, empty = bool(self._window.tabifiedDockWidgets(dock)), dock.titleBarWidget()
             if tabbed != (empty is not None):
                 dock.setTitleBarWidget(QWidget() if tabbed else None)  # type: ignore[arg-type]
-                if empty is not None:  # Qt leaves it in the dock
+                if empty is not None:  # Qt does not delete it
                     empty.deleteLater()

@@ -1,7 +1,7 @@
-"""Which keys a widget keeps for itself: arrows and their like in tables, fields and long texts.
+"""Decides which keys a widget handles itself, such as arrow keys in tables, fields and long texts.
 
-Every other key is a command wherever the keyboard is. Letters need no rule: a field that is typed
-in claims them from Qt by itself.
+Every other key is a command, wherever the focus is. Letters need no rule: text fields claim them
+from Qt themselves.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _KEEP_ALL = (
 
 
 def keeps(widget: QWidget | None, key: Qt.Key, held: Qt.KeyboardModifier) -> bool:
-    """Whether a key is for the widget with the keyboard, not for a command."""
+    """Whether the focused widget handles a key itself, instead of a command."""
     if key not in NAVIGATION or held & _ELSEWHERE or widget is None:
         return False
     if isinstance(widget, _KEEP_ALL):
@@ -54,7 +54,7 @@ def keeps(widget: QWidget | None, key: Qt.Key, held: Qt.KeyboardModifier) -> boo
     if isinstance(widget, QTextEdit | QPlainTextEdit) and not widget.isReadOnly():
         return True
     if isinstance(widget, QAbstractScrollArea) and not isinstance(widget, TimelineView):
-        # What can be read only by scrolling.
+        # Read-only content that has to be scrolled.
         sideways = key in _SIDEWAYS
         bar = widget.horizontalScrollBar() if sideways else widget.verticalScrollBar()
         return bar.maximum() > bar.minimum()
@@ -62,16 +62,16 @@ def keeps(widget: QWidget | None, key: Qt.Key, held: Qt.KeyboardModifier) -> boo
 
 
 class FocusKeys(QObject):
-    """Watches a window and its docks, where Qt asks last whether a key is a command."""
+    """Event filter for the window and its docks, where Qt last checks if a key is a shortcut."""
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep a key from being a command; it goes to the widget then."""
-        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if not asked:
+        """Leave a key to the focused widget, instead of using it as a shortcut."""
+        is_override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if not is_override:
             return False
         pressed = cast(QKeyEvent, event)
-        kept = keeps(QApplication.focusWidget(), Qt.Key(pressed.key()), pressed.modifiers())
-        if kept:
+        is_kept = keeps(QApplication.focusWidget(), Qt.Key(pressed.key()), pressed.modifiers())
+        if is_kept:
             event.accept()
-        return kept
+        return is_kept

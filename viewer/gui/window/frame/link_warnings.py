@@ -1,4 +1,4 @@
-"""What the message bar says of links: which pairs of files must be looked at, and what to do."""
+"""Warnings about links in the message bar: which file pairs need attention, and what to do."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from viewer.view.open_trace import OpenTrace
 
 
 class LinkWarnings:
-    """The doubts about the links of one session, with the way to overrule them."""
+    """Shows warnings about the links of one session, with a way to override them."""
 
     def __init__(self, session: Session, docks: Docks, shell: Shell) -> None:
         self._session, self._docks, self._message = session, docks, shell.message
 
     @property
     def texts(self) -> set[str]:
-        """What there is to say now."""
+        """The texts of all current warnings."""
         return {text for _, text in self._doubts()}
 
     def show(self) -> None:
-        """Say which pairs of files must be looked at, with the way to overrule it."""
+        """Show a warning for each file pair that needs attention, with a button to resolve it."""
         space, doubts = self._session.workspace, self._doubts()
         for shown, text in doubts:
             candidates = space.candidates(shown.file)
-            # One button for all of it: with several doubts it could be of any of them.
+            # Offer the direct button only for a single warning; otherwise it would be ambiguous.
             alone = len(doubts) == 1 and len(candidates) == 1
-            # A record that asks for a column has nothing to be linked by before one is chosen.
+            # If a column of identifiers is proposed, nothing can be linked until it is chosen.
             if alone and shown.table.program is None and not space.identifiers.proposal(shown.file):
                 pair = (shown.trace.path, candidates[0].program.path)
                 self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))

@@ -1,4 +1,4 @@
-"""The line above the timeline that says what went wrong or must be known, until it is put away."""
+"""The message bar above the timeline, which shows errors and warnings until dismissed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _Message:
 
 
 class MessageBar(QWidget):
-    """One line above the timeline for an error or a warning, with a button to put it away.
+    """Shows errors and warnings in a line above the timeline, with a button to dismiss them.
 
-    `changed`: it takes more or less room than before.
+    Emits `changed` when its height may have changed.
     """
 
     changed = Signal()
@@ -39,7 +39,7 @@ class MessageBar(QWidget):
         self._dot = QLabel("●")
         self.action = QPushButton()
         self.action.clicked.connect(self._act)
-        self.action.hide()  # until there is something to do
+        self.action.hide()  # until a message has an action
         close = QPushButton("Dismiss")
         close.clicked.connect(self.dismiss)
         row = QHBoxLayout(self)
@@ -54,30 +54,30 @@ class MessageBar(QWidget):
         self.hide()
 
     def show_error(self, text: str) -> None:
-        """Say what went wrong."""
+        """Show an error."""
         self._add(_Message(text, True))
 
     def show_warning(
         self, text: str, action: str = "", answer: Callable[[], None] | None = None
     ) -> None:
-        """Say what must be known; `action` is the word on a button that does `answer`."""
+        """Show a warning, optionally with a button titled `action` that calls `answer`."""
         self._add(_Message(text, False, action, answer))
 
     def dismiss(self) -> None:
-        """Put all of it away."""
+        """Remove all messages."""
         self._messages.clear()
         self._show()
 
     def keep_warnings(self, texts: Collection[str]) -> None:
-        """Take back the warnings that do not hold any more; errors stay until they are put away."""
-        kept = [m for m in self._messages if m.is_error or m.text in texts]
-        if kept != self._messages:
-            self._messages = kept
+        """Remove warnings that are not in `texts`; errors stay until they are dismissed."""
+        remaining = [m for m in self._messages if m.is_error or m.text in texts]
+        if remaining != self._messages:
+            self._messages = remaining
             self._show()
 
     @property
     def text(self) -> str:
-        """What is being said."""
+        """The text shown, "" while the bar is hidden."""
         return self._text.text() if not self.isHidden() else ""
 
     def _add(self, message: _Message) -> None:
@@ -92,7 +92,7 @@ class MessageBar(QWidget):
             answer.answer()
 
     def _answer(self) -> _Message | None:
-        """The latest message that something can be done about."""
+        """The latest message that has an action."""
         return next((m for m in reversed(self._messages) if m.action), None)
 
     def _show(self) -> None:

@@ -1,4 +1,4 @@
-"""Makes the panels of a window, each once, when it is asked for."""
+"""Creates the panels of a window on demand, each once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PanelWidget = TypeVar("PanelWidget", bound=QWidget)
 
 
 class PanelRegistry:
-    """The timeline and the panels over one session, each made when it is asked for.
+    """Creates the timeline and the panels of one session, each on first use.
 
-    All of them at once take a fifth of a second, in which the window would stand still: `prepare`
-    makes one a turn.
+    Creating all of them at once takes 0.2 s, during which the window would be unresponsive.
+    `prepare` therefore creates one per call.
     """
 
     def __init__(self, session: Session, theme: Theme) -> None:
@@ -28,9 +28,9 @@ class PanelRegistry:
         self._made: dict[type[QWidget], QWidget] = {}
 
     def of(self, kind: type[PanelWidget]) -> PanelWidget:
-        """The one widget of a class."""
+        """The widget of a class, created on first use."""
         if kind not in self._made:
-            # Every panel takes these two, which `type[QWidget]` cannot say.
+            # All panels take these two arguments, which `type[QWidget]` cannot express.
             self._made[kind] = kind(self.session, self._theme)  # type: ignore[arg-type]
         return cast(PanelWidget, self._made[kind])
 
@@ -40,7 +40,7 @@ class PanelRegistry:
         return {spec.id: self.of(panel_class(spec)) for spec in listed}
 
     def prepare(self) -> bool:
-        """Make one that is not there yet; False if all are."""
+        """Create one widget that does not exist yet; False if all exist."""
         kinds: tuple[type[QWidget], ...] = (Timeline, *map(panel_class, PANELS))
         kind = next((kind for kind in kinds if kind not in self._made), None)
         if kind is not None:
@@ -49,12 +49,12 @@ class PanelRegistry:
 
 
 def panel_class(spec: PanelSpec) -> type[QWidget]:
-    """The class of a panel; its module is imported with the first call."""
+    """The class of a panel; imports its module on the first call."""
     module, name = spec.factory.split(":")
     return cast(type[QWidget], getattr(importlib.import_module(f"{_FOLDER}.{module}"), name))
 
 
 def import_panels() -> None:
-    """Import the modules of all panels, as another thread does before the window needs them."""
+    """Import the modules of all panels; a thread does that before the window needs them."""
     for spec in PANELS:
         panel_class(spec)

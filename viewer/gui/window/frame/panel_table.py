@@ -1,7 +1,8 @@
-"""The one table of the panels: docks, menus, keys, help pages and context menus follow from it.
+"""The table of all panels, from which docks, menus, keys, help pages and row menus are built.
 
 To add a panel, write its folder below `viewer/gui/panels`, a page of the same name in
-`resources/help`, and one `PanelSpec` here. No Qt: the first window needs the table for its help.
+`resources/help`, and one `PanelSpec` here. This module does not use Qt, because the first window
+needs the table for its help.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-# What a menu of rows has between two groups of commands; `viewer.gui.qt.commands` calls it so too.
+# Separates groups in a row menu; the same value as SEPARATOR in `viewer.gui.qt.commands`.
 _LINE = "-"
-# Commands on rows that choose operators or slices.
+# Commands for rows that select operators or slices.
 _CHOSEN = ("view.fit", "selection.area", _LINE, "panel.details")
 
 
 class PanelArea(enum.Enum):
-    """Where a panel is as designed, in the order in which the help lists the areas."""
+    """The default area of a panel; the help lists areas in this order."""
 
     SIDE = enum.auto()  # right of the timeline, at full height
     LEFT = enum.auto()  # below the timeline, a tab of the left half
@@ -28,12 +29,15 @@ SIDE, LEFT, RIGHT = PanelArea
 
 @dataclass(frozen=True, slots=True)
 class PanelSpec:
-    """One panel, in a dock of its own.
+    """A panel, which is shown in its own dock.
 
-    id: name of its dock, as stored layouts have it. title: of the dock and in menus. factory:
-    module below `viewer.gui.panels` and class, which takes a session and a theme. tab: its place
-    among the tabs of its area, from 0; the first is in front. place: its place in View > Panels,
-    from 0. row_commands: ids that the menu of a row of its tables adds, with lines between groups.
+    Attributes:
+        id: name of its dock, which stored layouts refer to.
+        title: title of the dock, also used in menus.
+        factory: "module:class" below `viewer.gui.panels`; the class takes a session and a theme.
+        tab: position among the tabs of its area, from 0; the first is in front.
+        place: position in View > Panels, from 0.
+        row_commands: ids of commands added to the row menu of its tables, with separators.
     """
 
     id: str
@@ -46,12 +50,12 @@ class PanelSpec:
 
     @property
     def command(self) -> str:
-        """The id of the command that shows it."""
+        """The id of the command that shows the panel."""
         return f"panel.{self.id}"
 
     @property
     def help_page(self) -> str:
-        """The page of the help on it."""
+        """The panel's help page."""
         return self.id
 
 
@@ -115,6 +119,6 @@ PANEL = {spec.id: spec for spec in PANELS}
 
 
 def tabs_of(area: PanelArea) -> tuple[str, ...]:
-    """The panels of an area by id, in the order of their tabs."""
+    """The ids of an area's panels, in the order of their tabs."""
     listed = sorted((spec for spec in PANELS if spec.area is area), key=lambda spec: spec.tab)
     return tuple(spec.id for spec in listed)

@@ -1,7 +1,7 @@
-"""The window without what works in it: menus, pages, message bar, status bar, and its signals.
+"""The frame of the window: menus, pages, message bar, status bar, and its signals.
 
-It is there with the first picture, so nothing that is imported here may need numpy. Services take
-the shell for what they show; what it shows of a session is theirs.
+It exists from the first paint on, so nothing imported here may need numpy. Services take the shell
+to show things in it; what it shows about a session is up to them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TOOLBAR_HEIGHT = 44  # px
 class Shell(QMainWindow):
     """The frame of one window.
 
-    `resized`: it has another size. `closing`: it closes for good, and what runs in it must end.
-    `closed`: it is closed for good. `stayed`: it was to be closed, and is not.
+    Signals: `resized` on a new size. `closing` when the window closes for good, so that everything
+    in it must stop, and `closed` after that. `stayed` if it was to be closed and stays open.
     """
 
     resized = Signal()
@@ -53,7 +53,7 @@ class Shell(QMainWindow):
         self.resize(USUAL_SIZE.boundedTo(self.screen().availableGeometry().size()))
         bar = self.menuBar()
         self.menus = {title.replace("&", ""): bar.addMenu(title) for title in MENU_TITLES}
-        self.toolbar = QToolBar()  # keeps the place of the real one, or the page would jump
+        self.toolbar = QToolBar()  # placeholder for the real one, so that the page does not jump
         self.toolbar.setMovable(False)
         self.toolbar.setFixedHeight(theme.px(TOOLBAR_HEIGHT))
         self.addToolBar(self.toolbar)
@@ -76,27 +76,27 @@ class Shell(QMainWindow):
         self._focus_frame = FocusFrame(theme, self)
 
     def lay_out(self) -> None:
-        """Give message and pages their places now."""
+        """Apply the layout of message bar and pages now."""
         self._column.activate()
 
     def take_toolbar(self, toolbar: QToolBar) -> None:
-        """Show a toolbar where its place was kept."""
+        """Replace the placeholder by the real toolbar."""
         self.removeToolBar(self.toolbar)
         self.toolbar.deleteLater()
         self.toolbar = toolbar
         self.addToolBar(toolbar)
 
-    # -- what Qt asks of a window ------------------------------------------------------------
+    # -- Qt overrides ------------------------------------------------------------------------
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tell of another size."""
+        """Emit `resized`."""
         super().resizeEvent(event)
         self.resized.emit()
 
     @guard(False)
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab passes over panels behind others: Qt only passes over those out of sight."""
+        """Skip panels behind other tabs on Tab; Qt itself only skips hidden widgets."""
         passed = {self.focusWidget()}
         while super().focusNextPrevChild(forward):
             focused = self.focusWidget()
@@ -108,13 +108,16 @@ class Shell(QMainWindow):
 
     @guard
     def createPopupMenu(self) -> None:
-        """No menu that could hide the toolbar: panels are in the View menu."""
+        """Disable Qt's menu, which could hide the toolbar; panels are in the View menu."""
         return None
 
 
 def _is_in_sight(widget: QWidget | None) -> bool:
-    """Whether a widget is in no dock, or in one that is not behind another. Qt keeps tab bars that
-    docks no longer need beyond the edge of the window, without a tab."""
+    """Whether a widget is outside docks, or in a dock that is not behind another.
+
+    False for tab bars without tabs: Qt keeps those that docks no longer need beyond the window's
+    edge.
+    """
     if isinstance(widget, QTabBar) and not widget.count():
         return False
     while widget is not None and not isinstance(widget, QDockWidget):

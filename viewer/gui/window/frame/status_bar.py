@@ -1,6 +1,6 @@
-"""The status bar: the visible range, what is selected or was told last, and what is going on.
+"""The status bar: the visible range, the selection or last message, and progress.
 
-It is there with the first window, before anything that works in it.
+It exists from the first paint on, before the parts that use it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TASK_SHARE = 0.5  # of the bar
 
 
 class StatusBar(QStatusBar):
-    """`cancelled`: its button was pressed."""
+    """Shows texts and progress; emits `cancelled` when its Cancel button is clicked."""
 
     cancelled = Signal()
 
@@ -45,24 +45,25 @@ class StatusBar(QStatusBar):
         self.end()
 
     def show_range(self, text: str) -> None:
-        """Say which range is visible."""
+        """Show the visible range."""
         self.range.setText(text)
-        # A label of another width lays out the window and paints the bar anew: so it is of few.
+        # Each change of the label's width causes a new layout and repaint, so widths are rounded
+        # up.
         needed = self.range.sizeHint()
         steps = -(-needed.width() // _RANGE_STEP) if text else 0
         self.range.setFixedSize(steps * _RANGE_STEP, needed.height())
 
     def show_text(self, text: str) -> None:
-        """Say something until the selection changes."""
+        """Show a text until the selection changes."""
         self.said.setText(text)
 
     def begin(self) -> None:
-        """Something is going on: shown with a button to cancel it, unless it soon ends."""
+        """Show progress with a Cancel button, unless `end` follows within 300 ms."""
         self._late.start()
 
     def set_status(self, task: str, share: float | None = None) -> None:
-        """Say what is going on, and which share of it is done, 0 to 1."""
-        # The bar must not become wider than the window; the whole text is under the mouse.
+        """Show the current task, and the fraction done, 0 to 1."""
+        # The bar must not become wider than the window; the tooltip has the full text.
         room = round(self.width() * _TASK_SHARE)
         self._task.setText(self.fontMetrics().elidedText(task, Qt.TextElideMode.ElideRight, room))
         self._task.setToolTip(task)
@@ -71,7 +72,7 @@ class StatusBar(QStatusBar):
             self.progress.setValue(round(share * _STEPS))
 
     def end(self) -> None:
-        """Nothing is going on any more."""
+        """Hide progress and Cancel button."""
         self._late.stop()
         for widget in self._busy:
             widget.hide()

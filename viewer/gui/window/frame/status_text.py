@@ -1,4 +1,4 @@
-"""What the status bar says, as pure functions of the session."""
+"""The texts of the status bar, as pure functions of the session."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from viewer.model.trace import Trace
 
 
 def clock_text(session: Session) -> str:
-    """Clocks (one of them in full, several by number) and how many slices the files state, with
-    how many were computed."""
+    """The clock rates, and how many slices the files state and Opscope derives; "" without traces.
+
+    A single clock is shown in full, several by their number.
+    """
     if not session.traces:
         return ""
     clocks = {t.rate for t in session.traces}
@@ -43,8 +45,10 @@ def _slices_text(files: Sequence[Trace]) -> str:
 
 
 def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
-    """What was added to what was open: "Added mine.csv · 6 slices, below the others · Shift+F zooms
-    to one file after the other". fit_file: how one fits the next file now. "" for no paths."""
+    """A message on added files, such as "Added mine.csv · 6 slices, below the others"; "" for none.
+
+    `fit_file` is how to run the command that zooms to the next file.
+    """
     if not paths:
         return ""
     names = ", ".join(map(display_name, paths[:3]))
@@ -60,7 +64,7 @@ def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
 
 
 def selection_text(session: Session) -> str:
-    """What the status bar says of the selection."""
+    """The status bar's text for the selection."""
     state = session.state
     if state.slice is not None and state.others:
         total = SelectionFeed.of(session).total_ns(state.slices)
@@ -83,8 +87,10 @@ def selection_text(session: Session) -> str:
 
 
 def spoken_text(session: Session) -> str:
-    """What a screen reader says of the selection: of one slice all that hovering tells of it, and
-    the track that it is on."""
+    """The text of the selection for screen readers.
+
+    For a single slice, it is the text of the hover tip plus the track name.
+    """
     state = session.state
     if len(state.slices) != 1 or state.slice is None:
         return selection_text(session)
@@ -95,7 +101,7 @@ def spoken_text(session: Session) -> str:
 
 
 def _operator_text(session: Session, less: int = 0) -> str:
-    """ "11 more of its operator in this run, 3 shared calls"; `less`: slices told already."""
+    """ "11 more of its operator in this run, 3 shared calls"; omits `less` slices."""
     chosen = session.state.operators
     if chosen is None:
         return ""
@@ -113,7 +119,7 @@ def _operator_text(session: Session, less: int = 0) -> str:
 
 
 def range_text(session: Session) -> str:
-    """What the status bar says of the visible range."""
+    """The status bar's text for the visible range."""
     if not session.traces:
         return "" if not session.is_empty else "No trace open"
     state = session.state

@@ -1,4 +1,4 @@
-"""How the timeline and the colors of the window are, as the user chose: applied, and remembered."""
+"""Settings of the timeline and the theme: applies and stores the user's choices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from viewer.gui.window.frame.shell import Shell
 
 
 class ViewSettings(QObject):
-    """The choices that hold for every file: theme, motion, dragging, legend, arrows of flows."""
+    """Settings that apply to all files: theme, animation, dragging, legend, flow arrows."""
 
     def __init__(self, session: Session, timeline: Timeline, shell: Shell) -> None:
         super().__init__(shell)
@@ -41,50 +41,50 @@ class ViewSettings(QObject):
         return self._shell.theme.choice
 
     def pick_theme(self, choice: str) -> None:
-        """Force light or dark, or follow the system."""
+        """Choose light or dark, or follow the system."""
         self._settings.set(THEME, choice)
         self._shell.theme.set_choice(choice)  # type: ignore[arg-type]
 
     @property
     def moves_smoothly(self) -> bool:
-        """Whether jumps are motions: as chosen, where the desktop animates at all."""
-        asked = QStyle.StyleHint.SH_Widget_Animation_Duration
-        hint = self._shell.style().styleHint(asked, None, self._shell)
+        """Whether jumps are animated: as chosen, unless the desktop disables animations."""
+        hint_type = QStyle.StyleHint.SH_Widget_Animation_Duration
+        hint = self._shell.style().styleHint(hint_type, None, self._shell)
         return self._settings.get(SMOOTH_MOTION) and hint > 0
 
     def toggle_motion(self) -> None:
-        """Let jumps of the timeline be motions, or cuts."""
+        """Turn the animation of jumps on or off."""
         self._settings.set(SMOOTH_MOTION, not self._settings.get(SMOOTH_MOTION))
         self._timeline.scene.animation.enabled = self.moves_smoothly
 
     @property
     def drag_pans(self) -> bool:
-        """Whether dragging moves the timeline, and Shift+dragging selects an area."""
+        """Whether dragging pans the timeline, and Shift+dragging selects an area."""
         return self._timeline.view.drag_pans
 
     def toggle_drag_pans(self) -> None:
-        """Let dragging in the timeline move it and Shift+dragging select an area, or back."""
+        """Swap the meanings of dragging and Shift+dragging in the timeline."""
         view = self._timeline.view
         view.drag_pans = not view.drag_pans
         self._settings.set(DRAG_PANS, view.drag_pans)
 
     @property
     def shows_legend(self) -> bool:
-        """Whether the legend of colors is shown."""
+        """Whether the color legend is shown."""
         return not self._timeline.legend.isHidden()
 
     def toggle_legend(self) -> None:
-        """Show the legend of colors, or hide it."""
+        """Show or hide the color legend."""
         shown = not self.shows_legend
         self._timeline.legend.setVisible(shown)
         self._settings.set(LEGEND, shown)
 
     @property
     def shows_flows(self) -> bool:
-        """Whether arrows of flows are drawn."""
+        """Whether flow arrows are drawn."""
         return self._flows.visible
 
     def toggle_flows(self) -> None:
-        """Draw arrows of flows, or none."""
+        """Show or hide flow arrows."""
         self._flows.show(not self._flows.visible)
         self._settings.set(FLOWS, self._flows.visible)

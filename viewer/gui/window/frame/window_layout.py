@@ -1,4 +1,4 @@
-"""Which page the window shows, and how page and docks share its room, as files come and go."""
+"""Chooses the page that the window shows, and divides the space between page and docks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ RECORD_ALONE = (
 
 
 class WindowLayout(QObject):
-    """The page of the shell, and the docks around it with their sizes.
+    """Manages the shell's current page, and the docks around it with their sizes.
 
-    `docks`: those of the panels. `note`: the page while only a record is open. `unveiled_empty`:
-    what room was made for has not come, and the window is painted again.
+    `docks` holds the panels. `note` is the page shown while only a program is open.
+    `unveiled_empty` is emitted if an expected profile did not arrive and the window is painted
+    again.
     """
 
     unveiled_empty = Signal()
@@ -37,15 +38,15 @@ class WindowLayout(QObject):
     ) -> None:
         super().__init__(shell)
         self._session, self._timeline, self._shell = session, timeline, shell
-        self._inferences = session.state.inferences  # as which the heights were shared
+        self._inferences = session.state.inferences  # when heights were last divided
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
-        # Layouts have to follow first.
+        # Delayed, because layouts must update first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
         self._unveil = self._timer(0, self._show_again)
         self.note = EmptyNote(*RECORD_ALONE, shell.theme)
         for page in (timeline, self.note):
             shell.pages.addWidget(page)
-        self.docks = Docks(shell, panels)  # after the pages: Tab goes on from them
+        self.docks = Docks(shell, panels)  # after the pages, for the tab order
         shell.resized.connect(self._resized.start)
         shell.message.changed.connect(self._crowded.start)
 
@@ -58,12 +59,15 @@ class WindowLayout(QObject):
 
     @Slot()
     def make_room(self) -> None:
-        """Lay out the docks for a large profile while the window looks as before: that takes as
-        long as all panels take to follow, and what is painted before both is painted again."""
+        """Lay out the docks for a large profile while painting is suspended.
+
+        The layout takes as long as updating all panels, and anything painted in between would be
+        painted again.
+        """
         if self._session.is_empty:
             self._shell.setUpdatesEnabled(False)
             self.docks.show_all(True)
-            self._unveil.start(UNVEILED_AFTER_MS)  # should it not come after all
+            self._unveil.start(UNVEILED_AFTER_MS)  # in case the profile does not arrive
 
     @Slot()
     def _show_again(self) -> None:
@@ -72,7 +76,7 @@ class WindowLayout(QObject):
             self.unveiled_empty.emit()
 
     def show_page(self) -> None:
-        """Show the page and the docks for what is open, and share the room between them."""
+        """Show the page and docks for what is open, and divide the space between them."""
         session, shell = self._session, self._shell
         page: QWidget = self.note
         if session.is_empty:
@@ -93,12 +97,12 @@ class WindowLayout(QObject):
             QTimer.singleShot(0, partial(self._unveil.start, 0))
 
     def show_added_rows(self) -> None:
-        """Make room for the rows of a file that was added, once layouts have followed."""
+        """Make space for the rows of an added file, after the layouts have updated."""
         self._crowded.start()
 
     @Slot()
     def _fit_width(self) -> None:
-        """Lay the docks out again when the window has become narrow, or wide again."""
+        """Lay out the docks again after the window became narrow or wide."""
         if not self._session.is_empty and self.docks.is_misfit:
             self.docks.fit_width()
             self.docks.share_width()
@@ -106,14 +110,14 @@ class WindowLayout(QObject):
 
     @Slot()
     def _share_height(self) -> None:
-        """The timeline gets the height of its rows."""
+        """Give the timeline the height of its rows."""
         rows = self._timeline.content_height if self._session.traces else ABOVE + 100
         self.docks.fit_height(self._shell.pages.height(), rows)
 
     @Slot()
     def _show_hidden_rows(self) -> None:
-        """A message above the timeline, or another file in it, must not push rows out of view."""
-        self._shell.lay_out()  # on a busy machine the message may have no place yet
+        """Give the timeline more height if a message or an added file pushes rows out of view."""
+        self._shell.lay_out()  # on a busy machine, the message may not be laid out yet
         rows = self._timeline.content_height
         if self._session.traces and rows > self._shell.pages.height():
             self._share_height()

@@ -1,4 +1,4 @@
-"""What leads a newcomer: the help for where the keyboard or the mouse is, and the tour."""
+"""Opens the help page for where the focus or the mouse is, and starts the tour."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from viewer.gui.window.help.window import HelpWindow
 
 
 class Help(QObject):
-    """The help and the tour of one window; each is made when it is asked for. make_tour: makes the
-    tour."""
+    """The help window and the tour of one window, created on first use.
+
+    `make_tour` creates the tour.
+    """
 
     def __init__(
         self,
@@ -39,7 +41,7 @@ class Help(QObject):
     # -- help ----------------------------------------------------------------------------------
 
     def show_help(self, page: str, heading: str = "") -> None:
-        """Open a page of the help beside the window."""
+        """Open a help page in its window, next to the main window."""
         if self.window is None:
             self.window = HelpWindow(self._table, self._shell.theme, self._shell)
         self.window.open_page(page, heading)
@@ -49,7 +51,7 @@ class Help(QObject):
 
     @Slot()
     def show_help_here(self) -> None:
-        """Help on the panel that has the keyboard, else on what is under the mouse."""
+        """Open the help on the focused panel, else on what is under the mouse."""
         focus = QApplication.focusWidget()
         shell = self._shell
         below = shell.childAt(shell.mapFromGlobal(QCursor.pos()))
@@ -57,7 +59,7 @@ class Help(QObject):
         self.show_help(on_dock or self.page_of(below) or self.page_of(focus) or INDEX)
 
     def page_of(self, widget: QWidget | None) -> str:
-        """The page on the dock that a widget is in, or on the timeline; "" for anything else."""
+        """The help page of the dock or timeline that contains a widget; "" for anything else."""
         if widget is None:
             return ""
         for name, dock in self._docks.by_name.items():
@@ -70,13 +72,13 @@ class Help(QObject):
 
     @Slot()
     def start_tour(self) -> None:
-        """Lead through the window in four steps."""
+        """Start the tour, which has four steps."""
         if self.tour is None:
             self.tour = self._make_tour()
         self.tour.start()
 
     def leave_tour(self) -> bool:
-        """End the tour; whether there was one."""
+        """End the tour; returns whether it was running."""
         if self.tour is None or not self.tour.is_on:
             return False
         self.tour.leave()

@@ -1,8 +1,8 @@
-"""The tour: four steps through the window, each done by the user's own hand or by Next.
+"""The tour: four steps through the window, which the user does by hand or with Next.
 
-A step points at something real, waits until the user has done what it says, and then tells what
-came of it. Nothing is blocked meanwhile. The tour runs over what is open where that has operators,
-else it opens the first sample; it ends with the last step, by Escape, or when files are closed.
+A step points at something real, waits until the user has done what it says, and then explains the
+result. The window stays usable. The tour uses what is open if that has operators, otherwise it
+opens the first sample. It ends after the last step, on Escape, or when files are closed.
 """
 
 from __future__ import annotations
@@ -41,15 +41,22 @@ if TYPE_CHECKING:
     from viewer.view.open_trace import OpenTrace
 
 STEPS = 4
-_FOLLOWS_MS = 30  # layouts move several widgets in a row: the note moves once, after the last
+_FOLLOWS_MS = 30  # layouts move several widgets in sequence; the note moves once, after the last
 
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """One step. title, text: what to do. target: where, in the window. is_done: whether the user
-    did it. do: does it for them. told: what came of it. seen: where that is seen; None: nothing
-    comes of it, and Next goes on at once. beside: what the text speaks of besides, and is to stay
-    in sight with it and with all tabs."""
+    """One step of the tour.
+
+    Attributes:
+        title, text: what to do.
+        target: where to do it, in window coordinates.
+        is_done: whether the user has done it.
+        do: does it for the user.
+        told: text on the result.
+        seen: where the result is visible; None if there is none, and Next continues immediately.
+        beside: other areas that the text mentions, which the note should not cover.
+    """
 
     title: str
     text: str
@@ -62,9 +69,10 @@ class TourStep:
 
 
 class Tour(QObject):
-    """The tour of one window. `ended()`: it is over, however that came.
+    """The tour of one window; emits `ended` when it is over for any reason.
 
-    loader: reads the sample that `open_files` asks for. search: the field that the tour points at.
+    `loader` reads the sample that `open_files` requests. `search` is the field that the tour points
+    at.
     """
 
     ended = Signal()
@@ -89,12 +97,12 @@ class Tour(QObject):
         self._operators = panels.of(OperatorsPanel)
         self._table, self._view_settings, self._shell = table, view_settings, shell
         self.callout: Callout | None = None
-        self.number = 0  # of the step, from 1; 0 while there is none
-        self.tells = False  # what came of the step, no more what to do
-        self._waits = False  # for the sample
+        self.number = 0  # number of the step from 1, 0 for none
+        self.tells = False  # shows the result of the step instead of the instructions
+        self._waits = False  # waiting for the sample
         self._steps: list[TourStep] = []
         self._shown_example: tuple[OpenTrace, SliceRef] | None = None
-        self._before: object = None  # what was selected when the step began
+        self._before: object = None  # the selection when the step started
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(_FOLLOWS_MS)
@@ -111,12 +119,12 @@ class Tour(QObject):
 
     @property
     def is_on(self) -> bool:
-        """Whether the tour runs, or waits for its sample."""
+        """Whether the tour is running or waiting for its sample."""
         return self.number > 0 or self._waits
 
     @Slot()
     def start(self) -> None:
-        """Begin, with the sample where nothing is open that has operators."""
+        """Start the tour, and open the sample first if nothing open has operators."""
         self.leave()
         if self._trace() is not None:
             self._begin()
@@ -126,7 +134,7 @@ class Tour(QObject):
 
     @Slot()
     def leave(self) -> None:
-        """End it. What was opened, selected or searched for stays."""
+        """End the tour; keeps what was opened, selected or searched."""
         was_on = self.is_on
         self.number, self._waits = 0, False
         self._shown_example = None
@@ -146,7 +154,7 @@ class Tour(QObject):
     @Slot(object)
     def _added(self, complaints: object) -> None:
         if self._waits and self._trace() is not None:
-            QTimer.singleShot(0, self._begin)  # once the docks lie
+            QTimer.singleShot(0, self._begin)  # after the docks are laid out
 
     @Slot()
     def _opened(self) -> None:
@@ -181,12 +189,12 @@ class Tour(QObject):
 
     @Slot()
     def next(self) -> None:
-        """Go on: do what the step asks for where the user did not, else take the next step."""
+        """Do the current step for the user, or go to the next one if it is done."""
         step = self._steps[self.number - 1]
         if not self.tells and step.seen is not None:
             step.do()
             self._follow()
-            if not self.tells and step.is_done():  # it was done before the step began
+            if not self.tells and step.is_done():  # already done before the step started
                 self.tells = True
                 self._tell()
         elif self.number < STEPS:
@@ -196,15 +204,15 @@ class Tour(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        """Tell what came of the step, once the user has done it, and again if they do more."""
+        """Show the result once the user has done the step, and update it if they do more."""
         if not self.number or not self._steps[self.number - 1].is_done():
             return
         state, shown = self._session.state, self.tells
         self.tells = shown or (state.selection, state.query) != self._before
         if self.tells:
             assert self.callout is not None
-            told = self._steps[self.number - 1].told()
-            if not shown or told != self.callout.text.text():
+            text = self._steps[self.number - 1].told()
+            if not shown or text != self.callout.text.text():
                 self._tell()
 
     def _tell(self) -> None:
@@ -219,7 +227,7 @@ class Tour(QObject):
         keys = self._table.keys("view.clear")
         self.callout.leave.setToolTip(f"{shown_key(keys[0])} does it too" if keys else "")
         self._point()
-        self._soon.start()  # panels that were brought forward lie only later
+        self._soon.start()  # panels brought to the front are laid out later
 
     @Slot()
     def _move(self) -> None:
@@ -238,7 +246,7 @@ class Tour(QObject):
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay beside what is pointed at when the window or a dock is laid out anew."""
+        """Move the note along with its target when the window or a dock changes."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show):
             self._move()
         return False
@@ -246,7 +254,7 @@ class Tour(QObject):
     # -- the steps -------------------------------------------------------------------------------
 
     def _trace(self) -> int | None:
-        """The first open trace with slices that are of an operator."""
+        """The first open trace with slices that are linked to operators."""
         for number, shown in enumerate(self._session.traces):
             if shown.table.program is not None and self._linked(number).any():
                 return number
@@ -257,7 +265,7 @@ class Tour(QObject):
         return np.asarray(shown.table.set_of_key[shown.trace.slices.key] >= 0)
 
     def _example(self) -> SliceRef:
-        """The longest slice in view of a single operator; of any, where there is none."""
+        """The longest visible slice of a single operator; if there is none, of any operators."""
         number = self._trace()
         assert number is not None
         shown, state = self._session.traces[number], self._session.state
@@ -268,19 +276,21 @@ class Tour(QObject):
         first, last = shown.axis.to_ticks_floor(state.t0), shown.axis.to_ticks_floor(state.t1)
         in_view = (slices.start >= first) & (slices.end <= last + 1)
         linked = sets >= 0
-        for wanted in (
+        for candidates in (
             linked & in_view & alone[sets],
             linked & in_view,
             linked & alone[sets],
             linked,
         ):
-            if wanted.any():
-                return SliceRef(number, int(np.where(wanted, length, -1).argmax()))
+            if candidates.any():
+                return SliceRef(number, int(np.where(candidates, length, -1).argmax()))
         raise AssertionError("a trace with linked slices has one")
 
     def _example_now(self) -> SliceRef | None:
-        """The example of the step, another one where links or inferences are others now; None where
-        no slice is of an operator any more."""
+        """The example slice of the step; None if no slice is linked to an operator any more.
+
+        It is chosen again if links or the inference view have changed.
+        """
         number = self._trace()
         if number is None:
             return None
@@ -311,7 +321,7 @@ class Tour(QObject):
                 session.select_slice(example, reveal=True)
 
         def seen() -> QRect:
-            # In a narrow window Details is a tab behind Source.
+            # In a narrow window, Details is a tab behind Source.
             details = self._rect(self._details)
             return self._rect(source) if details.isEmpty() else details
 
@@ -368,7 +378,7 @@ class Tour(QObject):
         )
 
     def _most_expensive(self, number: int) -> tuple[int, ...]:
-        """The operators that cost most, as the panel has it."""
+        """The most expensive operators, as in the first row of the Operators panel."""
         rows = self._session.traces[number].costs.table().rows
         return tuple(max(rows, key=lambda row: row.ticks).operators)
 
@@ -420,19 +430,19 @@ class Tour(QObject):
             lambda: None,
         )
 
-    # -- places ----------------------------------------------------------------------------------
+    # -- positions -------------------------------------------------------------------------------
 
     def _key(self, id: str) -> str:
-        """The first key that a command has now, else its title."""
+        """The first shortcut of a command, else its title."""
         keys = self._table.keys(id)
         return shown_key(keys[0]) if keys else self._table.commands[id].plain_title
 
     def _rect(self, widget: QWidget) -> QRect:
-        """Where a widget is in the window, as far as it is seen."""
+        """The visible rectangle of a widget, in window coordinates."""
         window = self._shell
         if not widget.isVisibleTo(window):
             return QRect()
-        # A dock behind another one lies outside of the window.
+        # A dock behind another one is outside of the window.
         return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
 
     def _slice_rect(self, ref: SliceRef | None) -> QRect:

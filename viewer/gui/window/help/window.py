@@ -1,8 +1,8 @@
-"""The window of the help: a list of pages, and the page that is read, beside the main window.
+"""The help window: a list of pages next to the current page.
 
-It is no dialog that must be answered: it stays open while the program is used. Pages come from
-`viewer.gui.window.help.pages`; commands on them are told with the keys that they have now. Links
-lead to other pages only, and nothing is ever fetched.
+It is not modal and can stay open during work. Pages come from `viewer.gui.window.help.pages`, with
+the current shortcuts of their commands. Links lead to other pages only, and nothing is fetched from
+a network.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.window.help.pages import PAGES, filled, headings_of, link_target, slug, title_of
 
-_SIZE = QSize(920, 720)  # px of the design
+_SIZE = QSize(920, 720)  # design px
 _LIST_WIDTH = 200
 _HEADINGS: dict[int, FontRole] = {1: "title", 2: "operator", 3: "tab_active"}
 _MARGIN = 24
-PagePlace = tuple[str, str]  # a page and one of its headings, "" for its top
+PagePlace = tuple[str, str]  # page and slug of a heading; "" for the top
 
 
 class HelpWindow(FramedDialog):
-    """Shows pages of the help. `page`: the one that is read."""
+    """Shows help pages; `page` is the current one."""
 
     def __init__(self, commands: CommandTable, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -92,11 +92,11 @@ class HelpWindow(FramedDialog):
 
     @property
     def page(self) -> str:
-        """The page that is read."""
+        """The current page."""
         return self._place[0]
 
     def open_page(self, page: str, heading: str = "") -> None:
-        """Read a page from its top, or from a heading that is named by its slug."""
+        """Open a page at its top, or at the heading with a slug."""
         if (page, heading) != self._place:
             if self.page:
                 self._before.append(self._place)
@@ -106,7 +106,7 @@ class HelpWindow(FramedDialog):
 
     @Slot()
     def go_back(self) -> None:
-        """Read what was read before."""
+        """Return to the previously visited page."""
         if self._before:
             self._after.append(self._place)
             self._place = self._before.pop()
@@ -114,7 +114,7 @@ class HelpWindow(FramedDialog):
 
     @Slot()
     def go_forward(self) -> None:
-        """Read what was gone back from."""
+        """Return to the page that `go_back` came from."""
         if self._after:
             self._before.append(self._place)
             self._place = self._after.pop()
@@ -150,20 +150,22 @@ class HelpWindow(FramedDialog):
         self._scroll_to(heading)
 
     def _told(self, id: str) -> str:
-        """A command in words: its title and the keys that it has now, as Markdown."""
+        """Markdown for a command: its title and current shortcuts."""
         keys = ", ".join(f"`{shown_key(key)}`" for key in self._commands.keys(id))
         title = f"**{self._commands.commands[id].plain_title}**"
         return f"{title} ({keys})" if keys else title
 
     def _scroll_to(self, heading: str) -> None:
-        wanted = [text for text in headings_of(self.page) if slug(text) == heading]
+        matching = [text for text in headings_of(self.page) if slug(text) == heading]
         block = self.text.document().begin()
-        while wanted and block.isValid() and not _is_heading(block, wanted[0]):
+        while matching and block.isValid() and not _is_heading(block, matching[0]):
             block = block.next()
-        cursor = QTextCursor(block if wanted and block.isValid() else self.text.document().begin())
+        cursor = QTextCursor(
+            block if matching and block.isValid() else self.text.document().begin()
+        )
         self.text.setTextCursor(cursor)
         top = self.text.document().documentLayout().blockBoundingRect(cursor.block()).top()
-        self.text.verticalScrollBar().setValue(round(top - self._theme.px(8)) if wanted else 0)
+        self.text.verticalScrollBar().setValue(round(top - self._theme.px(8)) if matching else 0)
 
     def _listed(self, item: QListWidgetItem | None) -> None:
         if item is not None:
@@ -171,7 +173,7 @@ class HelpWindow(FramedDialog):
 
     @Slot(QUrl)
     def _follow(self, url: QUrl) -> None:
-        """Go where a link leads; what is no page of the help is not opened."""
+        """Follow a link to a help page; ignore any other link."""
         link = url.toString()
         target = link_target(f"{self.page}.md{link}" if link.startswith("#") else link)
         if target is not None:
@@ -183,7 +185,7 @@ def _is_heading(block: QTextBlock, text: str) -> bool:
 
 
 def _style(browser: QTextBrowser, theme: Theme) -> None:
-    """Give what Markdown has made the fonts, colors and distances of the window."""
+    """Apply the application's fonts, colors and spacing to a rendered Markdown page."""
     document = browser.document()
     document.setDefaultFont(theme.font("body"))
     document.setDocumentMargin(theme.px(_MARGIN))
@@ -230,7 +232,7 @@ def _style_block(block: QTextBlock, theme: Theme) -> None:
 
 
 def _style_words(block: QTextBlock, theme: Theme) -> None:
-    """Code between words has the font of code, links the color of links and no line."""
+    """Style inline code with the code font, and links with the link color, not underlined."""
     pieces = []
     it = block.begin()
     while not it.atEnd():

@@ -1,1 +1,1 @@
-"""The page while nothing is open."""
+"""The start page, shown while nothing is open."""

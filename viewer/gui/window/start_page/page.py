@@ -1,5 +1,4 @@
-"""The page that is shown while nothing is open: samples to try, a tour, what opens and how each is
-recorded, recent files, keys."""
+"""The start page, shown while nothing is open: samples, tour, formats, recent files, shortcuts."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("All keys", "?"),
 )
 SESSION, SESSION_SUFFIX = "Session", ".opscope"
-# One line per format, by its name; a format that is not here is described by its kind.
+# One line per format; a format that is not listed is described by its kind.
 ABOUT = {
     "ETDump": "A run: inferences, operators, kernels, delegate events",
     "ETRecord": "The model: operators, modules, source lines, handle maps",
@@ -71,7 +70,7 @@ _KINDS = {"trace": "A run", "program": "A model"}
 HINT = "Files are recognised by their content. Click one to read how to get it."
 TOUR = "Take the tour"
 TOUR_SENTENCE = "Four steps on the first sample."
-# The heading of the page on recording that tells how to get a file of a format.
+# The heading in the help on recording that explains how to get a file of a format.
 HEADINGS = {
     "ETDump": "etdump",
     "ETRecord": "etrecord",
@@ -94,9 +93,12 @@ _CARD_GAP = 16
 
 @has_role(QAccessible.Role.Grouping)
 class StartPage(QScrollArea):
-    """`open_requested(paths)`: a sample or a recent file; `open_dialog_requested()`: the button.
-    `tour_requested()`, `last_session_requested()`: the other buttons. `help_requested(heading)`:
-    how to get a file of a format."""
+    """Shows samples, supported formats, recent files and shortcuts.
+
+    Signals: `open_requested(paths)` for a sample or recent file; `open_dialog_requested`,
+    `tour_requested` and `last_session_requested` for the buttons; `help_requested(heading)` for
+    help on how to get a file of a format.
+    """
 
     open_requested = Signal(list)
     open_dialog_requested = Signal()
@@ -134,8 +136,7 @@ class StartPage(QScrollArea):
         self.refresh_recent()
 
     def want_pictures(self) -> None:
-        """Let the samples be drawn once the page is seen: a window opened on files never shows
-        it."""
+        """Draw the samples once the page is visible; a window opened with files never shows it."""
         if not self._seen.put_off():
             self._draw_samples()
 
@@ -147,20 +148,20 @@ class StartPage(QScrollArea):
             self._drawer.submit(_draw, SAMPLES, width)
 
     def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
-        """Tell these keys, each with what it does before it."""
+        """Show these (action, shortcut) pairs."""
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
             self._rebuild_side()
 
     def offer_last_session(self, there_is_one: bool) -> None:
-        """Have a button that opens again what was open when the window closed, or none."""
+        """Show or hide the button that reopens the last session."""
         if there_is_one != self._has_last_session:
             self._has_last_session = there_is_one
             self._rebuild()
 
     @Slot()
     def refresh_recent(self) -> None:
-        """Read the recent files again; which of them are gone is found out in the background."""
+        """Read the recent files again, and check in the background which still exist."""
         paths = self._settings.recent_files()
         if paths != self.recent:
             self.recent = paths
@@ -216,18 +217,18 @@ class StartPage(QScrollArea):
         outer.addStretch(3)
         old = self.takeWidget()
         if old is not None:
-            # It may hold the sender of the click that led here.
+            # It may contain the sender of the current signal.
             old.deleteLater()
         self.setWidget(page)
         self._columns = 0
         self._arrange()
 
     def _rebuild_side(self) -> None:
-        """Make recent files and keys anew; what surrounds them stays, with its focus."""
+        """Rebuild recent files and shortcuts; everything else keeps its focus."""
         old, self._right = self._right, self._side()
         self._lower.replaceWidget(old, self._right)
-        # It may hold the sender of the click that led here: the event loop deletes it, which Python
-        # would do at once without a reference.
+        # It may contain the sender of the current signal, so the event loop deletes it. Without a
+        # reference, Python would delete it immediately.
         self._replaced = old
         old.setParent(None)
         old.deleteLater()
@@ -253,11 +254,11 @@ class StartPage(QScrollArea):
         return row
 
     def _button(self, text: str, name: str, asked: SignalInstance) -> QPushButton:
-        made = QPushButton(text)
-        made.setAccessibleName(name)
-        made.setMinimumHeight(self._theme.px(36))
-        made.clicked.connect(asked)
-        return made
+        button = QPushButton(text)
+        button.setAccessibleName(name)
+        button.setMinimumHeight(self._theme.px(36))
+        button.clicked.connect(asked)
+        return button
 
     def _samples_head(self) -> QHBoxLayout:
         theme = self._theme
@@ -329,7 +330,7 @@ class StartPage(QScrollArea):
             self.open_requested.emit(card.sample.paths())
 
     def _arrange(self) -> None:
-        """Put the cards into as many columns as fit, and the lower parts side by side or not."""
+        """Arrange cards in as many columns as fit, and the lower parts side by side or stacked."""
         theme = self._theme
         room = min(self.viewport().width() - 2 * theme.px(24), theme.px(_WIDTH))
         card = theme.px(230) + theme.px(_CARD_GAP)
@@ -341,8 +342,8 @@ class StartPage(QScrollArea):
         self._columns = columns
         for i in range(4):
             self._grid.setColumnStretch(i, 1 if i < columns else 0)
-        for i, each in enumerate(self.cards):
-            self._grid.addWidget(each, i // columns, i % columns)
+        for i, card_widget in enumerate(self.cards):
+            self._grid.addWidget(card_widget, i // columns, i % columns)
         wide = columns == 4
         self._lower.addWidget(self._left, 0, 0)
         self._lower.addWidget(self._right, 0 if wide else 1, 1 if wide else 0)
@@ -356,7 +357,7 @@ class StartPage(QScrollArea):
 
 
 class _Section(QWidget):
-    """A headed list whose rows are separated by lines."""
+    """A list with a heading, and lines between its rows."""
 
     def __init__(self, title: str, theme: Theme) -> None:
         super().__init__()
@@ -376,8 +377,10 @@ class _Section(QWidget):
 
 
 class FormatRow(QPushButton):
-    """A format that opens, as a row to click; `help_requested(heading)`: of the page that tells how
-    to get such a file."""
+    """A clickable row for a supported format; emits `help_requested(heading)`.
+
+    The heading is that of the help on how to get such a file.
+    """
 
     help_requested = Signal(str)
 
@@ -398,18 +401,18 @@ class FormatRow(QPushButton):
         icon.setPixmap(theme.icon("file").pixmap(16, 16))
         title = label(name, theme, "body")
         title.setFixedWidth(theme.px(154))
-        # The first two are what people meet; more do not fit.
+        # The first two suffixes are the common ones; more do not fit.
         usual = label("  ".join(suffixes[:2]), theme, "code", "text2")
         usual.setFixedWidth(theme.px(120))
-        for each, stretch in (
+        for widget, stretch in (
             (icon, 0),
             (title, 0),
             (usual, 0),
             (ElidedLabel(about, theme, "body", "text2"), 1),
         ):
-            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-            each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            row.addWidget(each, stretch)
+            widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            row.addWidget(widget, stretch)
         self.clicked.connect(self._ask)
 
     @Slot()
@@ -418,7 +421,7 @@ class FormatRow(QPushButton):
 
 
 class RecentFile(QPushButton):
-    """A recent file as a link; grayed where it is gone. `open_requested([path])` on a click."""
+    """A recent file as a link, grayed out if it is gone; emits `open_requested([path])`."""
 
     open_requested = Signal(list)
 
@@ -441,8 +444,8 @@ class RecentFile(QPushButton):
         hint = ElidedLabel("missing" if gone else folder, theme, "caption", "text3")
         hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(hint, 1)
-        for each in (shown, hint):
-            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        for widget in (shown, hint):
+            widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.clicked.connect(self._open)
 
     @Slot()
@@ -451,7 +454,7 @@ class RecentFile(QPushButton):
 
 
 def _draw(samples: Sequence[Sample], width: int) -> dict[str, Thumbnail]:
-    # Imported here, since the page stands before the readers and numpy are imported.
+    # Imported here, because the start page is shown before readers and numpy are imported.
     from viewer.gui.window.start_page.thumbnails import thumbnail
 
     return {sample.key: thumbnail(sample.paths(), width) for sample in samples}

@@ -1,4 +1,4 @@
-"""A card on the start page: one sample with a picture of its real slices."""
+"""A card on the start page that shows one sample with an image of its actual slices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PICTURE = 84
 
 
 class SampleCard(QAbstractButton):
-    """One sample: its picture, title, what it shows, what it is made of."""
+    """A clickable card with a sample's image, title, description and contents."""
 
     def __init__(self, sample: Sample, theme: Theme) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class SampleCard(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
     def set_picture(self, picture: Thumbnail | None) -> None:
-        """Show a picture, or none while it is being drawn."""
+        """Set the image; None while it is being drawn."""
         self._picture = picture
         self.update()
 
@@ -79,7 +79,7 @@ class SampleCard(QAbstractButton):
         painter.fillRect(top, theme.color("canvas"))
         painter.fillRect(QRect(0, top.height(), self.width(), 1), theme.color("hairline"))
         if self._picture is not None:
-            # Imported here, since the card stands before numpy is imported.
+            # Imported here, because the card is shown before numpy is imported.
             from viewer.gui.window.start_page.thumbnails import paint_thumbnail
 
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

@@ -1,6 +1,6 @@
-"""Small pictures of profiles: a few rows of real slices, or the first lines where a file is a text.
+"""Thumbnails of profiles: a few rows of actual slices, or the first lines of a text file.
 
-They are computed off the GUI thread from the files themselves and hold no colors of a theme.
+They are computed from the files off the GUI thread, and do not depend on the theme.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from viewer.workspace.workspace import Workspace
 
 _MOST_ROWS = 4
 _MOST_LINES = 4
-# Two tables of one profile look the same drawn; a plain table shows what its author has to write.
+# Drawn, this CSV would look the same as another sample; as text, it shows its simple format.
 _SHOWN_AS_TEXT = "Profile CSV"
 
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """What to paint: cells of rows (rows, width), or lines of text."""
+    """The content of a thumbnail: cells of rows, of shape (rows, width), or lines of text."""
 
     cells: Cells
     lines: tuple[str, ...] = ()
 
 
 def thumbnail(paths: Sequence[str], width: int) -> Thumbnail:
-    """The picture of the first profile among some files; empty if none can be read."""
+    """The thumbnail of the first profile among some files; empty if none can be read."""
     space = Workspace()
     empty = Thumbnail(np.zeros((0, width), np.uint16))
     try:
@@ -72,7 +72,7 @@ def _cells(table: LinkTable, width: int) -> Cells:
 
 
 def _span(trace: Trace) -> tuple[int, int]:
-    """The second inference, which is a warm one, else the only one, else the whole trace."""
+    """The time range of the second inference, which is warm, else of the only one, else of all."""
     runs = list(trace.inferences())[:2]
     if not runs:
         return trace.start, trace.end
@@ -85,7 +85,7 @@ def _first_lines(path: str) -> tuple[str, ...]:
 
 
 def paint_thumbnail(painter: QPainter, picture: Thumbnail, area: QRect, theme: Theme) -> None:
-    """Paint a picture in the colors of the theme; text lines end at the edge."""
+    """Paint a thumbnail in the colors of the theme; text lines are clipped at the edge."""
     if picture.lines:
         painter.setFont(theme.font("zero_length"))
         font = theme.font("code")
@@ -112,7 +112,7 @@ def paint_thumbnail(painter: QPainter, picture: Thumbnail, area: QRect, theme: T
 
 def _image(cells: Cells, dark: bool) -> QImage:
     pixels = np.ascontiguousarray(cell_colors(dark).body[cells])
-    # Copied, since the image would not keep the array alive.
+    # Copied, because the image does not keep the array alive.
     return QImage(
         pixels.data, cells.shape[1], cells.shape[0], 4 * cells.shape[1], QImage.Format.Format_RGB32
     ).copy()

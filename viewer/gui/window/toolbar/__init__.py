@@ -1,1 +1,1 @@
-"""Toolbar, search field, link state."""
+"""The toolbar with search field and link state."""

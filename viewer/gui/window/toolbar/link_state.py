@@ -1,4 +1,4 @@
-"""The state of links in the toolbar: how much is linked, and whether the files belong together."""
+"""The link state in the toolbar: how much is linked, and how well the files match."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from viewer.model.times import NARROW_SPACE
 
 
 class LinkStateButton(QPushButton):
-    """The state of links in the toolbar: share by time and by slices, and the agreement."""
+    """Shows the linked share by time and by slices, and the match; a click opens Links."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._token = "text2"
-        self._texts = ("", "")  # in full, and for a narrow window
+        self._texts = ("", "")  # full, and short for a narrow window
         self._brief = False
         self.setProperty("pill", True)
         theme.changed.connect(self._retheme)
 
     def show_links(self, session: Session) -> None:
-        """Say how the open traces are linked."""
+        """Show how the current trace is linked."""
         if not session.traces:
             return
         shown = session.traces[session.current_trace or 0]
@@ -61,7 +61,7 @@ class LinkStateButton(QPushButton):
         self._retheme()
 
     def be_brief(self, brief: bool) -> None:
-        """Say less, where the toolbar has no room for all of it; the tooltip has the rest."""
+        """Show the short text if there is little space; the tooltip always has the full text."""
         if brief != self._brief:
             self._brief = brief
             self._show_text()
@@ -75,6 +75,6 @@ class LinkStateButton(QPushButton):
 
 
 def _percent(share: float) -> str:
-    """A share as a whole percentage that says 100 only of all and 0 only of nothing."""
+    """A share as a whole percentage; 100 only means all, and 0 only means none."""
     whole = min(max(round(share * 100), 1 if share else 0), 100 if share == 1 else 99)
     return f"{whole}{NARROW_SPACE}%"

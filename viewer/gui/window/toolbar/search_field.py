@@ -1,7 +1,7 @@
-"""Where one types what to search for: the query, "3 of 128", and below it how a query is written.
+"""The search field: the query, a hit count such as "3 of 128", and help on the syntax below.
 
-Typing searches at once. Enter and Shift+Enter go to the next and the previous hit, Down to the list
-of hits, Escape searches for nothing and gives the keys back to the timeline.
+The search runs while typing. Enter and Shift+Enter go to the next and previous hit, Down to the
+list of hits. Escape clears the query and returns the focus to the timeline.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ KEYS = (
 
 
 class SearchField(EscapeField):
-    """The field of the toolbar; it follows the query of the view."""
+    """The toolbar's search field, which follows the query of the view."""
 
-    left = Signal()  # the keys should go back to the timeline
+    left = Signal()  # the focus should return to the timeline
     list_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme) -> None:
@@ -56,7 +56,7 @@ class SearchField(EscapeField):
         self.setMinimumWidth(theme.px(LEAST_WIDTH))
         self.setMaximumWidth(theme.px(WIDTH))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._keys = ""  # what is said of keys in the help
+        self._keys = ""  # shortcuts shown in the help
         self._icon = QAction(self)
         self._icon.setText("Search")  # for a screen reader: the button has no other name
         self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
@@ -73,7 +73,7 @@ class SearchField(EscapeField):
         self._follow()
 
     def set_shortcut_hints(self, find: str, only_hits: str) -> None:
-        """Say by what one comes here, and sees only hits, now."""
+        """Update the shortcuts in tooltip and help: to focus the field, and to show only hits."""
         self.setToolTip(f"Search  {find}")
         self._keys = KEYS.format(only_hits)
         self._show_help()
@@ -84,7 +84,7 @@ class SearchField(EscapeField):
 
     @Slot()
     def _follow(self) -> None:
-        """Show the query of the view, and what it finds."""
+        """Update to the view's query and its hits."""
         query, complaint = self._session.state.query, self._searching.complaint
         if self.text() != query:
             self.setText(query)
@@ -116,15 +116,17 @@ class SearchField(EscapeField):
         self.setTextMargins(0, 0, right, 0)
 
     def _show_help(self) -> None:
-        """While one types nothing yet, how a query is written; what is wrong with a wrong one, or
-        with one that finds nothing."""
+        """Show help below the focused field: the error or advice if there is one, else the syntax.
+
+        The syntax is shown only while the field is empty.
+        """
         complaint = self._searching.complaint or self._searching.advice
-        wanted = self.hasFocus() and bool(complaint or not self.text())
-        if self.help is None and wanted:
+        visible = self.hasFocus() and bool(complaint or not self.text())
+        if self.help is None and visible:
             self.help = _Help(self.window(), self._theme)
         if self.help is not None:
-            self.help.setVisible(wanted)
-            if wanted:
+            self.help.setVisible(visible)
+            if visible:
                 below = self.mapTo(self.window(), QPoint(0, self.height() + self._theme.px(4)))
                 self.help.show_below(below, complaint, self._keys)
 
@@ -132,16 +134,16 @@ class SearchField(EscapeField):
 
     @guard(QSize(USUAL_WIDTH, 28))
     def sizeHint(self) -> QSize:
-        """Room for a query of a few words, where there is room."""
+        """Wide enough for a query of a few words, unless space is limited."""
         return QSize(self._wished, super().sizeHint().height())
 
     def take_usual_width(self) -> None:
-        """Wish for room for a query of a few words."""
+        """Request enough width for a query of a few words."""
         self._wished = self._theme.px(USUAL_WIDTH)
         self.updateGeometry()
 
     def shorten_by(self, px: int) -> None:
-        """Wish for so much less room, as far as anything can be read in it then."""
+        """Request `px` less width, but not less than `LEAST_WIDTH`."""
         if px > 0:
             self._wished = max(self._wished - px, self._theme.px(LEAST_WIDTH))
             self.updateGeometry()
@@ -182,7 +184,7 @@ class SearchField(EscapeField):
 
 
 class _Help(QFrame):
-    """A sheet over the window, below the field."""
+    """A help sheet over the window, below the field."""
 
     def __init__(self, window: QWidget, theme: Theme) -> None:
         super().__init__(window)
@@ -197,7 +199,7 @@ class _Help(QFrame):
         column.addWidget(self._text)
 
     def show_below(self, at: QPoint, complaint: str, keys: str) -> None:
-        """Stand at a point of the window; tell what is wrong, or how a query is written."""
+        """Show `complaint` if given, else syntax and shortcuts, at a point of the window."""
         colors = self._theme.tokens
         self.setStyleSheet(
             f"#search_help {{ background: {colors.raised}; border: 1px solid {colors.line};"
@@ -212,8 +214,8 @@ class _Help(QFrame):
                 f'{cell} color: {colors.text2}">{escape(meaning)}</td></tr>'
                 for example, meaning in SYNTAX
             )
-            told = f'<p style="color: {colors.text2}">{escape(keys)}</p>'
-            self._text.setText(f"<table>{rows}</table>{told}")
+            shortcuts = f'<p style="color: {colors.text2}">{escape(keys)}</p>'
+            self._text.setText(f"<table>{rows}</table>{shortcuts}")
         layout = self.layout()
         assert layout is not None
         layout.activate()

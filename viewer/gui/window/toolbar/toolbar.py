@@ -1,4 +1,4 @@
-"""The toolbar: frequent commands, the color scheme, the picked inference, the state of links."""
+"""The toolbar: frequent commands, search, color scheme, picked inference, link state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPEN_WIDTH = 84
 
 
 class Toolbar(QToolBar):
-    """Follows the session: its boxes always show what the view is."""
+    """Follows the session, so that its controls always show the state of the view."""
 
     links_requested = Signal()
 
@@ -38,10 +38,10 @@ class Toolbar(QToolBar):
         self._session, self._theme, self._commands = session, theme, commands
         self.setObjectName("toolbar")
         self.setMovable(False)
-        # As drawn: asked for 24 px, an icon is taken from a pixmap of another scale at 150 %.
+        # The size as drawn: at 24 px and 150 % scaling, Qt would take the pixmap of another scale.
         self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self._runs_of: OpenTrace | None = None  # whose runs the picker lists
-        self._places: dict[int, int] = {}  # position of a run -> of its item
+        self._runs_of: OpenTrace | None = None  # the trace whose runs the picker lists
+        self._places: dict[int, int] = {}  # index of a run -> index of its item
         self._buttons: list[tuple[QToolButton, str]] = []
         self._add("file.open", "open", text="Open")
         self.addSeparator()
@@ -92,7 +92,7 @@ class Toolbar(QToolBar):
         action = self._commands.actions[id]
         button.setDefaultAction(action)
         if text:
-            # Qt leaves 4 px between an icon and its word.
+            # A space, because Qt leaves only 4 px between icon and text.
             button.setText(f" {text}")
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setProperty("framed", True)
@@ -120,8 +120,11 @@ class Toolbar(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """Shorten the state of links where the rest would be squeezed, then the search field, and
-        leave out a caption and lines."""
+        """Fit everything into the width.
+
+        Shortens the link state first, then the search field, and then hides a caption and
+        separators.
+        """
         self.link_state.be_brief(False)
         self._show_dispensable(True)
         self.search.take_usual_width()
@@ -138,7 +141,7 @@ class Toolbar(QToolBar):
             action.setVisible(shown)
 
     def _wanted_width(self) -> int:
-        """The width of all that is in it, px. The layout knows of new widgets only later."""
+        """The width that all visible items need in px; the layout only updates later."""
         layout, actions = self.layout(), [a for a in self.actions() if a.isVisible()]
         assert layout is not None
         widths = [max(self.widgetForAction(a).sizeHint().width(), 0) for a in actions]
@@ -177,7 +180,7 @@ class Toolbar(QToolBar):
             self.run.setCurrentIndex(max(self.run.findData(session.state.inferences), 0))
 
     def _fit_scheme(self) -> None:
-        """Show what slices are colored by; what they cannot be colored by is off and says why."""
+        """Select the current scheme, and disable unsupported ones, with the reason as tooltip."""
         session, items = self._session, self.scheme.model()
         assert isinstance(items, QStandardItemModel)
         for i, scheme in enumerate(SCHEMES):
@@ -201,8 +204,10 @@ class Toolbar(QToolBar):
 
 
 def run_texts(session: Session, trace: int) -> dict[int, str]:
-    """Position -> what the picker calls an inference: "Run 2 of 5", with its method if there are
-    several."""
+    """Map from run index to the picker's text for an inference.
+
+    The text is "Run 2 of 5", with the method's name in front if there are several.
+    """
     file = session.traces[trace].file
     runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
     tracks = {run.track for run in runs.values()}
