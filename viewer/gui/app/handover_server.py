@@ -71,10 +71,10 @@ class _Connection(QObject):
         socket.setReadBufferSize(LONGEST + 1)
         socket.readyRead.connect(self._read)
         socket.disconnected.connect(self.deleteLater)
-        late = QTimer(self)
-        late.setSingleShot(True)
-        late.timeout.connect(self._give_up)
-        late.start(PATIENCE_MS)
+        timeout = QTimer(self)
+        timeout.setSingleShot(True)
+        timeout.timeout.connect(self._give_up)
+        timeout.start(PATIENCE_MS)
         self._line = b""
         self._read()
 

@@ -169,9 +169,9 @@ def without_paths(text: str, known: Iterable[str] = ()) -> str:
 
 def _shortened(found: re.Match[str]) -> str:
     path = found["path"]
-    own = _OF_PROGRAM.search(path.replace("\\", "/"))
-    if own is not None:
-        return found[0].replace(path, f"…/{own[1] or own[2]}")
+    program_file = _OF_PROGRAM.search(path.replace("\\", "/"))
+    if program_file is not None:
+        return found[0].replace(path, f"…/{program_file[1] or program_file[2]}")
     suffix = _SUFFIX.search(path)
     return found[0].replace(path, f"<file{suffix[0] if suffix else ''}>")
 

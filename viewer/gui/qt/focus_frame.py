@@ -60,13 +60,13 @@ class FocusFrame(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        color, whole = self._theme.color("accent"), self.rect()
-        inner = whole.adjusted(_WIDTH, _WIDTH, -_WIDTH, -_WIDTH)
+        color, frame = self._theme.color("accent"), self.rect()
+        inner = frame.adjusted(_WIDTH, _WIDTH, -_WIDTH, -_WIDTH)
         for side in (
-            QRect(0, 0, whole.width(), _WIDTH),
-            QRect(0, inner.bottom() + 1, whole.width(), _WIDTH),
-            QRect(0, 0, _WIDTH, whole.height()),
-            QRect(inner.right() + 1, 0, _WIDTH, whole.height()),
+            QRect(0, 0, frame.width(), _WIDTH),
+            QRect(0, inner.bottom() + 1, frame.width(), _WIDTH),
+            QRect(0, 0, _WIDTH, frame.height()),
+            QRect(inner.right() + 1, 0, _WIDTH, frame.height()),
         ):
             painter.fillRect(side, color)
         painter.end()

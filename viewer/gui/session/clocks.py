@@ -18,8 +18,8 @@ from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
 
 def clock_trace(session: Session) -> int | None:
     """The trace whose clock rate can be chosen: the current one, else the first, else None."""
-    able = [i for i, shown in enumerate(session.traces) if can_choose_clock(shown.file)]
-    return _current_or_first(session, able)
+    adjustable = [i for i, shown in enumerate(session.traces) if can_choose_clock(shown.file)]
+    return _current_or_first(session, adjustable)
 
 
 def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None) -> None:

@@ -53,9 +53,9 @@ class Hits:
         """The first position at or after a slice that starts at `start` ns."""
         first, last = (int(np.searchsorted(self.start, start, side)) for side in ("left", "right"))
         for numbers, own in ((self.trace, ref.trace), (self.slice, ref.index)):
-            here = numbers[first:last]
+            same_start = numbers[first:last]
             first, last = (
-                first + int(np.searchsorted(here, np.uint32(own), side))
+                first + int(np.searchsorted(same_start, np.uint32(own), side))
                 for side in ("left", "right")
             )
         return first
@@ -64,9 +64,9 @@ class Hits:
         """Whether a slice is a hit."""
         if ref.trace >= len(self.slices):
             return False
-        own = self.slices[ref.trace]
-        position = int(np.searchsorted(own, ref.index))
-        return position < len(own) and int(own[position]) == ref.index
+        indices = self.slices[ref.trace]
+        position = int(np.searchsorted(indices, ref.index))
+        return position < len(indices) and int(indices[position]) == ref.index
 
 
 _NONE = np.empty(0, np.uint32)
@@ -78,11 +78,13 @@ def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
     slices, on_track, trace, start = [], [], [], []
     for number, searched in enumerate(traces):
         found = np.flatnonzero(searched.matches(query))
-        own = searched.table.trace.slices
-        starts_ns = ticks_to_ns(own.start[found], searched.ns_per_tick) + searched.offset_ns
-        per_row = np.diff(np.searchsorted(found, own.row_ptr))
+        slices_of_trace = searched.table.trace.slices
+        starts_ns = (
+            ticks_to_ns(slices_of_trace.start[found], searched.ns_per_tick) + searched.offset_ns
+        )
+        per_row = np.diff(np.searchsorted(found, slices_of_trace.row_ptr))
         tracks = np.zeros(len(searched.table.trace.tracks), np.int64)
-        np.add.at(tracks, own.row_track, per_row)
+        np.add.at(tracks, slices_of_trace.row_track, per_row)
         slices.append(found)
         on_track.append(tracks)
         trace.append(np.full(len(found), number, np.uint32))

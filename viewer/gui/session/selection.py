@@ -66,8 +66,8 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
     keys = shown.trace.slices.key[found]
     calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
     counted = calls if len(calls) else keys
-    own = int(shown.table.keys_of(operators, exact=True)[counted].sum())
-    return own, len(counted) - own
+    alone = int(shown.table.keys_of(operators, exact=True)[counted].sum())
+    return alone, len(counted) - alone
 
 
 def nearest_slice(session: Session, trace: int, slices: Ints) -> int:

@@ -145,10 +145,10 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
             return state.area
         selected = state.slices
         if self.answer is not None and self._asked is not None:
-            about = self._asked[0]
+            current = self._asked[0]
             within = len(selected) == 1 and self.answer.holds(state.slice)
-            if self.answer.subject is about and (within or selected == self._picked):
-                return about
+            if self.answer.subject is current and (within or selected == self._picked):
+                return current
         return selected
 
     def _ask(self, question: SelectionQuestion) -> None:

@@ -125,11 +125,11 @@ class Session(QObject):
         it belongs to.
         """
 
-        found = found_for or {}
+        companions = found_for or {}
 
         def change(space: Workspace) -> object:
             for item in items:
-                space.add(item, found_for=found.get(item.path))
+                space.add(item, found_for=companions.get(item.path))
             return apply(choices, space)
 
         slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
@@ -220,7 +220,8 @@ class Session(QObject):
                 self.state = replace(self.state, run=None, tracks=tracks)
                 self.history.clear()
             elif any(
-                t.table.program is not was for t, was in zip(self.traces, programs, strict=False)
+                t.table.program is not previous
+                for t, previous in zip(self.traces, programs, strict=False)
             ):
                 self.history.without_operators()
         self._emit_all()
@@ -354,8 +355,8 @@ class Session(QObject):
         if len(slices):
             inside = begin_in(shown.trace, self.scope(trace), slices)
             middle = (self.state.t0 + self.state.t1) // 2
-            near = nearest_slice(shown, inside if len(inside) else slices, middle)
-            self._reveal(state, SliceRef(trace, near))
+            nearest = nearest_slice(shown, inside if len(inside) else slices, middle)
+            self._reveal(state, SliceRef(trace, nearest))
         else:
             self.change(state)
 

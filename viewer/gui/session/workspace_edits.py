@@ -96,8 +96,8 @@ class WorkspaceEdits(QObject):
     def _next(self) -> None:
         if not self._edits:
             return
-        edit, (space, wanted, known) = self._edits[0], self._shown()
-        arguments = edit, copy(space), wanted, known, tuple(self._also)
+        edit, (space, inferences, known) = self._edits[0], self._shown()
+        arguments = edit, copy(space), inferences, known, tuple(self._also)
         if edit.slices + slices_of_all(space) <= AT_ONCE:
             self._hand_over(_work_out(*arguments))
         else:

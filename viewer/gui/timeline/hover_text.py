@@ -62,4 +62,4 @@ def _reason_lines(link: Link) -> list[str]:
     """Why there is no operator, if one would be expected."""
     if link.reason.state is not LinkState.UNLINKED and not link.near:
         return []
-    return [link.detail, *([near] if (near := describe_near(link)) else [])]
+    return [link.detail, *([nearby] if (nearby := describe_near(link)) else [])]

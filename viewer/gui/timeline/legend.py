@@ -89,7 +89,7 @@ class Legend(QWidget):
         scene.session.coloring_changed.connect(self._check)
         theme.changed.connect(self._retheme)
 
-    # -- what is listed ----------------------------------------------------------------------
+    # -- contents ----------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Count the classes again, in a thread if there are many slices; deferred while hidden."""
@@ -209,7 +209,7 @@ class Legend(QWidget):
             button.setChecked(lit == (button.share.title, button.share.color))
         self.update()
 
-    # -- where it stands ---------------------------------------------------------------------
+    # -- layout ------------------------------------------------------------------------------
 
     def set_indent(self, width: int) -> None:
         """Align the classes with the rows, beside a headers column of `width` px."""

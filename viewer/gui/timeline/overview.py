@@ -119,11 +119,11 @@ class Overview(QWidget):
         image = np.full(size, canvas_rgb(self._theme.dark) | 0xFF000000, np.uint32)
         for lane, (trace, row) in enumerate(self._rows):
             source = sources[trace]
-            here = xmap.on(source.axis)
-            cells = source.raster.draw([row], here)
+            trace_xmap = xmap.on(source.axis)
+            cells = source.raster.draw([row], trace_xmap)
             body = source.colors.body[cells]
             if source.hits is not None and source.hit_colors is not None:
-                hits = source.hits.draw([row], here)
+                hits = source.hits.draw([row], trace_xmap)
                 marked = hits != 0
                 body[marked] = source.hit_colors.body[hits[marked]]
             top = np.array([canvas.device(lane * (LANE + LANE_GAP))])

@@ -92,7 +92,7 @@ class ViewPicture:
         at = QRect(_INSET, _TITLE, self._left - 2 * _INSET, board.ruler.height())
         painter.drawText(at, left, board.ruler.caption)
 
-    # -- as a file -------------------------------------------------------------------------------
+    # -- file formats ----------------------------------------------------------------------------
 
     def image(self, ratio: int = SHARP) -> QImage:
         """The image as pixels."""

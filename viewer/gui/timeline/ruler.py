@@ -100,8 +100,8 @@ class RulerBar(QWidget):
                 continue
             cells = picture.hits.draw(rows.tolist(), xmap.on(picture.shown.axis))
             shown = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
-            begin, end = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
-            for x0, x1 in zip(map(canvas.x, begin), map(canvas.x, end), strict=True):
+            starts, ends = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
+            for x0, x1 in zip(map(canvas.x, starts), map(canvas.x, ends), strict=True):
                 painter.fillRect(QRectF(x0, HEIGHT - 3, x1 - x0, 2), self._theme.color("accent"))
 
     def _selection(self, painter: QPainter, canvas: Canvas) -> None:

@@ -110,7 +110,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         scene.scrolled.connect(self._repaint)
         theme.changed.connect(self._retheme)
 
-    # -- showing -----------------------------------------------------------------------------
+    # -- display -----------------------------------------------------------------------------
 
     def _show_range(self) -> None:
         t0, t1 = self.rows.visible
@@ -165,7 +165,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if hasattr(self, "rows"):
             self.rows.set_viewport_height(self.viewport().height())
 
-    # -- finding -----------------------------------------------------------------------------
+    # -- hit testing -------------------------------------------------------------------------
 
     @property
     def canvas(self) -> Canvas:
@@ -185,18 +185,18 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             return None
         trace, canvas = int(layout.trace[band]), self.canvas
         drawn = self.rows.rasters[trace]
-        here = self.rows.xmap(canvas.columns).on(drawn.shown.axis)
+        trace_xmap = self.rows.xmap(canvas.columns).on(drawn.shown.axis)
         row, column = int(layout.row[band]), canvas.column(position.x())
         if layout.kind[band] == BandKind.STRIP:
-            marks = drawn.raster.zero_marks(row, here)
+            marks = drawn.raster.zero_marks(row, trace_xmap)
             if len(marks.x) == 0:
                 return None
             distance = abs(marks.x - column)
             nearest = int(distance.argmin())
-            near = distance[nearest] <= canvas.device(_MARK_REACH)
-            return SliceRef(trace, int(marks.first[nearest])) if near else None
-        found = drawn.raster.hit(row, column, here)
-        return SliceRef(trace, found) if found >= 0 else None
+            is_near = distance[nearest] <= canvas.device(_MARK_REACH)
+            return SliceRef(trace, int(marks.first[nearest])) if is_near else None
+        index = drawn.raster.hit(row, column, trace_xmap)
+        return SliceRef(trace, index) if index >= 0 else None
 
     def _counter_at(self, y: int) -> int | None:
         """The band of the counter at a canvas line, None if there is none."""
@@ -237,11 +237,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Continue a drag, and update what is under the mouse."""
-        here = event.position().toPoint()
-        self._mouse_x = here.x()
+        position = event.position().toPoint()
+        self._mouse_x = position.x()
         if self._press is not None:
-            self._drag_to(self._press, here)
-        self._point(here)
+            self._drag_to(self._press, position)
+        self._point(position)
 
     def _drag_to(self, press: QPoint, here: QPoint) -> None:
         if self._dragging.endswith("?"):
@@ -262,23 +262,23 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         dragging, self._dragging = self._dragging, ""
         if press is None:
             return
-        here = event.position().toPoint()
+        position = event.position().toPoint()
         if dragging == "area":
             self._overlay.dragged = None
             self._press = press
-            area = self._area_to(here)
+            area = self._area_to(position)
             self._press = None
             self.session.select_area(area if area.tracks and area.t1 > area.t0 else None)
         elif dragging.endswith("?") and event.button() == Qt.MouseButton.LeftButton:
-            process = self._process_at(here.y())
-            flow = self.frames.flows.chip_at(here)
+            process = self._process_at(position.y())
+            flow = self.frames.flows.chip_at(position)
             if flow is not None:
                 self.session.select_slice(flow, reveal=True)
             elif process >= 0:
                 spec = self.rows.processes[process]
                 toggle_part(self.session, (spec.trace, spec.name))
             else:
-                self._click(self.slice_at(here), event.modifiers())
+                self._click(self.slice_at(position), event.modifiers())
 
     def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
         """Select the slice at a click; Ctrl adds or removes it, Shift extends along the row.
@@ -316,13 +316,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Select the slice under the mouse and zoom to it."""
-        found = self.slice_at(event.position().toPoint())
+        ref = self.slice_at(event.position().toPoint())
         if event.modifiers() & (
             Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         ):
-            self._click(found, event.modifiers())  # counts as two clicks
-        elif found is not None:
-            self.session.select_slice(found)
+            self._click(ref, event.modifiers())  # counts as two clicks
+        elif ref is not None:
+            self.session.select_slice(ref)
             navigation.fit_selection(self.session)
 
     @guard
@@ -405,13 +405,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """
         event.accept()
         keep_menu_closed(event)
-        turn, held, now = turn_of(event), event.modifiers(), time.monotonic()
-        if held & BOTH == BOTH:
+        turn, modifiers, now = turn_of(event), event.modifiers(), time.monotonic()
+        if modifiers & BOTH == BOTH:
             self.rows.grow_rows(event.position().toPoint().y(), turn.sign)
-        elif held & Qt.KeyboardModifier.ControlModifier:
+        elif modifiers & Qt.KeyboardModifier.ControlModifier:
             if turn.notches:
                 self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)
-        elif held & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
+        elif modifiers & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
             self._pan_pixels(-turn.along, now)
         else:
             self.rows.scroll_by(-turn.down)

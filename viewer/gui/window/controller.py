@@ -84,7 +84,7 @@ class WindowController(QObject):
         self.docks.restore(state)
         self.refresh()
 
-    # -- making the parts ----------------------------------------------------------------------
+    # -- creating the parts --------------------------------------------------------------------
 
     def _take_panels(self) -> None:
         """Get the timeline and panels, and create the docks, status widgets and search field."""

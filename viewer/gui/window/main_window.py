@@ -132,7 +132,7 @@ class MainWindow(Shell):
     def _open_last_session(self) -> None:
         self.controller.commands.run("file.last_session")
 
-    # -- first steps -------------------------------------------------------------------------
+    # -- tour and help -----------------------------------------------------------------------
 
     @Slot()
     def _take_tour(self) -> None:

@@ -193,7 +193,7 @@ class CommandTable(QObject):
         for id in changed:
             self.actions[id].setShortcuts(sequences[id])
 
-    # -- what can be done --------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Enable and check all actions for the current state.

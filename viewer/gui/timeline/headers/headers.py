@@ -86,7 +86,7 @@ class Headers(HeaderColumn):
         scene.arranged.connect(self._forget_gone)
         theme.changed.connect(self.update)
 
-    # -- what is where -----------------------------------------------------------------------
+    # -- positions ---------------------------------------------------------------------------
 
     @property
     def current(self) -> HeaderPart | None:
@@ -311,8 +311,8 @@ class Headers(HeaderColumn):
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scroll the tracks as over the canvas; with Ctrl+Shift, change the row height."""
-        turn, held = turn_of(event), event.modifiers()
-        if held & BOTH == BOTH:
+        turn, modifiers = turn_of(event), event.modifiers()
+        if modifiers & BOTH == BOTH:
             self._scene.grow_rows(event.position().toPoint().y(), turn.sign)
         else:
             self._scene.scroll_by(-turn.down)

@@ -231,8 +231,8 @@ def row_hint(trace: Trace, row: int) -> str:
     slices = trace.slices
     if slices.row_lane[row] and not slices.row_depth[row]:
         return f"overlapping, lane {int(slices.row_lane[row]) + 1}"
-    begin, end = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-    kinds = set(trace.keys.kind[slices.key[begin : min(end, begin + _LOOKED_AT)]].tolist())
+    first, end = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+    kinds = set(trace.keys.kind[slices.key[first : min(end, first + _LOOKED_AT)]].tolist())
     calls = {KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL}
     inner = {KeyKind.KERNEL: "kernel", KeyKind.DELEGATE_EVENT: "delegate event"}
     if kinds & calls:

@@ -138,7 +138,7 @@ class FlowPainter:
         slices = self._scene.rasters[first.trace].shown.trace.slices
         return bool(slices.end[first.index] <= slices.start[last.index])
 
-    # -- where ends are ------------------------------------------------------------------------
+    # -- arrow ends ----------------------------------------------------------------------------
 
     def _point(self, ref: SliceRef, canvas: Canvas, here: XMap, *, at_end: bool) -> _Point | None:
         """The start or end of a slice, clamped to the canvas; None if its process is not visible.

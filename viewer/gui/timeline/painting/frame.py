@@ -199,9 +199,9 @@ class FramePainter:
             ]
             if not bands:
                 continue
-            shown, here = drawn.shown, xmap.on(drawn.shown.axis)
+            shown, trace_xmap = drawn.shown, xmap.on(drawn.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
-            found = drawn.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
+            found = drawn.raster.labels(rows, trace_xmap, self._canvas.device(LABEL_WIDTH))
             standing = self.scene.stand_out(number, found.slice)
             search = self.scene.search
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
@@ -394,9 +394,9 @@ class FramePainter:
             if drawn.hits is None:
                 continue
             bands = self._bands(BandKind.ROW, number)
-            here = xmap.on(drawn.shown.axis)
+            trace_xmap = xmap.on(drawn.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
-            found = drawn.hits.labels(rows, here, self._canvas.device(UNDERLINED))
+            found = drawn.hits.labels(rows, trace_xmap, self._canvas.device(UNDERLINED))
             for position, i, x0, x1 in zip(
                 found.position.tolist(),
                 found.slice.tolist(),
@@ -419,9 +419,12 @@ class FramePainter:
         if band < 0:
             return None
         drawn = self.scene.rasters[ref.trace]
-        slices, here = drawn.shown.trace.slices, xmap.on(drawn.shown.axis)
-        columns = here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
-        if slices.end[ref.index] < here.edges[0] or slices.start[ref.index] >= here.edges[-1]:
+        slices, trace_xmap = drawn.shown.trace.slices, xmap.on(drawn.shown.axis)
+        columns = trace_xmap.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
+        if (
+            slices.end[ref.index] < trace_xmap.edges[0]
+            or slices.start[ref.index] >= trace_xmap.edges[-1]
+        ):
             return None
         y, layout = self._y(band), self.scene.layout
         x0, x1 = (self._canvas.x(column) for column in columns.tolist())

@@ -39,10 +39,10 @@ def stamp_selected(
     ground = theme.color("canvas").rgb() | _OPAQUE
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
     for trace, raster in scene.selected_rasters.rasters.items():
-        here = xmap.on(scene.rasters[trace].shown.axis)
+        trace_xmap = xmap.on(scene.rasters[trace].shown.axis)
         visible = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
         rows = [band for band in visible if layout.kind[band] == BandKind.ROW]
-        cells = raster.draw([int(layout.row[band]) for band in rows], here) != 0
+        cells = raster.draw([int(layout.row[band]) for band in rows], trace_xmap) != 0
         for band, covered in zip(rows, cells, strict=True):
             if covered.any():
                 top = int(layout.y[band]) + SLICE_TOP - scroll
@@ -50,7 +50,7 @@ def stamp_selected(
                 y1 = canvas.device(top + int(layout.slice_height[band]))
                 _stamp_row(image, covered, y0, y1, canvas.device(_RING), ring, ground)
         for band in (band for band in visible if layout.kind[band] == BandKind.STRIP):
-            marks = raster.zero_marks(int(layout.row[band]), here)
+            marks = raster.zero_marks(int(layout.row[band]), trace_xmap)
             middle = int(layout.y[band]) - scroll + int(layout.height[band]) // 2
             stamp_diamonds(image, marks.x, canvas.device(middle), canvas.device(_REACH), ring)
 

@@ -40,8 +40,8 @@ class RangeAnimation(QObject):
     def start(self, begin: NsRange, end: NsRange) -> None:
         """Animate from one range to another; jumps if disabled or too far apart."""
         longest = max(begin[1] - begin[0], end[1] - end[0])
-        far = max(abs(begin[0] - end[0]), abs(begin[1] - end[1])) > FARTHEST * longest
-        if not self.enabled or begin == end or far:
+        too_far = max(abs(begin[0] - end[0]), abs(begin[1] - end[1])) > FARTHEST * longest
+        if not self.enabled or begin == end or too_far:
             self.stop()
             return
         self._between = begin, end

@@ -157,7 +157,7 @@ class Scene(QObject):
             height = tracks.row_height(part) + by * _HEIGHT_STEP
             arrange_tracks(self.session, tracks.with_row_height(part, height))
 
-    # -- what is drawn -----------------------------------------------------------------------
+    # -- drawing -----------------------------------------------------------------------------
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
         """The rasters and colors for a frame, dimmed while something is highlighted."""
@@ -182,7 +182,7 @@ class Scene(QObject):
         """The ruler's lines as canvas columns, and its labels."""
         return _lines(self.scale, *self.visible, canvas.columns, canvas.width)
 
-    # -- vertical ----------------------------------------------------------------------------
+    # -- vertical scrolling ------------------------------------------------------------------
 
     @property
     def scroll_limit(self) -> int:

@@ -107,9 +107,9 @@ def stamp_hits(
         visible = bands[layout.trace[bands] == number]
         if drawn.found is None:
             continue
-        here = xmap.on(drawn.shown.axis)
+        trace_xmap = xmap.on(drawn.shown.axis)
         rows = visible[layout.kind[visible] == BandKind.ROW] if bars else visible[:0]
-        cells = drawn.found.draw(layout.row[rows].tolist(), here) if len(rows) else ()
+        cells = drawn.found.draw(layout.row[rows].tolist(), trace_xmap) if len(rows) else ()
         for band, row in zip(rows.tolist(), cells, strict=True):
             columns = np.flatnonzero(_widened(row != 0))
             top = canvas.device(int(layout.y[band]) - scroll + SLICE_TOP)
@@ -117,7 +117,7 @@ def stamp_hits(
             image[max(top, 0) : max(end, 0), columns] = color
             image[max(end, 0) : max(end + canvas.device(1), 0), columns] = ground
         for band in visible[layout.kind[visible] == BandKind.STRIP].tolist():
-            marks = drawn.found.zero_marks(int(layout.row[band]), here)
+            marks = drawn.found.zero_marks(int(layout.row[band]), trace_xmap)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), color)
 

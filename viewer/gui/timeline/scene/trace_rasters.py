@@ -99,8 +99,8 @@ def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = No
     """
     cached = shown.drawing
     if cached is None or cached[0] is not palette:
-        known = drawn if cached is None else cached[1].drawn
-        cached = palette, RowRaster.of(shown.trace.slices, palette, known)
+        rows = drawn if cached is None else cached[1].drawn
+        cached = palette, RowRaster.of(shown.trace.slices, palette, rows)
         shown.drawing = cached
     return cached[1]
 

@@ -44,16 +44,16 @@ def track_commands(context: CommandContext) -> list[Command]:
 
     def change(make: Callable[[HeaderPart], TrackView]) -> Callable[[], None]:
         def run() -> None:
-            about = part()
-            if about is not None:
-                arrange_tracks(session, make(about))
+            current = part()
+            if current is not None:
+                arrange_tracks(session, make(current))
 
         return run
 
     def pin() -> None:
-        about = track()
-        if about is not None:
-            arrange_tracks(session, view().pinned_or_not(about))
+        current = track()
+        if current is not None:
+            arrange_tracks(session, view().pinned_or_not(current))
 
     def grow(by: int) -> Callable[[], None]:
         def make(about: HeaderPart) -> TrackView:
@@ -73,8 +73,8 @@ def track_commands(context: CommandContext) -> list[Command]:
     has_tracks = open_profile(session)
 
     def can_fold() -> bool:
-        about = part()
-        return about is not None and scene.header_bands.can_fold(about)
+        current = part()
+        return current is not None and scene.header_bands.can_fold(current)
 
     def is_folded() -> bool:
         return part() in view().collapsed

@@ -64,10 +64,10 @@ class AboutDialog(FramedDialog):
             "without a network and sends nothing to anybody; only Open in Perfetto UI opens a page "
             "of your browser."
         )
-        where = f"{versions()}\nFaults that end the program are written to {log}"
+        system = f"{versions()}\nFaults that end the program are written to {log}"
         column_of.addWidget(label(f"Opscope {__version__}", theme, "title"))
         column_of.addWidget(label(about, theme, "body", wrap=True))
-        self.where = label(where, theme, "caption", "text2", wrap=True)
+        self.where = label(system, theme, "caption", "text2", wrap=True)
         self.where.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard

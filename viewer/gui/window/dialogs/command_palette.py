@@ -320,9 +320,9 @@ class _Delegate(QStyledItemDelegate):
         bold.setWeight(QFont.Weight.Bold)
         painter.setPen(self._theme.color(ink))
         x = room.left()
-        for begin, end in _stretches(len(row.title), row.places):
-            font = bold if begin in row.places else plain
-            text = row.title[begin:end]
+        for start, end in _stretches(len(row.title), row.places):
+            font = bold if start in row.places else plain
+            text = row.title[start:end]
             painter.setFont(font)
             flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
             painter.drawText(room.adjusted(x - room.left(), 0, 0, 0), flags, text)

@@ -81,11 +81,11 @@ def parts() -> list[BundledPart]:
             "Python", platform.python_version(), "PSF-2.0", "the language", "https://python.org"
         ),
     ]
-    for known in _KNOWN:
-        version = _version(known)
+    for package in _KNOWN:
+        version = _version(package)
         if version:
             bundled.append(
-                BundledPart(known.name, version, _license(known), known.what, known.page)
+                BundledPart(package.name, version, _license(package), package.what, package.page)
             )
     return bundled
 

@@ -342,10 +342,10 @@ def _has(text: str, typed: str) -> bool:
 
 def _pressed(event: QKeyEvent) -> str:
     """The pressed key as text; Shift is dropped for signs ("?") but not for letters ("Shift+W")."""
-    held, text = event.modifiers(), event.text()
-    held &= ~Qt.KeyboardModifier.KeypadModifier
+    modifiers, text = event.modifiers(), event.text()
+    modifiers &= ~Qt.KeyboardModifier.KeypadModifier
     is_sign = text[:1].isprintable() and not text[:1].isalnum() and not text[:1].isspace()
     if text and is_sign:
-        held &= ~Qt.KeyboardModifier.ShiftModifier
-    code = event.key() | held.value
+        modifiers &= ~Qt.KeyboardModifier.ShiftModifier
+    code = event.key() | modifiers.value
     return QKeySequence(code).toString(QKeySequence.SequenceFormat.PortableText)

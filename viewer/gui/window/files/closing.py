@@ -48,7 +48,7 @@ class CloseGuard(QObject):
         self._files.written.connect(self._written)
         session.workspace_changed.connect(self._opened)
 
-    # -- asking ------------------------------------------------------------------------------
+    # -- confirmation ------------------------------------------------------------------------
 
     def confirm_then(self, then: Then) -> None:
         """Call `then`, which closes everything, once no work would be lost; possibly never."""
@@ -64,7 +64,7 @@ class CloseGuard(QObject):
             return False
         if self._then is not None or self.question is not None:
             return True  # the question is already open
-        kept = self._files.keep()
+        is_kept = self._files.keep()
         if self._files.is_writing:
             self._then = then
             return True
@@ -73,11 +73,11 @@ class CloseGuard(QObject):
                 f"Save the changes to {display_name(self._files.path)}?",
                 "The file lacks some of your marks, track order or links. If you do not save, you "
                 "find them in the File menu only, under Earlier sessions."
-                if kept
+                if is_kept
                 else _CANNOT_KEEP.format(self._files.recent.folder),
                 then,
             )
-        elif not kept and not self._files.path and self._files.work.is_any:
+        elif not is_kept and not self._files.path and self._files.work.is_any:
             self._ask("Save this session?", _CANNOT_KEEP.format(self._files.recent.folder), then)
         else:
             return False

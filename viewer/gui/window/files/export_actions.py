@@ -64,7 +64,7 @@ class ExportActions(QObject):
         self._status, self._message = shell.status, shell.message
         self._counts = ""  # what the current export counts, such as "slices"
 
-    # -- what can be written -----------------------------------------------------------------
+    # -- exports -----------------------------------------------------------------------------
 
     def export(self, path: str) -> None:
         """Write what is open to a file; its suffix selects the format."""

@@ -248,9 +248,9 @@ class SessionFiles(QObject):
     @Slot(object)
     def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
         path, saved, also, found = answer
-        where = tuple(self._asked_for(one, path) for one in found)
+        located = tuple(self._asked_for(one, path) for one in found)
         mine = "" if path in self.recent.paths() else path
-        self._begin(Opening(display_name(path), saved, where, mine), also)
+        self._begin(Opening(display_name(path), saved, located, mine), also)
 
     def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:
         """The input, after asking the user for it if it was not found."""
@@ -365,9 +365,9 @@ class SessionFiles(QObject):
 
     def reload(self) -> None:
         """Reload all open files, keeping the view; refuses if a file is gone, to not lose it."""
-        gone = [path for path in self._session.workspace.paths if stamp_of(path) is None]
-        if gone:
-            names = ", ".join(map(display_name, gone))
+        missing = [path for path in self._session.workspace.paths if stamp_of(path) is None]
+        if missing:
+            names = ", ".join(map(display_name, missing))
             self._message.show_error(f"Nothing was read again: {names} is not there any more")
             return
         self.keep()  # in case the new files cannot be read

@@ -168,11 +168,11 @@ class Docks(QObject):
             hidden = docks["details"].isHidden()
             window.addDockWidget(RIGHT, docks["details"])
             docks["details"].setHidden(hidden)
-        beside = docks["operators"] in window.tabifiedDockWidgets(docks["source"])
-        if level == 2 and not beside:
+        is_tabbed = docks["operators"] in window.tabifiedDockWidgets(docks["source"])
+        if level == 2 and not is_tabbed:
             window.tabifyDockWidget(docks["operators"], docks["source"])
             docks["operators"].raise_()
-        elif was == 2 and beside:
+        elif was == 2 and is_tabbed:
             window.tabifyDockWidget(docks["links"], docks["source"])
 
     @property

@@ -105,14 +105,14 @@ def _operator_text(session: Session, less: int = 0) -> str:
     chosen = session.state.operators
     if chosen is None:
         return ""
-    own, shared = calls_of(session, *chosen)
+    alone, shared = calls_of(session, *chosen)
     scope = session.scope(chosen[0])
     where = " in this run" if scope.run else " in it" if scope.ticks else ""
     parts = []
-    if less and own > less:
-        parts.append(f"{group_digits(own - less)} more of its operator{where}")
+    if less and alone > less:
+        parts.append(f"{group_digits(alone - less)} more of its operator{where}")
     elif not less:
-        parts.append(f"{counted(own, 'slice')} of the operator{where}")
+        parts.append(f"{counted(alone, 'slice')} of the operator{where}")
     if shared:
         parts.append(counted(shared, "shared call"))
     return ", ".join(parts)

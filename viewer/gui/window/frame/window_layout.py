@@ -83,12 +83,12 @@ class WindowLayout(QObject):
             page = shell.start_page
         elif session.traces:
             page = self._timeline
-        was = shell.pages.currentWidget()
+        previous = shell.pages.currentWidget()
         shell.pages.setCurrentWidget(page)
         self.docks.show_all(not session.is_empty)
         others = self._inferences is not session.state.inferences
-        if not session.is_empty and (was is not page or others):
-            if was is not page:
+        if not session.is_empty and (previous is not page or others):
+            if previous is not page:
                 QTimer.singleShot(0, self.docks.share_width)
             self._inferences = session.state.inferences
             self.docks.fit_width()

@@ -149,7 +149,7 @@ class Tour(QObject):
         if was_on:
             self.ended.emit()
 
-    # -- following -------------------------------------------------------------------------------
+    # -- following the user ----------------------------------------------------------------------
 
     @Slot(object)
     def _added(self, complaints: object) -> None:
@@ -239,10 +239,10 @@ class Tour(QObject):
         if not self.number or self.callout is None:
             return
         step = self._steps[self.number - 1]
-        where = step.seen if self.tells and step.seen is not None else step.target
+        find_target = step.seen if self.tells and step.seen is not None else step.target
         self.callout.animates = self._view_settings.moves_smoothly
         tabs = [self._rect(bar) for bar in self._shell.findChildren(QTabBar)]
-        self.callout.point_at(where(), [*tabs, *step.beside()])
+        self.callout.point_at(find_target(), [*tabs, *step.beside()])
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

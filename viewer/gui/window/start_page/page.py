@@ -402,12 +402,12 @@ class FormatRow(QPushButton):
         title = label(name, theme, "body")
         title.setFixedWidth(theme.px(154))
         # The first two suffixes are the common ones; more do not fit.
-        usual = label("  ".join(suffixes[:2]), theme, "code", "text2")
-        usual.setFixedWidth(theme.px(120))
+        suffix_label = label("  ".join(suffixes[:2]), theme, "code", "text2")
+        suffix_label.setFixedWidth(theme.px(120))
         for widget, stretch in (
             (icon, 0),
             (title, 0),
-            (usual, 0),
+            (suffix_label, 0),
             (ElidedLabel(about, theme, "body", "text2"), 1),
         ):
             widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
