@@ -53,9 +53,9 @@ class Hits:
         """The first position at or after a slice that starts at `start` ns."""
         first, last = (int(np.searchsorted(self.start, start, side)) for side in ("left", "right"))
         for numbers, own in ((self.trace, ref.trace), (self.slice, ref.index)):
-            same_start = numbers[first:last]
+            matching = numbers[first:last]
             first, last = (
-                first + int(np.searchsorted(same_start, np.uint32(own), side))
+                first + int(np.searchsorted(matching, np.uint32(own), side))
                 for side in ("left", "right")
             )
         return first

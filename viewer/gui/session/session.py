@@ -22,8 +22,7 @@ GUI thread if the traces are large. Until the copy is ready, everything stays as
 The modules next to this one are functions on a session: navigation, selection, tracks, coloring,
 clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) compute results for panels.
 
-Times are in ns on the common axis, where every file starts at 0 unless it shares a clock with
-another file.
+Times are ns on the common axis. Every file starts at 0 unless it shares another file's clock.
 """
 
 from __future__ import annotations
@@ -157,17 +156,11 @@ class Session(QObject):
         self._rebuild(reset=True)
 
     def edit_workspace(self, edit: Edit) -> None:
-        """Queue a workspace change; it is shown once its links, labels and views are ready.
-
-        If it fails, `files_added` is emitted with a message.
-        """
+        """Queue a change, shown once links and views are ready; `files_added` reports failures."""
         self._edits.submit(edit)
 
     def edit_workspace_now(self, change: Callable[[Workspace], object]) -> None:
-        """Change parts of the workspace that no link, label or cost depends on, without any signal.
-
-        `change` must not raise.
-        """
+        """Apply a change that no link, label or cost depends on; it must not raise. No signals."""
         self.workspace = copy(self.workspace)
         change(self.workspace)
         self._edits.catch_up(change)
@@ -345,10 +338,7 @@ class Session(QObject):
         return (ref.trace, number) if number is not None and is_inference else None
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
-        """Highlight every slice of a set of operators, and bring the nearest one into view.
-
-        A selected area stays selected, because it is the scope of their costs.
-        """
+        """Highlight all slices of some operators, and reveal the nearest; keeps the area."""
         state = replace(self.state, slice=None, others=(), operators=(trace, operators))
         shown = self.traces[trace]
         slices = shown.slices_of(operators)
@@ -363,11 +353,7 @@ class Session(QObject):
     def select_slices(
         self, slices: SliceSet, first: SliceRef, *, reveal: bool = False, keep_area: bool = False
     ) -> None:
-        """Select several slices; `first` is the one that Details shows.
-
-        Highlights no operator, since the slices may belong to many. For the other parameters, see
-        `select_slice`.
-        """
+        """Select several slices; `first` is shown in Details. Highlights no operators."""
         if len(slices) <= 1:
             self.select_slice(first, reveal=reveal, keep_area=keep_area)
             return
@@ -392,10 +378,9 @@ class Session(QObject):
         return scope_of(self.state, self.traces, trace, ranges=ranges)
 
     def _reveal(self, state: ViewState, ref: SliceRef) -> None:
-        """Change to a state in which the slice is visible, as one history step.
+        """Change to a state with the slice visible, as one history step.
 
-        Expands or unhides its track if needed. Moves the range only if the slice is entirely
-        outside.
+        Shows its track if needed, and moves the range only if the slice is entirely outside.
         """
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = state.t0, state.t1

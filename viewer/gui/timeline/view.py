@@ -399,10 +399,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll tracks; with Ctrl zoom around the mouse, with Shift or sideways pan.
-
-        With Ctrl+Shift, change the row height.
-        """
+        """Scroll; Ctrl: zoom at the mouse; Shift or sideways: pan; Ctrl+Shift: row height."""
         event.accept()
         keep_menu_closed(event)
         turn, modifiers, now = turn_of(event), event.modifiers(), time.monotonic()
