@@ -28,7 +28,7 @@ class Edit:
     """A change of the workspace.
 
     `then` is called with the change's result. `slices` is the number of slices it adds, and `adds`
-    tells that it adds files.
+    is True if it opens files.
     """
 
     change: Change

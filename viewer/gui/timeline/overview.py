@@ -285,6 +285,6 @@ class Overview(QWidget):
 
 
 def _busiest(size: Ints, count: int) -> list[int]:
-    """The `count` rows with the most slices, in display order."""
+    """The `count` rows with the most slices that have a duration, in display order."""
     best = np.argsort(-size, kind="stable")[:count]
     return sorted(best.tolist())

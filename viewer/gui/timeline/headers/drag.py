@@ -23,7 +23,7 @@ class DropPlace:
     """A place where a dragged part can be dropped.
 
     `y` is the content line above it, `before` the sibling that the part would precede (None for the
-    last place), and `pinned` tells whether it is among the pinned tracks.
+    last place), and `pinned` is True among the pinned tracks.
     """
 
     y: int

@@ -141,7 +141,7 @@ class Headers(HeaderColumn):
         return HeaderZone.TITLE
 
     def _band_of_edge(self, y: int) -> int:
-        """The band with rows below or in it whose lower edge is at a line; -1 if there is none."""
+        """The band whose lower edge at `y` can be dragged to resize rows, -1 without one."""
         layout, scroll = self._scene.layout, self._scene.scroll
         for band in dict.fromkeys((self._band_at(y - _EDGE), self._band_at(y + _EDGE))):
             if band < 0 or not self._scene.header_bands.has_rows(band):

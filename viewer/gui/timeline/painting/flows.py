@@ -93,8 +93,9 @@ class FlowPainter:
             for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
                 other = SliceRef(ref.trace, end.slice)
                 first, last = (ref, other) if forward else (other, ref)
-                # An NPU job is drawn from its start and ends with its wait. A flow stated by the
-                # file may start inside a slice that continues.
+                # A job's flow leads from the start of the action that starts it to the job's start,
+                # and from the job's end to the end of the action that waits for it. A flow stated
+                # by the file may start inside a slice that continues.
                 at_end = not end.is_job or self._is_of_npu(first)
                 if end.is_stated:
                     at_end = self._is_before(first, last)

@@ -283,7 +283,8 @@ class Scene(QObject):
             [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
         )
         self.shared_clocks = shared_clocks(self.session)
-        # Before any signal: the slice under the mouse is looked up immediately, in both.
+        # Before any signal: receivers immediately look up the slice under the mouse, which takes
+        # both rasters and layout.
         self._arrange()
         self._recolor()
         self._highlighting.show(self.rasters)
@@ -314,8 +315,7 @@ class Scene(QObject):
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.track_list, tracks, busy)
         self._unscrolled = stack(self.track_list, tracks, self.arrangement)
-        # The scroll limit depends on whether pinned tracks stay fixed, so start with the plain
-        # layout.
+        # Limit the scroll position by the plain layout first: pinned tracks are placed at it.
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()

@@ -38,7 +38,7 @@ class TraceRasters:
         palette: a palette index per slice under `scheme`.
         hits: the slices of the highlighted operators.
         lit: the highlighted class, None if all are drawn in full color.
-        lit_numbers: that class in this trace.
+        lit_numbers: the numbers of that class in this trace.
         lit_slices: its slices, None if this trace does not have that class.
         found: the search hits.
     """

@@ -47,7 +47,7 @@ class RecentMenus(QObject):
 
     @Slot()
     def _fill_sessions(self) -> None:
-        """List the kept sessions, newest first, with their files and amount of work."""
+        """List the kept sessions, newest first, with their files and number of bookmarks."""
         menu, recent = self.sessions, self._session_files.recent
         menu.clear()
         for path in recent.paths():

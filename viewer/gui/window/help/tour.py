@@ -378,7 +378,7 @@ class Tour(QObject):
         )
 
     def _most_expensive(self, number: int) -> tuple[int, ...]:
-        """The most expensive operators, as in the first row of the Operators panel."""
+        """The set of operators with the highest cost in the cost table."""
         rows = self._session.traces[number].costs.table().rows
         return tuple(max(rows, key=lambda row: row.ticks).operators)
 
