@@ -15,7 +15,7 @@ from viewer.model.scope import TimeScope
 from viewer.model.trace import Run
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
-# With more inferences than this, panels show no chart of them, and there are no per-run tables.
+# With more inferences than this, panels show no chart of them, and there are no separate tables.
 MOST_RUNS = 24
 
 

@@ -134,7 +134,7 @@ def select_same(session: Session) -> None:
 
 
 def make_area(session: Session) -> None:
-    """Replace the selected slices, or those of highlighted operators, by the area they span."""
+    """Replace the selected slices, or those of highlighted operators, with the area they span."""
     selected, operators = session.state.slices, session.state.operators
     if not len(selected) and operators is not None:
         selected = SliceSet({operators[0]: slices_of(session, *operators)})

@@ -401,10 +401,10 @@ class Session(QObject):
 
     @property
     def current_trace(self) -> int | None:
-        """The trace that panels show: that of the selection or the picked run, else the first.
+        """The trace that panels show: that of the selection or picked inference, else the first.
 
-        For an area across several traces, it is the picked run's trace if that is one of them, else
-        the first of them. None if nothing is open.
+        For an area across several traces, it is the picked inference's trace if that is one of
+        them, else the first of them. None if nothing is open.
         """
         state = self.state
         for part in (state.slice, state.operators):

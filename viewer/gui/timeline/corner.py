@@ -126,7 +126,7 @@ class Corner(QWidget):
         return note, QRect(note.right() + _AIR, BAND_HEIGHT, wide, _CAPTION_HEIGHT)
 
     def _has_runs(self) -> bool:
-        # Aligned runs overlap one another, and a mean is not a run.
+        # Aligned inferences overlap one another, and a mean is not an inference.
         session = self._scene.session
         as_run = session.state.inferences is Inferences.AS_RUN
         return as_run and any(shown.trace.runs for shown in session.traces)

@@ -37,7 +37,7 @@ LANES_HEIGHT = 42
 LANE = 16
 LANE_GAP = 3
 EDGE = 5  # px around an edge of the window where it can be grabbed
-_LEAST_ROUND = 8  # px; narrower runs get no number and no round corners
+_LEAST_ROUND = 8  # px; narrower inferences get no number and no round corners
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ class Overview(QWidget):
         spans = np.array([(run.start, run.end) for run in runs], np.int64).reshape(-1, 2)
         x0, x1 = xmap.on(shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
         wide = np.maximum(x1 - x0 - 1, 2)
-        # Draw only one of runs with equal pixels, since a file may have thousands. The picked one
-        # is last.
+        # Of inferences on the same pixels draw only one, since a file may have thousands. The
+        # picked one is last.
         _, drawn = np.unique(np.column_stack([x0, wide]), axis=0, return_index=True)
         order = drawn.tolist()
         if picked is not None and picked[0] == trace:
@@ -215,7 +215,7 @@ class Overview(QWidget):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Pick a run, or grab the window or one of its edges."""
+        """Pick an inference, or grab the window or one of its edges."""
         if event.button() != Qt.MouseButton.LeftButton or not self._scene.rasters:
             return
         x, y = event.position().toPoint().x(), event.position().toPoint().y()

@@ -56,8 +56,8 @@ def shown_keys(keys: Iterable[str]) -> str:
 class KeyMap:
     """The keys of all commands by command id; no two commands share a key.
 
-    `defaults` are the default keys of all commands. `own` replaces all keys of some commands by the
-    user's choice, which takes precedence over the defaults of other commands.
+    `defaults` are the default keys of all commands. `own` maps some commands to the keys that the
+    user chose instead, which take precedence over the defaults of other commands.
     """
 
     def __init__(self, defaults: Mapping[str, Keys], own: Mapping[str, object]) -> None:

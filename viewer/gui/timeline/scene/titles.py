@@ -66,7 +66,7 @@ def has_own_clock(scene: Scene, process: int) -> bool:
 
 
 def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
-    """The name of a track, and its number of runs or search hits."""
+    """The name of a track, and its number of inferences or search hits."""
     shown = scene.rasters[trace].shown
     name = shown.tracks.names[track]
     if scene.search.is_on:

@@ -58,7 +58,7 @@ def commands_of(context: CommandContext) -> list[Command]:
 
 
 def _go_commands(context: CommandContext) -> list[Command]:
-    """The commands for undo and redo, back and forward, and stepping through runs and slices."""
+    """The commands for undo, redo, back and forward, and to step through inferences and slices."""
     session, close_guard = context.session, context.close_guard
     has_slice = selected_slice(session)
     has_runs = Precondition(

@@ -236,7 +236,7 @@ class SessionFiles(QObject):
     # -- opening -----------------------------------------------------------------------------
 
     def open(self, path: str, also: Sequence[str] = ()) -> None:
-        """Replace what is open by a session file; `also` are other files to open with it."""
+        """Replace what is open with a session file; `also` are other files to open with it."""
         path = os.path.abspath(path)
         try:
             saved = read(path)
@@ -272,7 +272,7 @@ class SessionFiles(QObject):
             self._confirm_close(partial(self._replace, opening, also))
 
     def _replace(self, opening: Opening, also: Sequence[str]) -> None:
-        """Replace what is open and what is being read by a session."""
+        """Replace what is open, and what is being read, with a session."""
         self._opener.give_up()
         self._session.close_all()
         self.take_up(opening, also)
@@ -364,7 +364,7 @@ class SessionFiles(QObject):
         self._message.show_warning(self.warning, "Reload", self.reload)
 
     def reload(self) -> None:
-        """Reload all open files, keeping the view; refuses if a file is gone, to not lose it."""
+        """Reload all open files, keeping the view; refused if a file is gone and would be lost."""
         missing = [path for path in self._session.workspace.paths if stamp_of(path) is None]
         if missing:
             names = ", ".join(map(display_name, missing))

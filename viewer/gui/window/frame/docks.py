@@ -74,7 +74,7 @@ class Docks(QObject):
 
     @contextmanager
     def _without_layout(self) -> Iterator[None]:
-        """Disable the window's layout while docks are combined to tabs.
+        """Disable the window's layout while docks are combined into tabs.
 
         When Qt creates the bar of a second tab group, it first performs any pending layout, and
         then creates the bar twice. The first one stays behind the panels for good, and dragging it,

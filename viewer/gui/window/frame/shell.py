@@ -80,7 +80,7 @@ class Shell(QMainWindow):
         self._column.activate()
 
     def take_toolbar(self, toolbar: QToolBar) -> None:
-        """Replace the placeholder by the real toolbar."""
+        """Replace the placeholder with the real toolbar."""
         self.removeToolBar(self.toolbar)
         self.toolbar.deleteLater()
         self.toolbar = toolbar

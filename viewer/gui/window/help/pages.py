@@ -1,6 +1,6 @@
 """The help pages in resources/help: one per panel, and some general ones.
 
-A page is Markdown, and its first line is its title. `[[view.fit_all]]` is replaced by the command's
+A page is Markdown; its first line is its title. `[[view.fit_all]]` is replaced with a command's
 title and current shortcuts, so that pages stay correct when shortcuts change. Pages link to one
 another by file name, `operators.md`, and to headings as in `recording.md#etrecord`, as on code
 hosts. No page links to a website. This module does not use Qt.
@@ -46,7 +46,7 @@ def commands_in(page: str) -> Iterator[str]:
 
 
 def filled(page: str, told: Callable[[str], str]) -> str:
-    """The text of a page with its commands replaced by `told(id)`."""
+    """The text of a page with each command replaced with `told(id)`."""
     return _COMMAND.sub(lambda found: told(found[1]), text_of(page))
 
 

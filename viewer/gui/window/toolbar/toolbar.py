@@ -40,7 +40,7 @@ class Toolbar(QToolBar):
         self.setMovable(False)
         # The size as drawn: at 24 px and 150 % scaling, Qt would take the pixmap of another scale.
         self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self._runs_of: OpenTrace | None = None  # the trace whose runs the picker lists
+        self._runs_of: OpenTrace | None = None  # the trace whose inferences the picker lists
         self._places: dict[int, int] = {}  # index of a run -> index of its item
         self._buttons: list[tuple[QToolButton, str]] = []
         self._add("file.open", "open", text="Open")
@@ -204,7 +204,7 @@ class Toolbar(QToolBar):
 
 
 def run_texts(session: Session, trace: int) -> dict[int, str]:
-    """Map from run index to the picker's text for an inference.
+    """Map from an inference's index in `runs` to its text in the picker.
 
     The text is "Run 2 of 5", with the method's name in front if there are several.
     """
