@@ -1,7 +1,7 @@
 """The legend: a strip below the rows with the classes of the color scheme, most time first.
 
-Each class is a button with its swatch, title and share of the time of the picked inference, or
-of everything open; the headers column shows which. Files without the scheme's attribute are colored by
+Each class is a button with its swatch, title and share of the time of the picked inference, or of
+everything open; the headers column shows which. Files without the scheme's attribute are colored by
 name, and their classes follow the others after a label. A click highlights the slices of a class
 and dims all others; another click ends that. Nothing is ever hidden. Durations are shown as a ramp
 with the duration at which each step starts. The strip covers no slices, and classes that do not fit
