@@ -1,4 +1,4 @@
-"""Types of the numpy arrays that the whole program passes around."""
+"""Type aliases for the numpy arrays used throughout the program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The files of resources/, wherever they are: a source tree, an installed wheel, a frozen bundle.
+"""Paths of the files in `resources/`, in a source tree, an installed wheel or a frozen bundle.
 
-A wheel carries the folder as `viewer/_resources`, a bundle as `resources` beside its modules. The
-samples on the start page are listed here, in the order in which they are shown. No Qt.
+A wheel carries the folder as `viewer/_resources`, a bundle as `resources` next to its modules.
+`SAMPLES` lists the samples of the start page in display order. No Qt.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def resource(*parts: str) -> Path:
-    """The path of a file or folder below resources/; whether it exists is for the caller to see."""
+    """The path of a file or folder in `resources/`. It may not exist."""
     return _root().joinpath(*parts)
 
 
@@ -27,8 +27,11 @@ def _root() -> Path:
 
 
 def stem_beside(path: str) -> str:
-    """A path without its suffix, under which a file made of it is proposed: beside it, or in the
-    home folder for what is bundled, since nobody looks for files of their own in the program."""
+    """The path without its suffix, used to propose a name for an export of that file.
+
+    For a bundled file the result is in the home folder, because users do not look for their own
+    files inside the program.
+    """
     stem, root = Path(os.path.splitext(path)[0]), resource()
     bundled = root.is_dir() and stem.is_relative_to(root)
     return str(Path.home() / stem.name) if bundled else str(stem)
@@ -36,10 +39,10 @@ def stem_beside(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A profile to try, with all that belongs to it.
+    """A profile to try, with all the files it needs.
 
-    key: its folder below resources/samples. caption: what kinds of file it is made of. files: what
-    to open, profiles first; the model's source lies beside them and is found from there.
+    key: its folder in `resources/samples`. caption: its kinds of files. files: the files to open,
+    profiles first. The model's source is in the same folder and is found from there.
     """
 
     key: str
@@ -49,7 +52,7 @@ class Sample:
     files: tuple[str, ...]
 
     def paths(self) -> list[str]:
-        """The absolute paths of `files`, in order."""
+        """The absolute paths of `files`, in the same order."""
         return [str(resource("samples", self.key, name)) for name in self.files]
 
 

@@ -1,1 +1,1 @@
-"""Bytes to columns and back, and files written whole. Knows no trace and no format."""
+"""Converts bytes to numpy columns and back, and writes files atomically. Knows no formats."""

@@ -1,7 +1,7 @@
-"""Writing a file so that its name shows the whole of it or nothing.
+"""Writes files atomically: a file appears complete under its name or not at all.
 
-The bytes go to a temporary file in the folder of the target, which replaces the target only after
-the last byte is written. Every exporter writes through `replacing`.
+The bytes go to a temporary file in the target's folder. It replaces the target only after the last
+byte is written. Every exporter writes through `replacing`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,27 @@ _PART = ".part"
 
 
 class WriteCancelled(Exception):
-    """Raised out of a writer when `cancelled()` turned true; the target is as it was before."""
+    """Raised by a writer when `cancelled()` returns true. The target is unchanged."""
 
 
 class NothingToExport(Exception):
-    """What is open cannot be written in the asked form; the message says why."""
+    """The open files cannot be exported in the requested format; the message says why."""
 
 
 _mark = ""  # of the temporary files of this process
 
 
-def mark_parts(mark: str) -> None:
-    """Let the temporary files of this process begin with a dot and a mark, so that another one can
-    take them away should this one be ended."""
+def mark_parts(mark: str) -> None:  # prefix of this process's temporary files
+    """Start the names of this process's temporary files with a dot and `mark`.
+
+    If this process is killed, another one can find and remove the files.
+    """
     global _mark
     _mark = mark
 
 
 def remove_parts(folder: str, mark: str) -> None:
-    """Take away the temporary files of ended processes with a mark."""
+    """Remove temporary files with `mark` that killed processes left in `folder`."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith(f".{mark}") and name.endswith(_PART):
@@ -43,7 +45,7 @@ def remove_parts(folder: str, mark: str) -> None:
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Whether two paths are one file, so that writing one would lose the other."""
+    """Whether two paths are the same file, so that writing to one would overwrite the other."""
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):  # one is missing; a path with a NUL
@@ -51,19 +53,19 @@ def is_same_file(one: str, other: str) -> bool:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file of these bytes, whole or not at all. Raises OSError as `replacing` does."""
+    """Write a file with these bytes, atomically. Raises OSError as `replacing` does."""
     with replacing(path) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file to write; when the block ends well it takes the place of `path`.
+    """Open a binary file that replaces `path` when the block ends without an exception.
 
-    When the block raises, the temporary file is removed and an existing target is untouched. A link
-    stays a link: the file that it points to is replaced. Pipes and devices cannot be replaced and
-    are written directly. Raises OSError as `open` would: folder missing, target is a folder, no
-    permission.
+    If the block raises, the temporary file is removed and an existing target is unchanged. A
+    symbolic link stays a link: the file it points to is replaced. Pipes and devices cannot be
+    replaced and are written directly. Raises OSError as `open` would: the folder is missing, the
+    target is a folder, or permission is denied.
     """
     try:
         old = os.stat(path)

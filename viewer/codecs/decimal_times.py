@@ -1,7 +1,7 @@
-"""Decimal texts of µs as whole ns and ps, exactly: no rounding through float.
+"""Parses decimal microseconds into whole ns and ps exactly, without rounding through float.
 
-A float64 has 53 bits: of µs since 1970 it cannot tell 0.25 µs apart, and files hold those with
-three decimals. So the digits are read as they stand, many texts at a time.
+A float64 has 53 bits. For microseconds since 1970 its resolution is 0.25 µs, but files store three
+decimals. This module parses the digits of many texts at a time instead.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 
-# Beyond it a sum of two times would leave int64 ns.
+# Beyond this limit, the sum of two times could overflow int64 ns.
 TIME_LIMIT = (1 << 62) - 1
-# Whole µs since 1970 have 16 digits. With three decimals what leaves int64 is beyond the limit.
+# Whole microseconds since 1970 have 16 digits. With three decimals, any value that overflows int64
+# is beyond the limit.
 _DIGITS, _DIGITS_OF_NS = 18, 19
 _WHOLE_DIGITS = 16
 _POWERS = np.array([10**i for i in range(19)], np.int64)
@@ -27,7 +28,7 @@ _LARGEST_EXPONENT = 40
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Times as ns + ps / 1000, with ps from 0 to 999; `usable` is False where there is none."""
+    """Times as ns + ps / 1000, with ps from 0 to 999. `usable` is False for invalid times."""
 
     ns: Ints
     ps: NDArray[np.int16]
@@ -35,52 +36,55 @@ class Times:
 
 
 def times_of(texts: Sequence[bytes | memoryview]) -> Times:
-    """JSON numbers of µs, or JSON strings of such. Finer decimals than ps are rounded to ps.
+    """Parse JSON numbers of microseconds, or JSON strings of such numbers.
 
-    An empty text, one that is no number, and one beyond `TIME_LIMIT` ns is not usable.
+    Decimals finer than ps are rounded to ps. An empty text, a text that is not a number, and a
+    number beyond `TIME_LIMIT` ns are not usable.
     """
     count = len(texts)
     joined = b",".join(texts) + b","
     letters = np.frombuffer(joined, np.uint8)
     ends = np.flatnonzero(letters == _COMMA)
-    if len(ends) != count:  # a comma inside a text: it is no number
+    if len(ends) != count:  # a comma inside a text: not a number
         return _one_by_one([bytes(text) for text in texts])
-    begins = np.append(0, ends[:-1] + 1)
+    starts = np.append(0, ends[:-1] + 1)
     points = np.flatnonzero(letters == _POINT)
     of_point = np.searchsorted(ends, points)
     decimals = np.zeros(count, np.int64)
     decimals[of_point] = ends[of_point] - points - 1
-    minus = letters[begins] == _MINUS
-    digits = ends - begins - minus
+    minus = letters[starts] == _MINUS
+    digits = ends - starts - minus
     digits[of_point] -= 1
-    # Of a plain number all is digits, but for a minus in front and one point.
-    others = np.add.reduceat((letters < _ZERO) | (letters > _NINE), begins)
+    # A plain number has only digits, except for a leading minus sign and one decimal point.
+    non_digits = np.add.reduceat((letters < _ZERO) | (letters > _NINE), starts)
     has_point = np.zeros(count, np.bool_)
     has_point[of_point] = True
     most = np.where(decimals <= 3, _DIGITS_OF_NS, _DIGITS)
-    plain = (others == 1 + minus + has_point) & (digits > 0) & (digits <= most)
+    plain = (non_digits == 1 + minus + has_point) & (digits > 0) & (digits <= most)
     plain &= digits - decimals <= _WHOLE_DIGITS
     if not plain.all():
         split = joined.split(b",")[:count]
-        kept = b",".join([cell if ok else b"0" for cell, ok in zip(split, plain, strict=True)])
+        plain_digits = b",".join(
+            [cell if ok else b"0" for cell, ok in zip(split, plain, strict=True)]
+        )
         minus, decimals = minus & plain, decimals * plain
-        odd = np.flatnonzero(~plain)
-        rest = _one_by_one([split[i] for i in odd.tolist()])
+        irregular = np.flatnonzero(~plain)
+        rest = _one_by_one([split[i] for i in irregular.tolist()])
     else:
-        kept, odd, rest = joined[:-1], None, None
-    value = np.abs(np.fromstring(kept.translate(None, b"."), np.int64, sep=","))
+        plain_digits, irregular, rest = joined[:-1], None, None
+    value = np.abs(np.fromstring(plain_digits.translate(None, b"."), np.int64, sep=","))
     if count and len(value) != count:
         return _one_by_one([bytes(text) for text in texts])
     whole, part = np.divmod(value, _POWERS[decimals])
     step = _POWERS[np.maximum(decimals - 6, 0)]
     part = (part + step // 2) // step * _POWERS[np.maximum(6 - decimals, 0)]
-    # Magnitude in ns and ps; below zero the floor, so that ps are never negative.
+    # Magnitude in ns and ps. Negative values are floored, so that ps are never negative.
     ns, ps = whole * 1000 + part // 1000, part % 1000
     ns = np.where(minus, -ns - (ps > 0), ns)
     ps = np.where(minus, -ps % 1000, ps).astype(np.int16)
     plain &= np.abs(ns) <= TIME_LIMIT
     if rest is not None:
-        ns[odd], ps[odd], plain[odd] = rest.ns, rest.ps, rest.usable
+        ns[irregular], ps[irregular], plain[irregular] = rest.ns, rest.ps, rest.usable
     return Times(ns, ps, plain)
 
 
@@ -94,7 +98,7 @@ def _one_by_one(cells: Sequence[bytes]) -> Times:
 
 
 def _one(cell: bytes) -> tuple[int, int] | None:
-    """ns and ps of one text in another spelling: an exponent, many digits, or inside a string."""
+    """Parse one text as (ns, ps): exponents, many digits or a quoted string. None if unusable."""
     if not cell:
         return None
     try:

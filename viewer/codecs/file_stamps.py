@@ -1,7 +1,8 @@
-"""The files that an export is made from: told apart by their hash, as long as they are unchanged.
+"""Identifies the source files of an export by hash, if they have not changed since they were read.
 
-A file is stamped when it is read and hashed when an export is written, which may be hours later. If
-it is another one by then, a hash would be of what the export is not made from: then that is said.
+A file is stamped when it is read, and hashed when an export is written, possibly hours later. If
+the file has changed by then, its hash would not match the exported data, so the export states the
+reason instead.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ CHANGED = "it changed after it was read"
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """By what a change of a file is noticed: its size in bytes, and when it was written last."""
+    """Detects changes to a file: its size in bytes and modification time."""
 
     size: int
     mtime_ns: int
 
 
 def stamp_of(path: str) -> FileStamp | None:
-    """The stamp of a plain file, None where there is none (a pipe, a folder, a path with a NUL)."""
+    """The stamp of a regular file, or None (missing file, pipe, folder, path with a NUL)."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -41,13 +42,13 @@ def hash_facts(
 ) -> dict[str, str]:
     """`sha256` of a file in hexadecimal digits, or `sha256_missing` with the reason.
 
-    stamp: of the time when the file was read. Raises WriteCancelled.
+    stamp: the stamp from when the file was read. Raises WriteCancelled.
     """
     if stamp is None:
         return {"sha256_missing": GONE}
     digest = hashlib.sha256()
     try:
-        # Not waiting for a writer, should a pipe have taken the place of the file.
+        # Do not wait for a writer if a pipe has replaced the file.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             if stamp_of(path) != stamp:
                 return {"sha256_missing": CHANGED}

@@ -1,11 +1,11 @@
 """Reads many flatbuffer tables at once: one numpy gather per field instead of one call per value.
 
-A flatbuffer is a tree of tables joined by relative offsets. `Buffer` holds the file, `Tables` a
-column of table positions; `Tables.numbers` and `Tables.targets` answer for all of them together.
-Every offset is checked against the end of the file before it is followed, so a damaged file gives
-`Malformed` with the byte at fault and nothing else. No schema is known here: a caller names slots.
+A flatbuffer is a tree of tables joined by relative offsets. `Buffer` holds the file. `Tables` is a
+column of table positions; `Tables.numbers` and `Tables.targets` read one field of all its tables.
+Every offset is checked against the file size before it is followed, so a damaged file raises only
+`Malformed`, with the position of the error. This module knows no schema: callers pass slots.
 
-Positions are byte offsets into the file, int64; 0 means "absent" (no field can lie at byte 0).
+Positions are byte offsets into the file, int64. 0 means "absent": no field can be at byte 0.
 Layout: https://flatbuffers.dev/internals/
 """
 
@@ -23,13 +23,15 @@ Number = TypeVar(
     "Number", np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64
 )
 
-_SHORT_TEXT = 64  # longer texts are rare and cheaper one by one than 16 and more passes over all
+# Longer texts are rare, and 16 or more passes over all texts cost more than reading them one by
+# one.
+_SHORT_TEXT = 64
 ODD = np.uint64(0x9E3779B97F4A7C15)
 _BYTE_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF], np.uint32)
 
 
 class Malformed(Exception):
-    """An offset or a length that leads out of the file; `byte` is where it stands."""
+    """An offset or length leads outside the file; `byte` is its position."""
 
     def __init__(self, byte: int, reason: str) -> None:
         super().__init__(reason)
@@ -41,7 +43,7 @@ class Buffer:
     """The bytes of one file; all multi-byte values are little-endian."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
-        """Takes the file as uint8; a copy is made only if it is not padded (see `padded`)."""
+        """Wrap a file given as uint8. Copies it only if it is not padded (see `padded`)."""
         self.size = len(data)
         base = data.base
         if not (isinstance(base, np.ndarray) and len(base) % 8 == 0 and len(base) > self.size):
@@ -53,7 +55,7 @@ class Buffer:
         self._u8 = base.view("<u8")
 
     def check(self, at: Ints, width: int | Ints, what: str) -> None:
-        """Raises `Malformed` unless at .. at + width lies inside the file everywhere."""
+        """Raise `Malformed` unless every range at .. at + width is inside the file."""
         if not len(at):
             return
         if isinstance(width, int):
@@ -65,21 +67,21 @@ class Buffer:
             raise Malformed(int(at[np.argmax(bad)]), f"{what} lies outside the file")
 
     def u2(self, at: Ints) -> Ints:
-        """Unsigned 16-bit values at positions that were checked."""
+        """Unsigned 16-bit values at checked positions, as int64."""
         if (at & 1).any():
             return self.bytes[at].astype(np.int64) | (self.bytes[at + 1].astype(np.int64) << 8)
         values: Ints = self._u2[at >> 1].astype(np.int64)
         return values
 
     def u4(self, at: Ints) -> NDArray[np.uint32]:
-        """Unsigned 32-bit values at positions that were checked."""
+        """Unsigned 32-bit values at checked positions."""
         if (at & 3).any():
             return (self.u2(at) | (self.u2(at + 2) << 16)).astype(np.uint32)
         values: NDArray[np.uint32] = self._u4[at >> 2]
         return values
 
     def u8(self, at: Ints) -> NDArray[np.uint64]:
-        """Unsigned 64-bit values at positions that were checked."""
+        """Unsigned 64-bit values at checked positions."""
         if (at & 7).any():
             high = self.u4(at + 4).astype(np.uint64)
             return self.u4(at).astype(np.uint64) | (high << np.uint64(32))
@@ -87,7 +89,7 @@ class Buffer:
         return values
 
     def follow(self, at: Ints, what: str) -> Ints:
-        """The targets of 32-bit offsets that stand at `at`; 0 stays 0."""
+        """The targets of the 32-bit offsets at positions `at`; 0 stays 0. Raises `Malformed`."""
         self.check(at, 4, what)
         present = at > 0
         target = at + np.where(present, self.u4(at), 0)
@@ -109,12 +111,12 @@ class Buffer:
 
 
 def padded(size: int) -> NDArray[np.uint8]:
-    """Room for a file of `size` bytes that can be viewed as words to its last byte."""
+    """A zeroed array for a file of `size` bytes that can be viewed as words up to its last byte."""
     return np.zeros((size + 15) // 8 * 8, np.uint8)
 
 
 class Tables:
-    """A column of tables, all taken as the same type; every vtable is checked on construction."""
+    """A column of tables of one type. Checks every vtable when created; raises `Malformed`."""
 
     def __init__(self, buffer: Buffer, at: Ints, what: str) -> None:
         self._buffer = buffer
@@ -132,7 +134,7 @@ class Tables:
         return len(self._at)
 
     def fields(self, slot: int) -> Ints:
-        """Where the field of a slot stands in each table, 0 where it is absent."""
+        """The position of a slot's field in each table, 0 where it is absent."""
         entry = 4 + 2 * slot
         known = self._vtable_size >= entry + 2
         if not known.any():
@@ -141,7 +143,7 @@ class Tables:
         return np.where(known & (offset > 0), self._at + offset, 0)
 
     def numbers(self, slot: int, dtype: type[Number], default: int) -> NDArray[Number]:
-        """Numbers of 8, 32 or 64 bits of a slot, with the schema's default where absent."""
+        """Numbers of 8, 32 or 64 bits from a slot, with the schema's default where absent."""
         at = self.fields(slot)
         width = np.dtype(dtype).itemsize
         buffer = self._buffer
@@ -155,10 +157,11 @@ class Tables:
 
 
 def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -> Ints:
-    """The tables of vectors of offsets, vector after vector.
+    """Positions of the tables in vectors of offsets, vector after vector.
 
-    `least` is what one element takes in a file, its offset included. Vectors that overlap, or share
-    their elements, could claim far more than the file has room for; that is refused.
+    `least` is the smallest size of one element in a file, including its offset. Vectors that
+    overlap or share elements could claim far more data than the file contains; this raises
+    `Malformed`.
     """
     total = int(length.sum())
     if total * least > buffer.size:
@@ -169,10 +172,10 @@ def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -
 
 
 def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int32], list[bytes]]:
-    """Strings or byte vectors at positions (0 = absent) as codes into the distinct ones.
+    """Strings or byte vectors at positions (0 = absent) as codes into a list of distinct texts.
 
-    Codes count in order of first appearance; -1 is absent. Texts are compared in full: the hash
-    only proposes what is equal.
+    Codes are numbered by first appearance; -1 means absent. Equal hashes only suggest equal texts:
+    the full texts are compared.
     """
     codes = np.full(len(at), -1, np.int32)
     present = np.flatnonzero(at > 0)
@@ -194,7 +197,7 @@ def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int3
 
 
 def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slice, NDArray]]:  # type: ignore[type-arg]
-    """The texts as zero-padded 32-bit words: (which texts still have one, their words)."""
+    """Yield the texts as zero-padded 32-bit words: (texts that have this word, their words)."""
     live: Ints | slice = slice(None)
     word, rest = (at + 4) >> 2, length
     while len(rest):
@@ -208,7 +211,7 @@ def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slic
 
 
 def _representatives(buffer: Buffer, at: Ints, length: Ints) -> Ints:
-    """For each short, aligned text the index of the first equal one."""
+    """For each short, aligned text, the index of the first equal text."""
     mixed = length.astype(np.uint64) * ODD
     for live, words in _words(buffer, at, length):
         part = (mixed[live] ^ words) * ODD
@@ -223,7 +226,7 @@ def _representatives(buffer: Buffer, at: Ints, length: Ints) -> Ints:
 
 
 def _representatives_one_by_one(buffer: Buffer, at: Ints, length: Ints, what: str) -> Ints:
-    """The same for texts of any length and alignment."""
+    """Like `_representatives`, for texts of any length and alignment."""
     places, first, inverse = np.unique(at, return_index=True, return_inverse=True)
     if int(length[first].sum()) > buffer.size:
         raise Malformed(int(at[0]), f"{what} overlap: they claim more bytes than the file has")

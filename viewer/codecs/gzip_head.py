@@ -1,4 +1,4 @@
-"""The first bytes inside a gzip, so that formats are told by content whether packed or not."""
+"""Decompresses the first bytes of a gzip file, so that formats are detected by content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST = 4096
 
 
 def inflated_head(head: bytes) -> bytes:
-    """At most 4096 bytes that the beginning of a gzip unpacks to; b"" if it is none, or damaged."""
+    """At most 4096 decompressed bytes; b"" if `head` is not gzip or is damaged."""
     if not head.startswith(MAGIC):
         return b""
     try:

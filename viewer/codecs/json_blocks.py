@@ -1,10 +1,10 @@
-"""A large JSON file of events, cut into blocks of whole events as it is read.
+"""Splits a large JSON file of events into blocks of whole events while reading it.
 
-Two forms hold events: an object with the key `traceEvents` (anywhere in it, other keys before or
-after), and a bare array, whose closing bracket may be missing. A block is cut after the last event
-in it that seems to end there; that it does is proved by the block being valid JSON, as an array
-that is closed inside of an event or of a text never is. Only where that fails (the end of the
-array, damaged events) are its events found by their brackets, which takes ten times as long.
+Events come in two forms: an object with the key `traceEvents` (other keys may come before or after
+it), or a bare array, whose closing bracket may be missing. A block is cut after what looks like the
+end of its last event. The cut is right if the block is valid JSON: an array that was cut inside an
+event or a string never is. Only if that fails (the end of the array, damaged events) are the events
+found by counting brackets, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 _SPACE = b" \t\r\n"
 _JOINT = re.compile(rb"\}\s*,\s*\{")
 _TAIL = 1 << 12
-# A text with its quotes (the last one missing where the data ends in it), or a bracket.
+# A string with its quotes (the closing one is missing if the data ends inside it), or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
 _FIRST = re.compile(rb"[\[{]")
 _BETWEEN = re.compile(rb'["{}\[\],:]')
@@ -33,21 +33,21 @@ EVENTS_KEY = b"traceEvents"
 
 
 class PackedFile:
-    """A file read from its beginning, unpacked if it is a gzip (of one member or several)."""
+    """A file read sequentially, decompressed if it is gzip (one or several members)."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError."""
+        """Open the file. Raises OSError."""
         self._file = open(path, "rb")  # noqa: SIM115 closed by `close`
         self.size = os.fstat(self._file.fileno()).st_size
         self._packed = self._file.peek(2)[:2] == MAGIC
         self._unpack = zlib.decompressobj(_GZIP)
         self._left = b""
-        self.done = 0  # bytes of the file on disk that were read
-        self.unpacked = 0  # bytes handed out
-        self.fault = ""  # why a gzip could not be read to its end
+        self.done = 0  # bytes read from disk
+        self.unpacked = 0  # bytes returned
+        self.fault = ""  # why the gzip could not be read to its end
 
     def read(self, most: int) -> bytes:
-        """At most this many bytes more; b"" at the end, or where a gzip is damaged."""
+        """Up to `most` more bytes; b"" at the end, or where a gzip is damaged."""
         got = self._inflated(most) if self._packed else self._file.read(most)
         if not self._packed:
             self.done += len(got)
@@ -60,7 +60,8 @@ class PackedFile:
                 self._left = self._file.read(BLOCK)
                 self.done += len(self._left)
             if self._unpack.eof:
-                self._left = self._left.lstrip(b"\0")  # padding of tapes, as gzip has it
+                # Zero padding (from tapes), which gzip accepts too.
+                self._left = self._left.lstrip(b"\0")
                 if not self._left:
                     return b""
                 self._unpack = zlib.decompressobj(_GZIP)
@@ -90,66 +91,73 @@ class PackedFile:
 
 
 def cut(data: bytes, size: int) -> int:
-    """Where the last joint of two events in the first bytes seems to be, as the number of bytes
-    before it; 0 if there is none."""
+    """The number of bytes before the last boundary of two events within `size` bytes; 0 if none.
+
+    The boundary is a guess: it may be inside a string or a nested list.
+    """
     width = _TAIL
     while True:
-        begin = max(0, size - width)
+        start = max(0, size - width)
         at = -1
-        for joint in _JOINT.finditer(data, begin, max(size, 0)):
+        for joint in _JOINT.finditer(data, start, max(size, 0)):
             at = joint.start()
         if at >= 0:
             return at + 1
-        if begin == 0:
+        if start == 0:
             return 0
         width *= 16
 
 
 def spans(data: bytes) -> tuple[list[tuple[int, int]], int, bool]:
-    """The objects in the inside of an array, as (begin, end); how many bytes are told by that; and
-    whether the array ends there. An object that does not end in the data is not among them."""
+    """Find the objects in the contents of an array by counting brackets.
+
+    Returns (start, end) of each complete object, how many bytes were consumed, and whether the
+    array ends in the data.
+    """
     found: list[tuple[int, int]] = []
-    depth = begin = told = 0
+    depth = start = consumed = 0
     for token in _TOKEN.finditer(data):
-        mark = data[token.start()]
-        if mark in _OPEN:
+        char = data[token.start()]
+        if char in _OPEN:
             if depth == 0:
-                begin = token.start()
+                start = token.start()
             depth += 1
-        elif mark in _CLOSE:
+        elif char in _CLOSE:
             if depth == 0:
                 return found, token.end(), True
             depth -= 1
             if depth == 0:
-                told = token.end()
-                found.append((begin, told))
-    return found, told, False
+                consumed = token.end()
+                found.append((start, consumed))
+    return found, consumed, False
 
 
 class Blocks:
-    """The events of one file, block by block; what stands beside them is in `texts`."""
+    """The events of one file, block by block; `texts` has the strings outside the events."""
 
     def __init__(self, source: PackedFile) -> None:
         self._source = source
         self._data = b""
-        self._at = 0  # what comes before it in the data is done with
+        self._at = 0  # data before this position is consumed
         self.is_bare = False
         self.arrays = 0
-        # Whoever takes a block says how many of its bytes are used up, and whether the array of
+        # The consumer of a block sets how many of its bytes it used, and whether the array of
         # events ends in it.
         self.used = 0
         self.closed = False
-        self.left = b""  # what stands behind the last whole event, if the file ends in an array
-        self.texts: dict[str, bytes] = {}  # texts beside the events, by their key
+        self.left = b""  # what follows the last whole event, if the file ends inside an array
+        self.texts: dict[str, bytes] = {}  # strings next to the events, by key
 
     @property
     def position(self) -> int:
-        """Where in the unpacked file the present block begins."""
+        """Start of the current block in the decompressed file, in bytes."""
         return self._source.unpacked - len(self._data) + self._at
 
     def blocks(self) -> Iterator[bytes]:
-        """The inside of each array of events in parts. What is not used up comes again, with more
-        behind it if there is more."""
+        """Yield the contents of each array of events in parts.
+
+        Bytes that the consumer did not use come again, followed by more data if there is any.
+        """
         while self._find_array():
             self.arrays += 1
             self.closed = False
@@ -165,7 +173,7 @@ class Blocks:
                     return
 
     def _more(self) -> bool:
-        """Read on, twice as much as is held: so that a huge event is not looked at too often."""
+        """Read on, doubling the data held, so that a huge event is not scanned too often."""
         held = len(self._data) - self._at
         got = self._source.read(max(BLOCK - held, held))
         self._data = self._data[self._at :] + got
@@ -173,7 +181,7 @@ class Blocks:
         return bool(got)
 
     def _next(self, pattern: re.Pattern[bytes]) -> bytes:
-        """The next place that fits, and go behind it; b"" at the end of the file."""
+        """The next match, moving past it; b"" at the end of the file."""
         while True:
             found = pattern.search(self._data, self._at)
             if found is not None:
@@ -184,7 +192,7 @@ class Blocks:
                 return b""
 
     def _find_array(self) -> bool:
-        """Go to the inside of the next array of events; False if there is none any more."""
+        """Move into the next array of events; False if there are no more."""
         if not self.arrays:
             self.is_bare = self._next(_FIRST) == b"["
         elif self.is_bare:
@@ -215,16 +223,16 @@ class Blocks:
         return False
 
     def _text(self) -> bytes:
-        """Go behind a text whose first quote was passed: the beginning of what is in it."""
-        kept = b""
+        """Move past a string whose opening quote was consumed, and return its start."""
+        head = b""
         while True:
             inside = _IN_TEXT.match(self._data, self._at)
             assert inside is not None
-            kept = (kept + inside[0][: _LONGEST_KEY + 1])[: _LONGEST_KEY + 1]
+            head = (head + inside[0][: _LONGEST_KEY + 1])[: _LONGEST_KEY + 1]
             self._at = inside.end()
-            # A lone backslash at the end stays for the character behind it.
+            # A lone backslash at the end stays, for the character that follows it.
             if self._data[self._at : self._at + 1] == b'"':
                 self._at += 1
-                return kept
+                return head
             if not self._more():
-                return kept
+                return head

@@ -1,9 +1,9 @@
-"""JSON objects of equal layout, read by columns: those that one line of a program has written.
+"""Reads JSON objects of equal layout, such as those from one line of a program, as columns.
 
-Between its values such an object is the same text, byte by byte. One is parsed in Python; of which
-others that is true is then asked by comparing words, and their values lie between places that are
-known by their quotes. Only values are looked at after that, each sort of them at once. Nothing is
-taken for granted: an object whose text differs, and a value that is no JSON, is left to a parser.
+Between their values such objects have the same text, byte for byte. One object is parsed in Python.
+Comparing words then finds all others with the same layout, and their quotes give the positions of
+their values. Only values are examined after that, each kind at once. Nothing is assumed: objects
+whose text differs, and values that are not JSON, are left to a parser.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 
-PADDING = 512  # bytes behind a block, so that a text can be read in words
-FEWEST = 128  # objects of one layout that are worth the calls that they take
-_MOST_LAYOUTS = 12  # of as many quotes
-_LOOKED_AT = 32  # objects of a layout, to tell which of its values are constants
+PADDING = 512  # bytes after a block, so that a text can be read in words
+FEWEST = 128  # objects of one layout that are worth the cost of the calls
+_MOST_LAYOUTS = 12  # per number of quotes
+_LOOKED_AT = 32  # objects of a layout that are sampled for constant values
 _LONGEST = PADDING - 8
 _MOST_DIGITS = 18
 _QUOTE, _OPEN, _CLOSE, _ZERO, _POINT, _MINUS = b'"{}0.-'
@@ -39,7 +39,7 @@ _TEXTS = msgspec.json.Decoder(list[str])
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 
 _ZEROS = np.uint64(0x3030303030303030)
-_TO_HIGH = np.uint64(0x4646464646464646)  # makes the high bit of what is above "9"
+_TO_HIGH = np.uint64(0x4646464646464646)  # sets the high bit of bytes above "9"
 _HIGH = np.uint64(0x8080808080808080)
 _JOINS = tuple(
     (by, np.uint64(mask))
@@ -52,23 +52,22 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of a layout: by which keys it is found, whether it is a text, and between which
-    quotes of its object, by their numbers and the distance from them; -1 is the object's end."""
+    """One value of a layout: its keys, whether it is a string, where it is, and a sample."""
 
     path: tuple[str, ...]
     is_text: bool
-    first: tuple[int, int]
-    last: tuple[int, int]
+    first: tuple[int, int]  # start: number of a quote and distance from it
+    last: tuple[int, int]  # end: the same; quote -1 is the object's end
     sample: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JsonLayout:
-    """What is the same in objects of one layout.
+    """What is the same in all objects of one layout.
 
-    every: all values, those that are the same in all objects too; between: the text before each and
-    behind the last. values, fixed: the same without the constant ones, which `fixed` contains.
-    constants: these, and where they are in `example`, the object that was looked at.
+    every: all values, including constant ones. between: the text before each value and after the
+    last. values, fixed: the same without the constant values, whose text is part of `fixed`.
+    constants: the constant values, and their positions in `example`, the object that was parsed.
     """
 
     every: tuple[Value, ...]
@@ -81,8 +80,10 @@ class JsonLayout:
 
     @staticmethod
     def of(raw: bytes, nested: str) -> JsonLayout | None:
-        """The layout of one object, the members of its member `nested` taken apart, none of its
-        values a constant; None if it is no JSON, or has a key twice."""
+        """The layout of one object, no values constant; None if it is not JSON or repeats a key.
+
+        The member `nested` is replaced by its own members.
+        """
         text = raw.decode("latin-1")
         try:
             found = list(_members(text, nested))
@@ -98,56 +99,56 @@ class JsonLayout:
             first, last = begin + is_text, end - is_text
             opened = sum(at < first for at in quotes)
             closed = sum(at < last for at in quotes)
-            behind = quotes[closed] if closed < len(quotes) else len(raw)
+            after = quotes[closed] if closed < len(quotes) else len(raw)
             values.append(
                 Value(
                     path,
                     is_text,
                     (opened - 1, first - quotes[opened - 1]),
-                    (closed if closed < len(quotes) else -1, behind - last),
+                    (closed if closed < len(quotes) else -1, after - last),
                     raw[first:last],
                 )
             )
             between.append(raw[before:first])
             before = last
         between.append(raw[before:])
-        made = JsonLayout(tuple(values), tuple(between), Objects(raw))
-        return made.with_constants([False] * len(values))
+        layout = JsonLayout(tuple(values), tuple(between), Objects(raw))
+        return layout.with_constants([False] * len(values))
 
     def with_constants(self, which: Sequence[bool]) -> JsonLayout | None:
-        """The same with some values as constants; None if too long a text is the same then."""
+        """A copy with some values as constants; None if the fixed text becomes too long."""
         values, constants, fixed = [], [], [self.between[0]]
         at = len(self.between[0])
-        for value, is_constant, behind in zip(self.every, which, self.between[1:], strict=True):
+        for value, is_constant, after in zip(self.every, which, self.between[1:], strict=True):
             end = at + len(value.sample)
             if is_constant:
                 constants.append((value, (np.array([at]), np.array([end]))))
-                fixed[-1] += value.sample + behind
+                fixed[-1] += value.sample + after
             else:
                 values.append(value)
-                fixed.append(behind)
-            at = end + len(behind)
+                fixed.append(after)
+            at = end + len(after)
         if max(map(len, fixed)) > _LONGEST:
             return None
-        made = replace(self, is_constant=tuple(which), values=tuple(values))
-        return replace(made, fixed=tuple(fixed), constants=tuple(constants))
+        layout = replace(self, is_constant=tuple(which), values=tuple(values))
+        return replace(layout, fixed=tuple(fixed), constants=tuple(constants))
 
     def is_like(self, other: JsonLayout) -> bool:
-        """Whether nothing but values differs."""
+        """Whether only values differ."""
         return self.between == other.between and all(
             (a.path, a.is_text, a.first, a.last) == (b.path, b.is_text, b.first, b.last)
             for a, b in zip(self.every, other.every, strict=True)
         )
 
     def in_common(self, other: JsonLayout) -> JsonLayout:
-        """The same with those constants that a like one has too."""
+        """A copy with only the constants that `other` shares; both must be alike."""
         both = zip(self.is_constant, self.every, other.is_constant, other.every, strict=True)
         same = [mine and its and a.sample == b.sample for mine, a, its, b in both]
         return self.with_constants(same) or self
 
 
 def _members(text: str, nested: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """Keys, begin and end of each value of an object; raises ValueError where it is none."""
+    """Keys, start and end of each value of an object. Raises ValueError if it is not one."""
     stack: list[str] = []
 
     def skip(at: int, mark: str = "") -> int:
@@ -184,7 +185,7 @@ def _members(text: str, nested: str) -> Iterator[tuple[tuple[str, ...], int, int
 
 @dataclass(frozen=True, slots=True)
 class AlikeObjects:
-    """Objects of one layout in a block: which of its objects they are, and their values."""
+    """Objects of one layout in a block: their rows in the block, and the spans of their values."""
 
     layout: JsonLayout
     rows: Ints
@@ -192,18 +193,20 @@ class AlikeObjects:
 
 
 class Objects:
-    """The pieces of a text that seem to be one object each: it is cut wherever a brace closes and
-    another opens with the same between them as at the first such place.
+    """A text split into pieces that are probably one object each.
 
-    begin, end: of each piece. `is_plain` is False where the text is none of objects, or its quotes
-    cannot be told at a glance. That a piece is an object is for others to prove: a layout does, and
-    so does a parser. A place inside of a text, or of a list of objects, makes two pieces that are
-    none; where there is something else between two objects, both are one piece.
+    It is split wherever a brace closes and another opens, with the same text in between as at the
+    first such place. begin, end: of each piece. `is_plain` is False if the text does not consist of
+    objects or its quotes are too hard to find. A layout or a parser must prove that a piece is an
+    object: a split in a string or nested list makes two invalid pieces, and other text in between
+    makes one.
     """
 
     def __init__(self, text: bytes, size: int | None = None) -> None:
-        """size: how many bytes of the text count, all by default. What is behind them spares a
-        copy, where there are as many as `PADDING`."""
+        """Split the first `size` bytes of `text` (default: all).
+
+        `PADDING` or more bytes after them avoid a copy.
+        """
         self.size = len(text) if size is None else size
         if len(text) < self.size + PADDING:
             text = text[: self.size] + bytes(PADDING)
@@ -212,7 +215,7 @@ class Objects:
         self.begin: Ints = np.empty(0, np.int64)
         self.end: Ints = self.begin
         self._quotes: Ints = self.begin
-        self._first: Ints = self.begin  # the number of the first quote of each
+        self._first: Ints = self.begin  # number of each object's first quote
         self.is_plain = self._find()
 
     def __len__(self) -> int:
@@ -245,7 +248,7 @@ class Objects:
     def alike(
         self, known: dict[int, list[JsonLayout]], nested: str
     ) -> tuple[list[AlikeObjects], Ints]:
-        """Objects by layout, and those that are left. known: the layouts by their quotes."""
+        """Group objects by layout and return the rest. known: layouts by number of quotes."""
         first = self._first
         count = np.diff(first, append=len(self._quotes))
         found: list[AlikeObjects] = []
@@ -260,9 +263,9 @@ class Objects:
                 if len(rows) < FEWEST:
                     break
                 at = int(rows[0])
-                made = JsonLayout.of(self.text[self.begin[at] : self.end[at]], nested)
-                rest = rows if made is None else self._take(made, rows, found)
-                if made is None or len(rest) == len(rows):
+                candidate = JsonLayout.of(self.text[self.begin[at] : self.end[at]], nested)
+                rest = rows if candidate is None else self._take(candidate, rows, found)
+                if candidate is None or len(rest) == len(rows):
                     break
                 rows = rest
                 _keep(layouts, self._with_constants(found[-1]))
@@ -270,12 +273,12 @@ class Objects:
         return found, np.sort(np.concatenate(left))
 
     def _take(self, layout: JsonLayout, rows: Ints, found: list[AlikeObjects]) -> Ints:
-        """Those of some objects that do not have a layout, or all if few have it."""
+        """Move rows with `layout` to `found` and return the others (all, if too few match)."""
         same, spans = self._matched(layout, rows, self._first[rows])
-        fits = int(np.count_nonzero(same))
-        if fits < FEWEST:
+        matches = int(np.count_nonzero(same))
+        if matches < FEWEST:
             return rows
-        if fits == len(rows):
+        if matches == len(rows):
             found.append(AlikeObjects(layout, rows, tuple(spans)))
         else:
             spans = [(start[same], end[same]) for start, end in spans]
@@ -283,7 +286,7 @@ class Objects:
         return rows[~same]
 
     def _with_constants(self, found: AlikeObjects) -> JsonLayout:
-        """A layout without constants with those values as such that some of its objects share."""
+        """A copy of the layout with values that are equal in a sample of objects as constants."""
         layout, text = found.layout, self.text
         some = np.linspace(0, len(found.rows) - 1, _LOOKED_AT).astype(np.int64)
         same = [
@@ -298,7 +301,7 @@ class Objects:
     def _matched(
         self, layout: JsonLayout, rows: Ints, quote: Ints
     ) -> tuple[Bools, list[tuple[Ints, Ints]]]:
-        """Which of some objects have a layout, and where the values of all of them are."""
+        """Which rows have a layout, and the spans of the values of all rows."""
         same = np.ones(len(rows), np.bool_)
         before, whole_end = self.begin[rows], self.end[rows]
         spans = []
@@ -317,7 +320,7 @@ class Objects:
         return same, spans
 
     def _is_there(self, at: Ints, text: bytes) -> Bools:
-        """Whether a text stands at some places."""
+        """Whether `text` is at each of the positions."""
         words = words_at(self.data, at, len(text))
         padded = np.frombuffer(text.ljust(8 * len(words), b"\0"), "<u8")
         same = np.ones(len(at), np.bool_)
@@ -327,8 +330,7 @@ class Objects:
 
 
 def _keep(layouts: list[JsonLayout], made: JsonLayout) -> None:
-    """Keep a layout for the next block; of two that differ in values alone, one with the constants
-    of both."""
+    """Store a layout for the next block, keeping the common constants if only values differ."""
     for i, layout in enumerate(layouts):
         if layout.is_like(made):
             layouts[i] = layout.in_common(made)
@@ -338,7 +340,7 @@ def _keep(layouts: list[JsonLayout], made: JsonLayout) -> None:
 
 
 def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
-    """As many bytes from some places on, eight of each in a word; more in the last one."""
+    """`size` bytes from each position on, as 8-byte words; the last word may extend further."""
     item = np.dtype(f"V{max(-(-size // 8), 1) * 8}")
     window: NDArray[Any] = np.ndarray(
         (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
@@ -347,7 +349,7 @@ def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
 
 
 def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Codes]:
-    """The distinct texts between some places, and which of them each is."""
+    """The distinct texts in some spans, and the index of each span's text."""
     size = end - start
     longest = int(size.max(initial=0))
     text = objects.text
@@ -357,7 +359,7 @@ def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Cod
         codes = [known.setdefault(text[a:b], len(known)) for a, b in spans]
         return list(known), np.array(codes, np.uint32)
     words = words_at(objects.data, start, longest)
-    # Bytes behind the end do not count.
+    # Ignore bytes after the end.
     words = [
         word & _MASKS[np.minimum(np.maximum(size - 8 * k, 0), 8)] for k, word in enumerate(words)
     ]
@@ -372,10 +374,10 @@ def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Cod
 
 
 def _first_equal(words: Sequence[Words]) -> Ints:
-    """The first row whose words are all the same, for each row.
+    """For each row, the first row with the same words.
 
-    Rows are put into a table by some bits that their words are mixed to, and compared with the
-    first one that is there; those that differ try other bits. What is left then is sorted.
+    Rows are hashed into a table and compared with the first row there. Rows that differ retry with
+    other bits of the hash. The rest is sorted.
     """
     mixed = words[0] * np.uint64(0x9E3779B97F4A7C15)
     for word in words[1:]:
@@ -386,7 +388,7 @@ def _first_equal(words: Sequence[Words]) -> Ints:
     table = np.empty(1 << 16, np.int64)
     for by in (48, 16, 0):
         place = (mixed >> np.uint64(by)).astype(np.uint16)
-        # Of equal ones the last one written stays: the first.
+        # Among equal rows, the last one written stays: the first row.
         table[place[::-1]] = rest[::-1]
         first = table[place]
         same = np.ones(len(rest), np.bool_)
@@ -405,7 +407,7 @@ def _first_equal(words: Sequence[Words]) -> Ints:
 
 
 def whole_numbers(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Bools]:
-    """Whole numbers of JSON between some places, and which are such, of at most 18 digits."""
+    """Parse JSON integers of at most 18 digits in some spans; also returns which are valid."""
     minus = data[start] == _MINUS
     has_minus = bool(minus.any())
     if has_minus:
@@ -422,16 +424,16 @@ def whole_numbers(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Bools]:
 
 
 def _eight_digits(data: Bytes, end: Ints, digits: Ints) -> tuple[Ints, Bools]:
-    """The last digits, up to eight, before some places as numbers, and where they are digits."""
+    """Parse up to eight digits before each position; also returns where they are all digits."""
     at = end - 8
     values, good = _number(words_at(data, np.maximum(at, 0), 8)[0], digits)
     return values, good & ((at >= 0) | (digits <= 0))
 
 
 def _number(word: Words, digits: Ints) -> tuple[Ints, Bools]:
-    """The last digits, up to eight, of words as numbers, and where they are digits.
+    """Parse the last digits (up to eight) of each word; also returns where they are all digits.
 
-    All eight at once: neighbors are joined to numbers below 100, those below 10^4, and these.
+    Neighboring digits are merged into numbers below 100, those into numbers below 10^4, and so on.
     """
     before = _MASKS[8 - np.minimum(np.maximum(digits, 0), 8)]
     word = (word & ~before) | (_ZEROS & before)
@@ -445,8 +447,10 @@ def _number(word: Words, digits: Ints) -> tuple[Ints, Bools]:
 def decimals(
     data: Bytes, start: Ints, end: Ints, sample: bytes
 ) -> tuple[Ints, NDArray[np.int16], Bools]:
-    """Numbers with as many decimals as a sample, up to six, from zero to 2^62 thousandths: their
-    thousandths, the rest in thousandths of these, and which are such numbers."""
+    """Parse numbers with as many decimals as `sample` (at most six), from 0 to 2^62 thousandths.
+
+    Returns whole thousandths, the remainder in thousandths of those, and which numbers are valid.
+    """
     behind = len(sample) - 1 - sample.find(b".") if b"." in sample else 0
     none = np.zeros(len(start), np.int16)
     if not behind:
@@ -454,12 +458,12 @@ def decimals(
         return value * 1000, none, good & (value >= 0) & (value <= _LARGEST // 1000)
     point = end - 1 - behind
     digits = end - start - 1
-    most = _MOST_DIGITS + (behind <= 3)  # 2^62 has 19, and what is more is below 0 or above it
+    most = _MOST_DIGITS + (behind <= 3)  # 2^62 has 19 digits; larger values fail the checks below
     good = (point > start) & (data[np.maximum(point, 0)] == _POINT) & (digits <= most)
     good &= (data[start] != _ZERO) | (point == start + 1)
     if behind > 6:
         return np.zeros(len(start), np.int64), none, np.zeros(len(start), np.bool_)
-    # The last word without its point: what stands before it moves up by a byte.
+    # The last word without its point: the bytes before the point move up by one.
     word = words_at(data, np.maximum(end - 8, 0), 8)[0]
     whole = np.uint64((1 << 8 * (8 - behind)) - 1)
     value, are_digits = _number(
@@ -479,7 +483,7 @@ def decimals(
 
 
 def texts_of(raw: Sequence[bytes]) -> list[str] | None:
-    """What stands between quotes, as texts; None if some is no text of JSON."""
+    """Decode the contents of JSON strings (without quotes); None if one of them is invalid."""
     try:
         return _TEXTS.decode(b'["' + b'","'.join(raw) + b'"]')
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -487,7 +491,7 @@ def texts_of(raw: Sequence[bytes]) -> list[str] | None:
 
 
 def are_values(raw: Sequence[bytes]) -> bool:
-    """Whether each is one value of JSON, without spaces around it."""
+    """Whether each is one JSON value, without surrounding spaces."""
     try:
         found = _RAWS.decode(b"[" + b",".join(raw) + b"]")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""JSON from files that may be damaged or hostile: parsed, and read value by value without raising.
+"""Reads JSON from files that may be damaged or hostile, value by value, without raising.
 
-A value of another type than expected reads as empty (or None), so that a reader can go on with what
-is left and count what was odd.
+A value of an unexpected type reads as empty (or None), so that a reader can continue with the rest
+and count the problem.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ _REPLACEMENT = "\ufffd"
 
 
 class NotJson(ValueError):
-    """The text is no JSON, or is nested deeper than Python can parse."""
+    """The text is not JSON, or is nested deeper than Python can parse."""
 
 
 class Parsed:
-    """A JSON text, parsed. `oddities` says what was replaced or lost in it, one sentence each."""
+    """A parsed JSON text. `oddities` lists what was replaced or lost, one sentence each."""
 
     def __init__(self, raw: bytes | bytearray | str, *, find_duplicates: bool = False) -> None:
-        """Raises NotJson. find_duplicates costs a call per object: for small texts only."""
+        """Parse the text. Raises NotJson.
+
+        find_duplicates: report duplicate keys. This costs a call per object: only for small texts.
+        """
         self.oddities: list[str] = []
         text = raw if isinstance(raw, str) else self._decode(raw)
         self._duplicates = 0
@@ -34,7 +37,7 @@ class Parsed:
             )
         except (ValueError, RecursionError) as error:
             raise NotJson(str(error)) from error
-        # An escaped half of a surrogate pair is a text that can be neither shown nor written.
+        # An escaped half of a surrogate pair makes a string that can be neither shown nor written.
         if _SURROGATE_ESCAPE.search(text) and self._replace_lone_surrogates():
             self.oddities.append("text with half a surrogate pair: shown with \ufffd")
         if self._duplicates:
@@ -48,9 +51,9 @@ class Parsed:
             return raw.decode("utf-8", "replace")
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        self._duplicates += len(made) < len(pairs)
-        return made
+        result = dict(pairs)
+        self._duplicates += len(result) < len(pairs)
+        return result
 
     def _replace_lone_surrogates(self) -> bool:
         found = False
@@ -83,12 +86,12 @@ def sequence(value: Any) -> list[Any]:
 
 
 def text(value: Any) -> str:
-    """The value if it is a text, else an empty one."""
+    """The value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def whole_number(value: Any) -> int | None:
-    """A number from 0 to 2**63 - 1, given as a number or as decimal text; None for all else."""
+    """An integer from 0 to 2**63 - 1, given as a number or as decimal text, else None."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:

@@ -1,27 +1,27 @@
-"""What every reader and writer shares: callbacks for progress and cancelling, and its errors."""
+"""What all readers and writers share: progress and cancel callbacks, and their errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-Progress = Callable[[int, int], None]  # done so far and in all, in bytes or rows
+Progress = Callable[[int, int], None]  # done so far and total, in bytes or rows
 Cancelled = Callable[[], bool]
 
 
 def no_progress(done: int, total: int) -> None:
-    """A progress callback for callers that show none."""
+    """A progress callback that does nothing."""
 
 
 def never_cancelled() -> bool:
-    """A cancel callback for callers that cannot be cancelled."""
+    """A cancel callback that always returns False."""
     return False
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be opened: which one, where in it, what is wrong and what to do.
+    """A file that cannot be opened: its path, the location in it, what is wrong and what to do.
 
-    The one error that readers raise. Odd data inside a recognized file is not an error but a
-    counted `Problem` of the trace.
+    The only error that readers raise. Unexpected data in a recognized file is not an error: it
+    becomes a counted `Problem` of the trace.
     """
 
     def __init__(self, path: str, reason: str, *, where: str = "", remedy: str = "") -> None:
@@ -38,4 +38,4 @@ class UnreadableFile(Exception):
 
 
 class ReadCancelled(Exception):
-    """Raised out of a reader when `cancelled()` turned true."""
+    """Raised by a reader when `cancelled()` returns true."""

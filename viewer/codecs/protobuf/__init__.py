@@ -1,1 +1,1 @@
-"""Many protobuf messages at once as numpy columns: a reader and a writer."""
+"""Reads and writes many protobuf messages at once as numpy columns."""

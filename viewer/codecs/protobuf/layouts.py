@@ -1,9 +1,9 @@
-"""Protobuf messages of equal layout: the same tags, widths of numbers and lengths, one by one.
+"""Groups protobuf messages by layout: the same tags, number widths and lengths in the same order.
 
-Most messages of a large file have one of a few layouts, as one program wrote them in one place. One
-message of a kind is walked in Python; which others are laid out so is then asked by comparing whole
-words under a mask, and their fields stand at places that are known: a third of the time that it
-takes to walk all of them in step (`protobuf_columns`), which is left for the others.
+Most messages of a large file have one of a few layouts, because one place in a program wrote them.
+One message of each kind is parsed in Python. Comparing whole words under a mask then finds all
+others with that layout, and their fields are at known positions. This takes a third of the time of
+walking all messages in step (`reader`), which is left for the others.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from viewer.codecs.protobuf.wire import (
     varint_at,
 )
 
-FEWEST = 512  # messages of one length that are worth to be looked at in Python
+FEWEST = 512  # messages of one length that are worth analyzing in Python
 _LONGEST = 128
-_FEW = 64  # of a layout that are left to be walked with others
-_MOST = 16  # layouts of one length
-_REST = 15
-_SHARE = 16  # a layout that fewer of those that are left have is the last one that is looked for
+_FEW = 64  # messages of a layout; fewer are walked with the others
+_MOST = 16  # layouts per length
+_REST = 15  # blocks to skip after one in which layouts did not help
+_SHARE = 16  # if a new layout covers less than 1/16 of the remaining rows, stop
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageLayout:
     """What is the same in all messages of one layout.
 
-    mask, bits: of each eight bytes those that tell the layout, and what they are. fields: tag,
-    where the number or the bytes begin, how many bytes they are.
+    mask, bits: for each 8-byte word, the bits that identify the layout, and their values. fields:
+    tag, start of the number or bytes, and size in bytes.
     """
 
     mask: tuple[np.uint64, ...]
@@ -47,7 +47,7 @@ class MessageLayout:
 
     @staticmethod
     def of(message: bytes) -> MessageLayout | None:
-        """The layout of a message; None if it is damaged, or has groups."""
+        """The layout of a message; None if it is damaged or has groups."""
         mask = bytearray(-(-len(message) // 8) * 8)
         fields = []
         at = 0
@@ -81,7 +81,7 @@ class MessageLayout:
         )
 
     def has_twice(self, tag: int) -> bool:
-        """Whether such a message has a field more than once."""
+        """Whether the layout has a field more than once."""
         return sum(tag == other for other, _, _ in self.fields) > 1
 
     def is_of(self, words: list[Words]) -> Bools:
@@ -94,18 +94,18 @@ class MessageLayout:
 
 
 class MessageLayouts:
-    """The layouts that messages of one type were found to have, kept from block to block."""
+    """The layouts found in messages of one type, kept from block to block."""
 
     def __init__(self) -> None:
         self._known: dict[int, list[MessageLayout]] = {}
-        self._rest = 0  # blocks for which it is not tried
+        self._rest = 0  # blocks left for which layouts are not tried
 
     def sorted_out(
         self, data: NDArray[np.uint8], begin: Ints, end: Ints
     ) -> tuple[list[AlikeMessages], Ints | None]:
-        """Messages at begin .. end by layout, and which are left; None where all are.
+        """Group messages at begin .. end by layout; also returns the remaining rows (None: all).
 
-        The messages of one layout come in their order.
+        The messages of one layout keep their order.
         """
         if len(begin) < FEWEST or self._rest:
             self._rest = max(self._rest - 1, 0)
@@ -122,7 +122,8 @@ class MessageLayouts:
             if size:
                 left.append(rows)
         if 2 * sum(len(alike.rows) for alike in found) < len(begin):
-            # As many rounds are needed for the others: not worth it, and of the next not likely.
+            # The others would take as many rounds again: not worth it, and probably not for the
+            # next blocks.
             self._rest = _REST
             return [], None
         return found, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
@@ -130,19 +131,19 @@ class MessageLayouts:
     def _of_length(
         self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int, out: list[AlikeMessages]
     ) -> Ints:
-        """Those of one length; gives the rows that are left."""
+        """Group the messages of one length into `out`; returns the remaining rows."""
         known = self._known.setdefault(size, [])
         at = begin[rows]
-        # All of their bytes at once: numpy takes 4 ns for a word that is not aligned, and 6 for
-        # sixty-four bytes.
+        # Read all bytes of a message at once: numpy takes 4 ns for one unaligned word, and 6 ns for
+        # 64 bytes.
         item = np.dtype(f"V{-(-size // 8) * 8}")
         window: NDArray[Any] = np.ndarray(
             (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
         )
         each = list(window[at].view("<u8").reshape(len(at), -1).T)
-        was, used = list(known), list[MessageLayout]()
+        untried, used = list(known), list[MessageLayout]()
         while len(rows):
-            is_new = not was
+            is_new = not untried
             if is_new:
                 if len(rows) < FEWEST or len(used) >= _MOST:
                     break
@@ -151,7 +152,7 @@ class MessageLayouts:
                 if layout is None:
                     break
             else:
-                layout = was.pop(0)
+                layout = untried.pop(0)
             same = layout.is_of(each)
             count = int(np.count_nonzero(same))
             if count == len(rows):
@@ -160,8 +161,8 @@ class MessageLayouts:
                 used.append(layout)
             elif count >= _FEW:
                 used.append(layout)
-                own = [word.compress(same) for word in each]
-                out.append(AlikeMessages(layout, rows.compress(same), at.compress(same), own))
+                matching = [word.compress(same) for word in each]
+                out.append(AlikeMessages(layout, rows.compress(same), at.compress(same), matching))
                 other = ~same
                 too_few = is_new and count * _SHARE < len(rows)
                 rows, at = rows.compress(other), at.compress(other)
@@ -170,13 +171,13 @@ class MessageLayouts:
                     break
             elif is_new:
                 break
-        known[:] = used + was
+        known[:] = used + untried
         return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlikeMessages:
-    """Messages of one layout: which they are, where they begin, and their bytes as words."""
+    """Messages of one layout: their rows, their start positions, and their bytes as words."""
 
     layout: MessageLayout
     rows: Ints
@@ -184,7 +185,7 @@ class AlikeMessages:
     words: list[Words]
 
     def number(self, begin: int, size: int) -> Words | None:
-        """The varints of so many bytes from `begin` on; None if they are longer than a word."""
+        """The varints of `size` bytes at offset `begin`; None if they are longer than a word."""
         if size > 8:
             return None
         which, shift = begin >> 3, (begin & 7) << 3

@@ -1,12 +1,12 @@
-"""Many protobuf messages at once, as numpy columns: the mirror of `export.protobuf_encoder`.
+"""Reads many protobuf messages at once as numpy columns; the counterpart of `writer`.
 
-`PaddedBytes` holds bytes. `PaddedBytes.records` finds where the messages of a repeated field begin,
-and `PaddedBytes.fields` walks many messages in step: one round reads the next field of every
-message that has one more, so the cost is per field of the longest message and not per message.
-Nothing is known of a schema here; wire format: https://protobuf.dev/programming-guides/encoding/
+`PaddedBytes` holds bytes. `PaddedBytes.records` finds the messages of a repeated field.
+`PaddedBytes.fields` walks many messages in step: one round reads the next field of every message
+that has one, so the cost is per field of the longest message and not per message. This module knows
+no schema. Wire format: https://protobuf.dev/programming-guides/encoding/
 
-Every length is checked against the end of its message before it is followed. A message that is
-damaged ends where the damage is, and is reported by its number.
+Every length is checked against the end of its message before it is followed. A damaged message ends
+where the damage is, and its index is reported.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from viewer.codecs.protobuf.wire import (
     varint_at,
 )
 
-PADDING = 24  # bytes behind a block, so that a word can be read at its last byte
+PADDING = 24  # bytes after a block, so that a word can be read at its last byte
 
 _MSB = np.uint64(0x8080808080808080)
 _ONES = np.uint64(0x0101010101010101)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
-_FEW = 48  # messages that go one by one: a round over fewer costs more than they do
+_FEW = 48  # messages that are read one by one: a round over fewer costs more
 _TAG = 1 << 3 | LENGTH_DELIMITED
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """All occurrences of one field: in which message, its number or its length, and where.
+    """All occurrences of one field: message, value and position of each.
 
-    owner: the message, in no order but that of the fields in it. value: the number, or for a
-    length-delimited field the bytes in it. at: position of the first such byte; of a number any
-    place in its message that is not before those of earlier fields. is_single: that no message has
-    it twice, and that they come in the order of the messages.
+    owner: index of the message; not sorted. value: the number, or the size in bytes of a
+    length-delimited field. at: position of its first byte; for a number, any position in the
+    message that is not before those of earlier fields. is_single: no message has the field twice,
+    and the occurrences are in message order.
     """
 
     owner: Ints
@@ -56,7 +56,7 @@ class Field:
 
     @staticmethod
     def none() -> Field:
-        """No occurrence."""
+        """An empty field."""
         return Field(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64))
 
     def __len__(self) -> int:
@@ -64,15 +64,15 @@ class Field:
 
     @property
     def end(self) -> Ints:
-        """The position after each, if they are length-delimited."""
+        """The end position of each occurrence; only for length-delimited fields."""
         return self.at + self.value.view(np.int64)
 
     def taken(self, which: Ints | Bools) -> Field:
-        """Some of the occurrences."""
+        """A subset of the occurrences."""
         return Field(self.owner[which], self.value[which], self.at[which], False)
 
     def sorted(self) -> Field:
-        """In the order of the messages, and in each in the order of the file."""
+        """The occurrences in file order: by message, then by position."""
         if self.is_single or len(self.at) < 2 or (self.at[1:] >= self.at[:-1]).all():
             return self
         return self.taken(np.argsort(self.at, kind="stable"))
@@ -80,55 +80,55 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of many messages by tag, `field << 3 | wire type`; damaged: such messages."""
+    """The fields of many messages by tag, `field << 3 | wire type`. damaged: message indices."""
 
     by_tag: dict[int, Field]
     damaged: Ints
 
     def get(self, field: int, wire_type: int) -> Field:
-        """All occurrences of a field of one wire type; others of that number are another field."""
+        """All occurrences of a field with one wire type. Other wire types are separate fields."""
         found = self.by_tag.get(field << 3 | wire_type)
         return Field.none() if found is None else found
 
 
 def padded(data: bytes | bytearray | memoryview) -> NDArray[np.uint8]:
-    """Bytes with room behind them, as a Block wants them."""
+    """Copy bytes to an array with `PADDING` at the end, as `PaddedBytes` requires."""
     out = np.zeros(len(data) + PADDING, np.uint8)
     out[: len(data)] = np.frombuffer(data, np.uint8)
     return out
 
 
 def signed(values: Words) -> Ints:
-    """Varints of an int64 or int32 field."""
+    """Varints of an int64 or int32 field as signed numbers."""
     return values.view(np.int64)
 
 
 class PaddedBytes:
-    """Bytes with `PADDING` behind them."""
+    """Bytes followed by `PADDING` more."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
         self.size = len(data) - PADDING
         self.data = data
-        # One word at every byte; numpy copies what is not aligned.
+        # One word at every byte position; numpy copies unaligned words.
         self._words: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
 
     # -- where messages are ----------------------------------------------------------------------
 
     def records(self, first: int = 0) -> tuple[Ints, Ints, int]:
-        """Begin and end of the bodies of field 1 of a message that begins at `first`, and where
-        the search ended: the end of the block, the begin of one that is cut off, or damage.
+        """Find the bodies of field 1 in a message that starts at `first`: (starts, ends, stop).
 
-        Other fields are passed over.
+        `stop` is the end of the block, the start of an incomplete field, or the position of damage.
+        Other fields are skipped.
         """
         data, size = self.data.data, self.size
         tags, begins, ends = self._candidates()
-        # Nearly all of them are messages, each of which ends where the next one begins: only at
-        # the others must be asked where to go on.
+        # Nearly all candidates are messages, each ending where the next one starts. Only the others
+        # need a search for the next field.
         breaks = np.flatnonzero(np.append(ends[:-1] != tags[1:], True)) if len(tags) else tags
-        goals = ends[breaks]
-        heads = np.searchsorted(tags, goals)
-        heads = np.where(np.append(tags, -1)[heads] == goals, heads, -1).tolist()
-        stops, after = breaks.tolist(), goals.tolist()
+        targets = ends[breaks]
+        heads = np.searchsorted(tags, targets)
+        heads = np.where(np.append(tags, -1)[heads] == targets, heads, -1).tolist()
+        stops, after = breaks.tolist(), targets.tolist()
         runs: list[tuple[int, int]] = []
         alone: list[int] = []
         at, which, here = first, 0, _place(tags, first)
@@ -158,10 +158,10 @@ class PaddedBytes:
         return begins, stop, at
 
     def _candidates(self) -> tuple[Ints, Ints, Ints]:
-        """What may be messages: where they begin with the tag, their bodies, and their ends.
+        """Possible messages: positions of their tags, starts of their bodies, and ends.
 
-        Behind each comes the end of the block, or another such message that ends likewise: of
-        bytes that look like the tag a tenth would pass without the second.
+        Each must be followed by the end of the block, or by another such message for which the same
+        holds. Without the second check, a tenth of the bytes that look like the tag would pass.
         """
         size = self.size
         tags = np.flatnonzero(self.data[: max(size - 1, 0)] == _TAG)
@@ -184,7 +184,7 @@ class PaddedBytes:
         return tags[good], begins[good], ends[good]
 
     def cut_off(self) -> tuple[int, int]:
-        """Begin and end of the body of a message of field 1 at byte 0; 0, 0 if there is none."""
+        """Start and end of the body of a field 1 message at byte 0; 0, 0 if there is none."""
         length, width = varint_at(self.data.data, 1)
         if not self.size or self.data[0] != _TAG or not width:
             return 0, 0
@@ -195,9 +195,9 @@ class PaddedBytes:
     def fields(
         self, begin: Ints, end: Ints, wanted: Container[int], layouts: MessageLayouts | None = None
     ) -> Fields:
-        """The fields of messages that lie at begin .. end, of the wanted tags only.
+        """The fields of the messages at begin .. end, only those with wanted tags.
 
-        layouts: of messages of this type, where there are many.
+        layouts: of messages of this type; pass it when there are many messages.
         """
         if layouts is None:
             return self._walked(begin, end, wanted, None)
@@ -231,8 +231,7 @@ class PaddedBytes:
         return Fields(columns.fields(), rest.damaged)
 
     def _walked(self, begin: Ints, end: Ints, wanted: Container[int], some: Ints | None) -> Fields:
-        """The fields of some messages, None for all, one round of the next field of each after the
-        other."""
+        """The fields of some messages (None: all). Each round reads one field per message."""
         found: dict[int, list[tuple[Ints, Words, Ints]]] = {}
         damaged: list[Ints] = []
         live = np.flatnonzero(end > begin) if some is None else some
@@ -336,7 +335,7 @@ class PaddedBytes:
         wanted: Container[int],
         found: dict[int, list[tuple[Ints, Words, Ints]]],
     ) -> Ints:
-        """The rest of a few messages; adds to `found`, gives those that are damaged."""
+        """Read the rest of a few messages into `found`; returns the indices of damaged ones."""
         data = self.data.data
         parts: dict[int, tuple[list[int], list[int], list[int]]] = {}
         damaged = []
@@ -367,11 +366,11 @@ class PaddedBytes:
         return np.array(damaged, np.int64)
 
     def _varints(self, at: Ints) -> tuple[Words, Ints]:
-        """Varints at positions in the block and their widths; width 0 where there is none."""
+        """Varints at positions in the block and their widths; width 0 where invalid."""
         value, width = _from_word(self._words[at])
         if len(width) and int(width.min()) == 0:
             far = np.flatnonzero(width == 0)
-            # Nine or ten bytes: 56 bits stand in the first eight.
+            # Nine or ten bytes: the first eight hold 56 bits.
             more = self._words[at[far] + 8]
             ninth, tenth = more & np.uint64(0x7F), (more >> np.uint64(8)) & np.uint64(1)
             is_nine = (more & np.uint64(0x80)) == 0
@@ -386,7 +385,7 @@ class PaddedBytes:
         return value, width
 
     def varint_lists(self, spans: Field) -> tuple[Ints, Words]:
-        """The numbers of packed lists: the owner of each, and the number."""
+        """The numbers of packed lists: the owner and value of each."""
         owners: list[int] = []
         values: list[int] = []
         data = self.data.data
@@ -404,7 +403,7 @@ class PaddedBytes:
 
 
 class _Columns:
-    """Fields of many messages, a column a tag: by message where none has it twice, else parts."""
+    """Fields of many messages, one column per tag, or parts where a message repeats a field."""
 
     def __init__(self, begin: Ints) -> None:
         self._begin = begin
@@ -412,7 +411,7 @@ class _Columns:
         self._parts: dict[int, list[tuple[Ints, Words, Ints]]] = {}
 
     def put(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
-        """Add a field that stands once in each of some messages, and was in none of them."""
+        """Add a field that occurs once in each of some messages that do not have it yet."""
         column = self._single.get(tag)
         if column is None:
             count = len(self._begin)
@@ -424,13 +423,13 @@ class _Columns:
         column[2].append(rows)
 
     def add(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
-        """Add a field of some messages that may have it several times."""
+        """Add a field that may occur several times in a message."""
         if isinstance(value, int):
             value = np.full(len(rows), value, np.uint64)
         self._parts.setdefault(tag, []).append((rows, value, at))
 
     def fields(self) -> dict[int, Field]:
-        """What was added, by tag."""
+        """The added fields by tag."""
         found, everything = {}, np.arange(len(self._begin))
         for tag, (value, places, parts) in self._single.items():
             rows, at = everything, self._begin if places is None else places
@@ -448,7 +447,7 @@ class _Columns:
 
 
 def _place(numbers: Ints, number: int) -> int:
-    """Where a number stands in ascending ones, -1 if it does not."""
+    """The index of a number in an ascending array, or -1."""
     at = int(np.searchsorted(numbers, number))
     return at if at < len(numbers) and numbers[at] == number else -1
 
@@ -462,9 +461,9 @@ def _joined(parts: list[tuple[Ints, Words, Ints]]) -> Field:
 
 
 def _from_word(word: Words) -> tuple[Words, Ints]:
-    """The varint that begins each word and its width; width 0 where it does not end in the word.
+    """The varint at the start of each word and its width; width 0 if it does not end in the word.
 
-    The lowest byte without its top bit ends it.
+    The first byte whose top bit is clear ends it.
     """
     ends = ~word & _MSB
     if (ends & np.uint64(0x80)).all():
@@ -479,7 +478,7 @@ def _from_word(word: Words) -> tuple[Words, Ints]:
 
 
 def _after_field(data: bytes | memoryview, at: int, size: int) -> int:
-    """Where a field other than the wanted one ends; -1 if it is damaged or cut off."""
+    """The end of a field of any type; -1 if it is damaged or incomplete."""
     tag, width = varint_at(data, at)
     wire = tag & 7
     at += width

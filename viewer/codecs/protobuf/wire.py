@@ -1,4 +1,4 @@
-"""The wire format of protobuf: types of fields, and its numbers of one to ten bytes.
+"""The protobuf wire format: wire types, and varints of one to ten bytes.
 
 See https://protobuf.dev/programming-guides/encoding/
 """
@@ -14,7 +14,7 @@ VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5
 
 
 def varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """One varint and its width; width 0 if it has more than ten bytes or the data ends before."""
+    """One varint and its width; width 0 if it exceeds ten bytes or the data ends inside it."""
     value = 0
     for k in range(min(10, len(data) - at)):
         byte = data[at + k]
@@ -25,7 +25,7 @@ def varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def packed(bits: Words, size: int = 8) -> Words:
-    """Up to eight times seven bits of a word side by side."""
+    """Join the low seven bits of up to eight bytes of each word."""
     for mask, by in (
         (0x007F007F007F007F, 1),
         (0x00003FFF00003FFF, 2),

@@ -1,12 +1,12 @@
-"""Many protobuf messages at once, as numpy columns instead of one object per message.
+"""Writes many protobuf messages at once from numpy columns, instead of one object per message.
 
-A *piece* is one part of every one of n messages: it knows how many bytes it has in each message and
-can write them at given places of a buffer. Pieces are joined and nested until one piece is the
-whole message; `assemble` then lays several such pieces out in one byte string. Field order is up to
-the caller: ascending numbers give the same bytes as the official serializer.
+A *piece* is one part of each of n messages. It knows its size in each message and can write its
+bytes at given positions of a buffer. Pieces are joined and nested until one piece is the whole
+message; `assemble` then places several such pieces in one byte string. The caller chooses the field
+order: ascending numbers give the same bytes as the official serializer.
 
-Cost is per distinct byte length, not per message: all rows of one length are copied by one numpy
-assignment to a view of the buffer whose items have that size.
+The cost is per distinct byte length, not per message: one numpy assignment copies all rows of one
+length to a view of the buffer whose items have that size.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LENGTH_DELIMITED = 2
 
 
 def varint(value: int) -> bytes:
-    """One unsigned integer below 2^64 as a varint."""
+    """Encode one unsigned integer below 2^64 as a varint."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -37,12 +37,12 @@ def varint(value: int) -> bytes:
 
 
 def tag(field: int, wire_type: int) -> bytes:
-    """The bytes that announce a field of a message."""
+    """The tag bytes of a field."""
     return varint(field << 3 | wire_type)
 
 
 def varint_lengths(values: NDArray[np.uint64]) -> Ints:
-    """How many bytes each value has as a varint: 1 to 10."""
+    """The size of each value as a varint: 1 to 10 bytes."""
     length = np.ones(len(values), np.int64)
     top = int(values.max(initial=np.uint64(0)))
     for bits in range(7, top.bit_length(), 7):
@@ -70,7 +70,7 @@ def _put(out: Bytes, at: Ints, rows: Bytes) -> None:
 
 
 def _by_length(length: Ints) -> list[tuple[int, Ints | slice]]:
-    """(length, which rows have it); a whole slice when all have the same."""
+    """Group rows by length: (length, rows); a full slice if all lengths are equal."""
     if len(length) == 0:
         return []
     low, high = int(length.min()), int(length.max())
@@ -87,9 +87,9 @@ def _by_length(length: Ints) -> list[tuple[int, Ints | slice]]:
 def repeated(
     head: bytes, numbers: Ints, size: int, between: bytes, doubles: NDArray[np.float64]
 ) -> bytes:
-    """Messages that differ in one varint, of `size` bytes in all, and a float64 at their end.
+    """Messages that differ only in one varint of `size` bytes and a float64 at their end.
 
-    All of one length, which is faster than pieces that may have any.
+    All messages have the same length, which is faster than general pieces.
     """
     parts = [("head", f"V{len(head)}"), ("number", f"V{size}")]
     rows = np.empty(len(numbers), [*parts, ("between", f"V{len(between)}"), ("double", "<f8")])
@@ -101,12 +101,12 @@ def repeated(
 
 
 class Piece(Protocol):
-    """A part of n messages. `length`: bytes in each (int64, n); `write` puts them at `at` (n)."""
+    """A part of n messages. `length`: its size in each message in bytes (int64, n)."""
 
     length: Ints
 
     def write(self, out: Bytes, at: Ints) -> None:
-        """Write message i's bytes at out[at[i]] and after."""
+        """Write the bytes of message i at out[at[i]] and after."""
 
 
 class Literal:
@@ -122,11 +122,11 @@ class Literal:
 
 
 class Varints:
-    """A varint per message, after bytes that may depend on its length only.
+    """One varint per message, after bytes that depend only on its length.
 
-    `values`: integers of any type; negative ones are written as int64, in 10 bytes. `head(length)`
-    gives the bytes before a varint of that length: a tag, or tags and lengths of the messages
-    around it.
+    `values`: integers of any type. Negative ones are written as int64, in 10 bytes. `head(length)`
+    returns the bytes before a varint of that length: a tag, or tags and lengths of enclosing
+    messages.
     """
 
     def __init__(self, values: NDArray[Any], head: Callable[[int], bytes]) -> None:
@@ -152,7 +152,7 @@ class Varints:
 
 
 class Decimals:
-    """Numbers from 0 to 2^63 - 1 as the text of their decimal digits."""
+    """Numbers from 0 to 2^63 - 1 as decimal text."""
 
     def __init__(self, values: Ints) -> None:
         self._values = values
@@ -175,7 +175,7 @@ class Decimals:
 
 
 class Doubles:
-    """Eight bytes of a float64 per message, after constant bytes."""
+    """One float64 (eight bytes) per message, after constant bytes."""
 
     def __init__(self, values: NDArray[Any], head: bytes) -> None:
         little = values.astype("<f8").view(np.uint8).reshape(len(values), 8)
@@ -189,9 +189,9 @@ class Doubles:
 
 
 class Fixed64s:
-    """Any number of fixed64 fields in each of n messages: values[k] is one of message rows[k].
+    """Any number of fixed64 fields in each of n messages: values[k] belongs to message rows[k].
 
-    rows ascend; values: uint64. The fields of a message stand in the order of their values here.
+    rows must ascend. values: uint64. The fields of a message keep the order of their values.
     """
 
     def __init__(self, n: int, rows: Ints, values: NDArray[np.uint64], head: bytes) -> None:
@@ -208,21 +208,21 @@ class Fixed64s:
 
 
 class Blobs:
-    """A table of distinct byte strings that were encoded once, to be picked from by number."""
+    """A table of distinct byte strings, encoded once and selected by index."""
 
     def __init__(self, blobs: Sequence[bytes]) -> None:
         self._lay(b"".join(blobs), np.fromiter(map(len, blobs), np.int64, len(blobs)))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> Blobs:
-        """Texts as UTF-8; lone surrogates, which a name that is not UTF-8 has, become "?"."""
+        """Encode texts as UTF-8. Lone surrogates, which non-UTF-8 names contain, become "?"."""
         data = "".join(texts).encode("utf-8", "replace")
         length = np.fromiter(map(len, texts), np.int64, len(texts))
         if len(data) != int(length.sum()):
             return cls([text.encode("utf-8", "replace") for text in texts])
-        made = cls(())
-        made._lay(data, length)
-        return made
+        blobs = cls(())
+        blobs._lay(data, length)
+        return blobs
 
     def _lay(self, data: bytes, length: Ints) -> None:
         self.length = length
@@ -239,13 +239,13 @@ class Blobs:
                 self._tables[size] = window[first[numbers]]
 
     def rows(self, codes: NDArray[Any], length: int) -> Bytes:
-        """The blobs of these numbers, all of one length > 0, as a (n, length) array."""
+        """The blobs at indices `codes`, all of one length > 0, as a (n, length) array."""
         picked: Bytes = self._tables[length][self._slot[codes]].view(np.uint8)
         return picked.reshape(len(codes), length)
 
 
 class Picked:
-    """Blob number codes[i] of a table in message i."""
+    """Blob codes[i] of a table in message i."""
 
     def __init__(self, blobs: Blobs, codes: NDArray[Any]) -> None:
         self._blobs = blobs
@@ -260,7 +260,7 @@ class Picked:
 
 
 class Where:
-    """A piece of the messages where the mask is set, nothing in the others."""
+    """A piece in the messages where the mask is set, nothing in the others."""
 
     def __init__(self, mask: Bools, piece: Piece) -> None:
         self._rows = np.flatnonzero(mask)
@@ -274,7 +274,7 @@ class Where:
 
 
 class Joined:
-    """Pieces one after another."""
+    """Several pieces in sequence."""
 
     def __init__(self, *pieces: Piece) -> None:
         self._pieces = pieces
@@ -294,8 +294,8 @@ class Message:
     """A length-delimited field: tag, length of the body, body."""
 
     def __init__(self, field: int, body: Piece) -> None:
-        announced = tag(field, LENGTH_DELIMITED)
-        self._piece = Joined(Varints(body.length, lambda size: announced), body)
+        tag_bytes = tag(field, LENGTH_DELIMITED)
+        self._piece = Joined(Varints(body.length, lambda size: tag_bytes), body)
         self.length: Ints = self._piece.length
 
     def write(self, out: Bytes, at: Ints) -> None:
@@ -304,10 +304,10 @@ class Message:
 
 
 def assemble(parts: Sequence[tuple[Ints, Piece]]) -> bytes:
-    """Messages of several pieces in one order.
+    """Join the messages of several pieces in one byte string.
 
-    Each part gives the positions of its messages among all of them; together the positions are
-    0 .. total-1, each once.
+    Each part gives the positions of its messages in the result. Together, the positions are 0 ..
+    total-1, each once.
     """
     total = sum(len(position) for position, _ in parts)
     length = np.empty(total, np.int64)
