@@ -203,10 +203,7 @@ class Objects:
     """
 
     def __init__(self, text: bytes, size: int | None = None) -> None:
-        """Split the first `size` bytes of `text` (default: all).
-
-        `PADDING` or more bytes after them avoid a copy.
-        """
+        """Split the first `size` bytes of `text` (default: all); copies it if it is not padded."""
         self.size = len(text) if size is None else size
         if len(text) < self.size + PADDING:
             text = text[: self.size] + bytes(PADDING)

@@ -1,4 +1,4 @@
-"""A counter: a step function of time, stored where its value changes."""
+"""Counters: step functions of time, stored where the value changes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _RATES = (("GB/s", 1.0), ("MB/s", 1e-3), ("kB/s", 1e-6), ("B/s", 1e-9))
 class Counter:
     """A step function of one process: value[i] holds from tick[i] until tick[i + 1].
 
-    process: as the tracks of the trace name it. tick: int64, ascending and distinct. value: int64
-    or float64; 0 before the first tick, and the last one, normally 0, holds to the end. Neighbors
-    differ. unit: "" for a number of things, "B", "%" or "GB/s". per_tick: the values are per tick
-    of the file and become those of the unit once divided by its ns (see `scale`), since the rate of
-    a clock may be a guess and be changed. note: what is not in it, or "".
+    process: the process of a track. tick: int64, ascending and distinct. value: int64 or float64.
+    It is 0 before the first tick, and the last one, normally 0, holds to the end. Neighboring
+    values differ. unit: "" for a count, "B", "%" or "GB/s". per_tick: the values are per tick and
+    must be divided by the ns of a tick (see `scale`); they are stored this way because the clock
+    rate may be assumed and change. note: what the counter leaves out, or "".
     """
 
     process: str
@@ -35,11 +35,11 @@ class Counter:
     note: str = ""
 
     def scale(self, ns_per_tick: Fraction) -> float:
-        """What the values are multiplied with to be in `unit`: a byte per ns is a GB/s."""
+        """The factor that converts values to `unit`: one byte per ns is 1 GB/s."""
         return float(1 / ns_per_tick) if self.per_tick else 1.0
 
     def text(self, value: float, ns_per_tick: Fraction) -> str:
-        """A stored value as it is shown: "3", "9 408 B", "3.803 GB/s", "85.7 %"."""
+        """Format a stored value for display: "3", "9 408 B", "3.803 GB/s", "85.7 %"."""
         if not self.unit and not float(value).is_integer():
             return f"{value:.6g}"
         if not self.unit:
@@ -56,15 +56,18 @@ class Counter:
 
 
 def stated_counter(process: str, name: str, tick: Ints, value: NDArray[Any]) -> Counter:
-    """A counter from samples in any order; of several at one time the last one counts."""
+    """A counter from samples in any order. If several have the same time, the last one counts."""
     order = np.argsort(tick, kind="stable")
     return Counter(process, name, "", *changes(tick[order], value[order]))
 
 
 def changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
-    """Of values from given times on, ascending, the last at each time, where it is another."""
+    """Remove repeated values: keep the last value at each time, only where it changes.
+
+    times must ascend. The value before the first time is 0.
+    """
     if not len(times):
-        return times, value  # of units whose work has no length
+        return times, value  # from units whose work has no duration
     last = np.append(times[1:] != times[:-1], True)
     times, value = times[last], value[last]
     changed = np.append(value[:1] != 0, value[1:] != value[:-1])

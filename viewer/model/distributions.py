@@ -1,9 +1,9 @@
-"""Distributions of grouped values: count, percentiles, average, extremes and total per group.
+"""Statistics of grouped values: count, percentiles, average, extremes and total per group.
 
-Percentiles are numpy's (linear between the two nearest values) and every number is bit for bit what
-numpy says of the group alone: groups of equal size are stacked and handed to numpy together, so
-nothing is summed in another order. There are at most about sqrt(2 n) different sizes, hence few
-calls, however many groups.
+Percentiles are numpy's (linear between the two nearest values). Every number is bit for bit what
+numpy computes for the group alone: groups of equal size are stacked and passed to numpy together,
+so no sum changes its order. There are at most about sqrt(2 n) different sizes, so there are few
+numpy calls however many groups there are.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _INT64_SPAN = float(1 << 63)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statistics:
-    """One entry per group; the numbers of a group without values are 0.
+    """One entry per group; all numbers are 0 for a group without values.
 
-    p10, p50, p90, avg: float64 in the unit of the values. min, max, total: of the values' own type,
+    p10, p50, p90, avg: float64 in the unit of the values. min, max, total: the dtype of the values,
     so whole ticks stay whole.
     """
 
@@ -38,9 +38,9 @@ class Statistics:
 
 
 def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
-    """The statistics of `values` per group; `groups` (parallel) names 0 .. count - 1.
+    """The statistics of `values` per group; `groups` (parallel) has numbers 0 .. count - 1.
 
-    Values are int64 or float64. Integers whose sum might leave int64 are taken as float64.
+    Values are int64 or float64. Integers whose sum could overflow int64 are converted to float64.
     """
     size = np.bincount(groups, minlength=count).astype(np.int64)
     if values.dtype.kind != "f" and _may_overflow(values, size):
@@ -51,16 +51,18 @@ def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
     avg = np.zeros(count)
     least, most, total = np.zeros((3, count), values.dtype)
     for length in np.unique(size[size > 0]).tolist():
-        own = np.flatnonzero(size == length)
-        block = ordered[first[own, None] + np.arange(length)]
+        members = np.flatnonzero(size == length)
+        block = ordered[first[members, None] + np.arange(length)]
         if length == 1:
             value = block[:, 0]
-            percentiles[:, own] = avg[own] = least[own] = most[own] = total[own] = value
+            percentiles[:, members] = avg[members] = least[members] = most[members] = total[
+                members
+            ] = value
             continue
-        percentiles[:, own] = np.percentile(block, (10, 50, 90), axis=1)
-        avg[own] = block.mean(axis=1)
-        least[own], most[own] = block.min(axis=1), block.max(axis=1)
-        total[own] = block.sum(axis=1)
+        percentiles[:, members] = np.percentile(block, (10, 50, 90), axis=1)
+        avg[members] = block.mean(axis=1)
+        least[members], most[members] = block.min(axis=1), block.max(axis=1)
+        total[members] = block.sum(axis=1)
     p10, p50, p90 = percentiles
     return Statistics(size, p10, p50, p90, avg, least, most, total)
 

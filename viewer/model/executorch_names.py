@@ -1,6 +1,6 @@
-"""What the ExecuTorch runtime calls its own events, in every dump and in tables made of one.
+"""Names of the ExecuTorch runtime's own events, in every ETDump and in tables made from one.
 
-Of executorch's runtime/executor/method.cpp and program.cpp, and of the code that registers kernels.
+From runtime/executor/method.cpp and program.cpp of ExecuTorch, and its code that registers kernels.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 # The runtime's own scopes, outside any instruction.
 INIT = "Method::init"
 LOAD = "Program::load_method"
-# One step of an inference that the caller drives; it opens no event block.
+# One step of an inference driven by the caller; it opens no event block.
 STEP = "Method::step"
-# The scope of one whole inference; the runtime logs it when the run came to its end.
+# The scope of one whole inference; the runtime logs it only if the inference completed.
 EXECUTE = "Method::execute"
 SCOPES = frozenset({INIT, LOAD, STEP, EXECUTE})
 
-# Instructions: one operator, one call of a delegate, and those without an operator.
+# Instructions: one operator, one delegate call, and those without an operator.
 OPERATOR_CALL = "OPERATOR_CALL"
 DELEGATE_CALL = "DELEGATE_CALL"
-# The instruction of control flow: it goes on elsewhere if a value is false.
+# The control flow instruction: it jumps if a value is false.
 JUMP = "JF_CALL"
 CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
 
-# A kernel inside an operator's call: what follows is the operator's name.
+# A kernel in an operator's call; the operator's name follows.
 KERNEL_PREFIX = "native_call_"

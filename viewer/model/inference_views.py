@@ -1,8 +1,8 @@
-"""Other views of a trace's inferences: all of them from one start, or one that is their mean.
+"""Alternative views of a trace's inferences: all aligned at one start, or their mean.
 
-Both are traces of their own over the same keys, so links, colors and costs hold for them as well.
-Loads, what lies outside of inferences and events without a time are not in them. A trace without
-two inferences has no other view.
+Each view is a trace with the same keys, so links, colors and costs apply to it too. A view leaves
+out loads, slices outside inferences, and events without a time. A trace with fewer than two
+inferences has no such views.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import Column, Run, RunKind, Slices, Trace, Track, UntimedEvents
 
-# More rows than this are no picture any more, and as many tracks take seconds to lay out.
+# More rows cannot be read, and laying out more tracks takes seconds.
 MOST_TRACKS = 1000
 
 
 class Inferences(Enum):
-    """How the inferences of profiles are shown."""
+    """How the inferences of profiles are displayed."""
 
     AS_RUN = "as they ran"
     ALIGNED = "aligned at their starts"
@@ -33,49 +33,51 @@ class Inferences(Enum):
 
 
 def has_run_views(trace: Trace) -> bool:
-    """Whether there is more than one inference to compare."""
+    """Whether the trace has at least two inferences."""
     return next(islice(trace.inferences(), 1, None), None) is not None
 
 
 def aligned_runs(trace: Trace) -> Trace:
-    """Every inference on a track of its own, from time 0; the first `MOST_TRACKS` of them.
+    """A trace with each inference on its own track, starting at time 0.
 
-    Nothing but the origin of times and the tracks differs from the file.
+    Only the first `MOST_TRACKS` inferences are included. Nothing differs from the file but the
+    tracks and the origin of times.
     """
-    own = _Inferences(trace, MOST_TRACKS)
-    index = np.flatnonzero(own.number >= 0)
-    number = own.number[index]
-    begin = np.array([run.start for run in own.runs], np.int64)[number]
+    chosen = _Inferences(trace, MOST_TRACKS)
+    index = np.flatnonzero(chosen.number >= 0)
+    number = chosen.number[index]
+    run_start = np.array([run.start for run in chosen.runs], np.int64)[number]
     slices = trace.slices
     columns = {name: column.taken(index) for name, column in slices.columns.items()}
     shifted = _laid_out(
-        own,
+        chosen,
         index,
         number,
-        slices.start[index] - begin,
-        slices.end[index] - begin,
+        slices.start[index] - run_start,
+        slices.end[index] - run_start,
         columns,
         None if slices.derived is None else slices.derived[index],
     )
     return replace(
         trace,
-        tracks=tuple(_named(trace, run, f"run {run.number}") for run in own.runs),
+        tracks=tuple(_named(trace, run, f"run {run.number}") for run in chosen.runs),
         slices=shifted,
         runs=tuple(
             replace(run, track=i, start=0, end=run.end - run.start)
-            for i, run in enumerate(own.runs)
+            for i, run in enumerate(chosen.runs)
         ),
         untimed=UntimedEvents.empty(),
     )
 
 
 def mean_run(trace: Trace) -> Trace:
-    """One inference for every kind of run of a scope: each slice from its mean start to mean end.
+    """A trace with one mean inference per kind of run in a scope.
 
-    Runs are of one kind if they have the same slices in the same order; the first `MOST_TRACKS`
-    kinds are taken. Means of times are floored to whole ticks, so a mean length is exact to one
-    tick; what nests in all runs nests in the mean. All slices are flagged as derived. Arguments are
-    kept where all runs agree; native lengths are means as well.
+    Runs are of one kind if they have the same slices in the same order. The first `MOST_TRACKS`
+    kinds are included. Each slice extends from its mean start to its mean end. Means are floored to
+    whole ticks, so a mean duration is exact to one tick, and slices that nest in all runs nest in
+    the mean. All slices are flagged as derived. Arguments are kept where all runs agree; native
+    durations are averaged.
     """
     own = _Inferences(trace)
     kinds = own.kinds()[:MOST_TRACKS]
@@ -88,17 +90,17 @@ def mean_run(trace: Trace) -> Trace:
     runs: list[Run] = []
     for number, kind in enumerate(kinds):
         first, count = kind.members[0], len(kind.members)
-        begin = np.array([run.start for run in kind.members], np.int64)[:, None]
-        start = _mean(slices.start[kind.index] - begin)
-        end = _mean(slices.end[kind.index] - begin)
+        run_start = np.array([run.start for run in kind.members], np.int64)[:, None]
+        start = _mean(slices.start[kind.index] - run_start)
+        end = _mean(slices.end[kind.index] - run_start)
         means.append(_Mean(kind.index, start, end, np.full(len(start), number)))
-        length = _mean(np.array([[run.end - run.start] for run in kind.members]))
-        run = replace(first, track=number, start=0, end=int(length[0]), count=count)
+        duration = _mean(np.array([[run.end - run.start] for run in kind.members]))
+        run = replace(first, track=number, start=0, end=int(duration[0]), count=count)
         if count > 1:
             tracks.append(_named(trace, first, f"mean of {count}"))
             runs.append(replace(run, number=1))
         else:
-            # The only one of its kind is itself, not a mean.
+            # A kind with one run shows that run, not a mean.
             is_alone = kinds_of_track[first.track] == 1
             which = f"run {first.number}"
             track = trace.tracks[first.track]
@@ -124,7 +126,7 @@ def mean_run(trace: Trace) -> Trace:
 
 @dataclass(slots=True)
 class _Kind:
-    """Runs with the same slices, and per run its slices in preorder (runs, n)."""
+    """Runs with the same slices. index: the slices of each run in preorder, shape (runs, n)."""
 
     members: list[Run]
     index: Ints
@@ -132,7 +134,7 @@ class _Kind:
 
 @dataclass(slots=True)
 class _Mean:
-    """The mean slices of one kind: what they are means of (runs, n), and where they lie."""
+    """The mean slices of one kind. index: the slices averaged, shape (runs, n)."""
 
     index: Ints
     start: Ints
@@ -141,11 +143,11 @@ class _Mean:
 
 
 class _Inferences:
-    """The inferences of a trace and, per slice, where it is in them.
+    """The inferences of a trace, and the position of each slice in them.
 
-    number: position in `runs` of the one that it is of, -1 if of none. lane, depth: its place among
-    the slices of that run alone. Slices that were nested by time, since their levels contradict it,
-    may lie inside one of another run.
+    number: index of the slice's run in `runs`, -1 if none. lane, depth: its position among the
+    slices of that run alone. If the levels of a track contradict its times, its slices are nested
+    by time, and a slice may be inside one of another run.
     """
 
     def __init__(self, trace: Trace, most: int | None = None) -> None:
@@ -153,7 +155,7 @@ class _Inferences:
         chosen = list(islice(inferences, most))
         self.trace = trace
         self.runs = [trace.runs[i] for i in chosen]
-        position = np.full(len(trace.runs) + 1, -1)  # the last one is for slices outside all runs
+        position = np.full(len(trace.runs) + 1, -1)  # the last entry is for slices outside all runs
         position[chosen] = np.arange(len(chosen))
         slices = trace.slices
         self.number: Ints = position[run_of_slices(trace)]
@@ -172,7 +174,7 @@ class _Inferences:
         self.depth[shape.index] = depth
 
     def kinds(self) -> list[_Kind]:
-        """The runs by scope and by the sequence of (key, name, lane, depth) of their slices."""
+        """Group runs by scope and by the sequence of (key, name, lane, depth) of their slices."""
         slices = self.trace.slices
         by_run = self.preorder[self.number[self.preorder] >= 0]
         by_run = by_run[np.argsort(self.number[by_run], kind="stable")]
@@ -181,10 +183,10 @@ class _Inferences:
         shape = np.stack([column[by_run] for column in what], axis=1)
         groups: dict[tuple[str, int, bytes], list[int]] = {}
         for i, run in enumerate(self.runs):
-            own = shape[bounds[i] : bounds[i + 1]]
-            if len(own):
+            columns_of_run = shape[bounds[i] : bounds[i + 1]]
+            if len(columns_of_run):
                 process = self.trace.tracks[run.track].process
-                groups.setdefault((process, run.scope, own.tobytes()), []).append(i)
+                groups.setdefault((process, run.scope, columns_of_run.tobytes()), []).append(i)
         return [
             _Kind(
                 [self.runs[i] for i in members],
@@ -195,18 +197,18 @@ class _Inferences:
 
 
 def _mean(values: NDArray[Any]) -> NDArray[Any]:
-    """The mean over runs (axis 0); of integers floored, and exact whatever their sum."""
+    """The mean over runs (axis 0); for integers, floored and exact however large their sum."""
     if values.dtype.kind == "f":
         return np.asarray(values.mean(axis=0))
     count = len(values)
     away = values - values[0]
-    # In parts, whose sums stay as small as the mean: the sum of the whole may leave int64.
+    # Sum quotients and remainders separately: the sum of the values could overflow int64.
     mean: Ints = values[0] + (away // count).sum(axis=0) + (away % count).sum(axis=0) // count
     return mean
 
 
 def _mean_column(name: str, column: Column, means: list[_Mean]) -> Column:
-    """A column of mean slices: what all runs agree on, else null; native lengths averaged."""
+    """A column of mean slices: native durations averaged, other values null where runs differ."""
     averaged = name == NATIVE_DURATION and column.strings is None
     values, valid = [], []
     for part in means:
@@ -233,7 +235,7 @@ def _laid_out(
     columns: dict[str, Column],
     derived: Bools | None,
 ) -> Slices:
-    """Some slices with new tracks and times; all arrays are parallel to `index`."""
+    """Rearrange some slices with new tracks and times; all arrays are parallel to `index`."""
     slices, lane, depth = own.trace.slices, own.lane[index], own.depth[index]
     lanes, depths = int(lane.max(initial=0)) + 1, int(depth.max(initial=0)) + 1
     preorder = np.lexsort((slices.order[index], lane, track))
@@ -263,13 +265,13 @@ def _codes(values: Ints) -> Codes:
 
 
 def _named(trace: Trace, run: Run, which: str) -> Track:
-    """The track of a run, as that of some of its runs: "Execute · run 2"."""
+    """The track of a run, with a suffix: "Execute · run 2"."""
     track = trace.tracks[run.track]
     return replace(track, thread=f"{track.thread} · {which}")
 
 
 def _distinct(tracks: list[Track]) -> tuple[Track, ...]:
-    """The tracks with a number behind names that would be the same: kinds of equally many runs."""
+    """The tracks, with a number appended to repeated names (kinds with the same number of runs)."""
     seen: Counter[Track] = Counter()
     found: list[Track] = []
     for track in tracks:

@@ -1,7 +1,7 @@
-"""Sets of time: union, difference and intersection of intervals as int64 arrays.
+"""Union, difference and intersection of sets of time intervals, as int64 arrays.
 
-Every function takes and gives starts and ends of equal length. Touching intervals join; empty ones
-vanish. All are linear after one sort.
+Every function takes and returns starts and ends of equal length. Touching intervals are merged;
+empty ones are removed. All functions are linear after one sort.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Intervals = tuple[Ints, Ints]
 
 
 def union(start: Ints, end: Ints) -> Intervals:
-    """The smallest sorted, disjoint intervals that cover the same time."""
+    """The smallest set of sorted, disjoint intervals that covers the same time."""
     keep = end > start
     start, end = start[keep], end[keep]
     if len(start) == 0:
@@ -29,31 +29,31 @@ def union(start: Ints, end: Ints) -> Intervals:
 
 
 def length(start: Ints, end: Ints) -> int:
-    """The total length of the union."""
+    """The total duration of the union."""
     starts, ends = union(start, end)
     return int((ends - starts).sum())
 
 
 def durations(start: Ints | np.int64, end: Ints) -> NDArray[np.uint64]:
-    """end - start of each for end >= start, also where the difference does not fit int64."""
+    """end - start as uint64, exact even if the difference overflows int64. end must be >= start."""
     exact: NDArray[np.uint64] = end.view(np.uint64) - start.view(np.uint64)
     return exact
 
 
 def covered_until(united: Intervals, times: Ints) -> NDArray[np.uint64]:
-    """How much of a union lies before each of some times."""
+    """How much time of a union is before each of some times."""
     starts, ends = united
     before = np.append(np.uint64(0), np.cumsum(durations(starts, ends)))
-    begun = np.searchsorted(starts, times)
-    covered = before[begun]
-    some = np.flatnonzero(begun)
-    reach = ends[begun[some] - 1]
+    started = np.searchsorted(starts, times)
+    covered = before[started]
+    some = np.flatnonzero(started)
+    reach = ends[started[some] - 1]
     covered[some] -= durations(np.minimum(times[some], reach), reach)
     return covered
 
 
 def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
-    """The parts inside [first, last]; intervals outside become empty and are dropped."""
+    """The parts inside [first, last]. Intervals outside are removed."""
     limits = np.iinfo(np.int64)
     first, last = max(first, limits.min), min(last, limits.max)
     start, end = np.maximum(start, np.int64(first)), np.minimum(end, np.int64(last))
@@ -62,19 +62,19 @@ def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
 
 
 def subtract(a: Intervals, b: Intervals) -> Intervals:
-    """The time of a union that lies outside another."""
+    """The time in `a` that is not in `b`."""
     times, in_a, in_b = _both(a, b)
     return _pieces(times, in_a & ~in_b)
 
 
 def intersect(a: Intervals, b: Intervals) -> Intervals:
-    """The time that lies in two unions."""
+    """The time in both `a` and `b`."""
     times, in_a, in_b = _both(a, b)
     return _pieces(times, in_a & in_b)
 
 
 def _both(a: Intervals, b: Intervals) -> tuple[Ints, Bools, Bools]:
-    """All ends in order, and whether the time from each to the next lies in a, and in b."""
+    """All bounds in order, and whether the time from each to the next is in `a`, and in `b`."""
     a, b = union(*a), union(*b)
     times = np.concatenate([a[0], a[1], b[0], b[1]])
     order = np.argsort(times, kind="stable")
@@ -86,5 +86,5 @@ def _both(a: Intervals, b: Intervals) -> tuple[Ints, Bools, Bools]:
 
 
 def _pieces(times: Ints, inside: Bools) -> Intervals:
-    """The united intervals between neighboring times that are inside."""
+    """The union of the intervals between neighboring times that are marked as inside."""
     return union(times[:-1][inside[:-1]], times[1:][inside[:-1]])

@@ -1,6 +1,6 @@
-"""Questions about a trace: the tree of its slices, self time, and what groups of slices cost.
+"""Queries about a trace: the tree of its slices, self time, and the cost of groups of slices.
 
-All are array work on frozen columns and may run off the GUI thread. Times are ticks.
+All are array operations on frozen columns and may run off the GUI thread. Times are ticks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from viewer.model.trace import KeyKind, Run, Slices, Trace
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
 NATIVE_UNIT = "native_unit"
-# Up to so many rows, searching each is faster than looking at every slice of a track.
+# Up to this many rows, searching each is faster than scanning every slice of a track.
 FEW_ROWS = 600
 
 
@@ -25,7 +25,7 @@ FEW_ROWS = 600
 class Tree:
     """The slices of a trace in preorder, one lane after another.
 
-    index: preorder position -> slice. depth: depth inside the lane, 0 where a lane begins. parent:
+    index: preorder position -> slice. depth: depth in the lane, 0 for the roots of a lane. parent:
     preorder position of the parent, -1 for a root. All int64.
     """
 
@@ -35,7 +35,7 @@ class Tree:
 
 
 def tree(slices: Slices) -> Tree:
-    """Rebuild the nesting from `order` and the depths; linear but for one search per depth."""
+    """Rebuild the nesting from `order` and the depths: linear, plus one search per depth."""
     n = len(slices)
     index = np.empty(n, np.int64)
     index[slices.order] = np.arange(n)
@@ -51,7 +51,7 @@ def tree(slices: Slices) -> Tree:
 
 
 def foreign(slices: Slices) -> Ints:
-    """The slices that a clock of their own timed: drawn inside their call, never summed."""
+    """The slices timed by a separate clock: drawn inside their call, never included in sums."""
     column = slices.columns.get(NATIVE_DURATION)
     if column is None:
         return np.empty(0, np.int64)
@@ -59,7 +59,7 @@ def foreign(slices: Slices) -> Ints:
 
 
 def units_of(trace: Trace) -> Ints:
-    """The unit (`Unit`) of the track that each slice is on."""
+    """The unit (`Unit`) of each slice's track."""
     slices = trace.slices
     units = np.array([track.unit for track in trace.tracks], np.int64)
     found: Ints = units[slices.row_track[slices.rows()]]
@@ -67,7 +67,7 @@ def units_of(trace: Trace) -> Ints:
 
 
 def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, Ints]:
-    """The slices (of some) that have a number in a column, none below 0, and these numbers."""
+    """The slices (only those in `of`) with a number >= 0 in a column, and the numbers as int64."""
     found = trace.slices.columns.get(column)
     if found is None or found.strings is not None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -79,17 +79,17 @@ def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, I
 
 
 def execute_keys(trace: Trace) -> Bools:
-    """Per key whether its slices are a whole inference, Method::execute."""
+    """Which keys are a whole inference (Method::execute)."""
     named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
     found: Bools = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
     return found
 
 
 def run_of_slices(trace: Trace) -> Ints:
-    """Per slice the position of its run in `trace.runs`, -1 outside all (int64).
+    """The index in `trace.runs` of each slice's run, -1 if none (int64).
 
-    By the rows of the file where the file lists its events run by run, else by where a slice
-    begins among the runs of its track.
+    If the file lists its events run by run, its rows decide. Otherwise a slice belongs to the run
+    of its track in which it starts.
     """
     slices, runs = trace.slices, trace.runs
     found = np.full(len(slices), -1)
@@ -99,22 +99,23 @@ def run_of_slices(trace: Trace) -> Ints:
         at = np.searchsorted(rows[by_row], slices.source_row.astype(np.int64), "right") - 1
         return np.where(at >= 0, by_row[np.maximum(at, 0)], -1)
     for track in sorted({run.track for run in runs}):
-        own = sorted((run.start, run.end, n) for n, run in enumerate(runs) if run.track == track)
-        start, end, number = np.array(own).T
+        runs_on_track = sorted(
+            (run.start, run.end, n) for n, run in enumerate(runs) if run.track == track
+        )
+        start, end, number = np.array(runs_on_track).T
         for row in np.flatnonzero(slices.row_track == track).tolist():
             lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-            begins = slices.start[lo:hi]
-            at = np.searchsorted(start, begins, "right") - 1
-            inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
+            starts = slices.start[lo:hi]
+            at = np.searchsorted(start, starts, "right") - 1
+            inside = (at >= 0) & (starts <= end[np.maximum(at, 0)])
             found[lo:hi] = np.where(inside, number[np.maximum(at, 0)], -1)
     return found
 
 
 def begins(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bools:
-    """Which starts are in [first, last), so that ranges side by side count nothing twice.
+    """Which starts are in [first, last), so that adjacent ranges count no slice twice.
 
-    What begins at the very end of the trace is in the range that ends there, and what begins where
-    a range without a length is, is in it.
+    If a range ends at the end of the trace, or has no duration, its end is included.
     """
     inside = np.ones(len(start), np.bool_)
     if first is not None:
@@ -126,7 +127,7 @@ def begins(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bo
 
 
 def begin_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
-    """Of some slices those that begin in a run, on its track."""
+    """The slices among `some` that start in a run, on its track."""
     slices = trace.slices
     on_track = slices.tracks_of(some) == run.track
     inside: Ints = some[on_track & begins(trace, slices.start[some], run.start, run.end)]
@@ -134,9 +135,9 @@ def begin_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
 
 
 def self_time(slices: Slices) -> Ints:
-    """Per slice its length less that of its children (int64).
+    """The self time of each slice: its duration minus that of its children (int64).
 
-    Foreign children cover nothing, nor do those that a reader derived: they are part of the rest.
+    Children that are foreign or derived cover no time: their time stays in the parent's self time.
     """
     shape = tree(slices)
     long = slices.end - slices.start
@@ -151,7 +152,7 @@ def self_time(slices: Slices) -> Ints:
 
 
 def children_of(slices: Slices, i: int) -> Ints:
-    """The children of slice i, by time; two searches in the next row, whatever the trace's size."""
+    """The children of slice i by time. Two searches in the next row, whatever the trace's size."""
     row = slices.row_of(i)
     track, lane, depth = (
         int(part[row]) for part in (slices.row_track, slices.row_lane, slices.row_depth)
@@ -170,7 +171,7 @@ def children_of(slices: Slices, i: int) -> Ints:
 
 
 def self_time_of(slices: Slices, i: int) -> int:
-    """What `self_time` says of one slice, without looking at the others."""
+    """The `self_time` of one slice, without computing the others."""
     children = children_of(slices, i)
     native = slices.columns.get(NATIVE_DURATION)
     if native is not None:
@@ -182,21 +183,21 @@ def self_time_of(slices: Slices, i: int) -> int:
 
 
 def unattributed_time(trace: Trace) -> tuple[int, int]:
-    """Ticks of delegate calls that none of their events covers, and ticks of the calls asked.
+    """Unattributed ticks of delegate calls, and the total ticks of the calls examined.
 
-    Those are the calls that log events on the clock of the dump.
+    The calls examined are those that log events on the clock of the ETDump.
     """
     slices, kind = trace.slices, trace.keys.kind
     if not (kind == KeyKind.DELEGATE_CALL).any():
         return 0, 0
     shape = tree(slices)
-    own = kind[slices.key[shape.index]]
-    told = own == KeyKind.DELEGATE_EVENT
-    told[np.isin(shape.index, foreign(slices))] = False
-    # Only what lies in its call counts, also where a damaged file is nested by time.
-    in_call = (shape.parent >= 0) & (own[shape.parent] == KeyKind.DELEGATE_CALL)
-    part = np.flatnonzero(in_call & (own == KeyKind.UNATTRIBUTED))
-    calls = np.unique(shape.parent[in_call & (told | (own == KeyKind.UNATTRIBUTED))])
+    kind_of_slice = kind[slices.key[shape.index]]
+    is_event = kind_of_slice == KeyKind.DELEGATE_EVENT
+    is_event[np.isin(shape.index, foreign(slices))] = False
+    # Only events nested directly in a call count, also if a damaged file is nested by time.
+    in_call = (shape.parent >= 0) & (kind_of_slice[shape.parent] == KeyKind.DELEGATE_CALL)
+    part = np.flatnonzero(in_call & (kind_of_slice == KeyKind.UNATTRIBUTED))
+    calls = np.unique(shape.parent[in_call & (is_event | (kind_of_slice == KeyKind.UNATTRIBUTED))])
     long = (slices.end - slices.start)[shape.index]
     return int(long[part].sum()), int(long[calls].sum())
 
@@ -204,9 +205,9 @@ def unattributed_time(trace: Trace) -> tuple[int, int]:
 def slices_within(slices: Slices, track: int, first: int, last: int) -> Ints:
     """The slices of a track that touch [first, last), ascending.
 
-    Rows hold no overlaps, so each is two searches; where a track has very many rows (a million
-    slices of one time have one each) all its slices are asked at once. Slices without a length
-    count where they begin.
+    Slices in a row do not overlap, so each row takes two searches. If a track has very many rows (a
+    million slices at one time have one row each), all its slices are scanned at once. A slice with
+    no duration counts at its start.
     """
     limits = np.iinfo(np.int64)
     lo, hi = (np.int64(min(max(t, limits.min), limits.max)) for t in (first, last))
@@ -218,42 +219,42 @@ def slices_within(slices: Slices, track: int, first: int, last: int) -> Ints:
         return np.asarray(touched + span.start, np.int64)
     found = [np.empty(0, np.int64)]
     for row in rows.tolist():
-        begin, stop = (int(at) for at in slices.row_ptr[row : row + 2])
-        starts = slices.start[begin:stop]
-        begins = int(np.searchsorted(slices.end[begin:stop], lo, side="right"))
-        begins = min(begins, int(np.searchsorted(starts, lo)))
-        found.append(np.arange(begin + begins, begin + int(np.searchsorted(starts, hi))))
+        row_start, stop = (int(at) for at in slices.row_ptr[row : row + 2])
+        starts = slices.start[row_start:stop]
+        first_hit = int(np.searchsorted(slices.end[row_start:stop], lo, side="right"))
+        first_hit = min(first_hit, int(np.searchsorted(starts, lo)))
+        found.append(np.arange(row_start + first_hit, row_start + int(np.searchsorted(starts, hi))))
     return np.concatenate(found)
 
 
 def busy_time(slices: Slices, track: int, first: int, last: int) -> int:
-    """The ticks of [first, last) in which a track has an outermost slice, lanes united."""
+    """The ticks of [first, last) in which a track has an outermost slice on any lane."""
     within = slices_within(slices, track, first, last)
     row = np.searchsorted(slices.row_ptr, within, side="right") - 1
     outer = within[slices.row_depth[row] == 0]
-    own = np.setdiff1d(outer, foreign(slices), assume_unique=True)
-    return intervals.length(*intervals.clip(slices.start[own], slices.end[own], first, last))
+    native = np.setdiff1d(outer, foreign(slices), assume_unique=True)
+    return intervals.length(*intervals.clip(slices.start[native], slices.end[native], first, last))
 
 
 @dataclass(frozen=True, slots=True)
 class Segments:
     """Time charged to groups: disjoint within a lane, sorted by (track, start).
 
-    Parallel int64 arrays. Every instant belongs to the innermost slice that has a group, so nothing
-    is ever counted twice and the parts add up to the whole.
+    Parallel int64 arrays. Every instant belongs to the innermost slice that has a group, so no time
+    is counted twice and the parts add up to the total.
     """
 
     track: Ints
     start: Ints
     end: Ints
     group: Ints
-    lanes: bool  # whether any track has more than one lane, so that groups must be united
+    lanes: bool  # whether any track has several lanes, so that groups need a union
 
 
 def charge(trace: Trace, group_of_key: Ints) -> Segments:
     """Charge every instant to the group of the innermost slice whose key has one (>= 0).
 
-    Foreign slices have no extent of their own and charge nothing.
+    Foreign slices are timed by another clock and charge nothing.
     """
     slices = trace.slices
     if not (group_of_key >= 0).any():
@@ -287,10 +288,11 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
 
 
 def event_positions(shape: Tree) -> tuple[Ints, Ints]:
-    """Where each slice begins and ends in the sequence of all begin and end events, in preorder.
+    """The positions of each slice's start and end in the sequence of all start and end events.
 
-    A slice at depth d that is number i in its lane begins after i - d ends; it ends just before the
-    next slice of depth <= d begins. So ends come before begins of the same time, parents first.
+    Slice i of a lane in preorder, at depth d, starts after i - d ends. It ends just before the next
+    slice of depth <= d starts. So ends come before starts of the same time, and parents start
+    first.
     """
     n = len(shape.index)
     depth = shape.depth
@@ -312,7 +314,7 @@ def total_per_group(
 ) -> Ints:
     """Ticks charged to each group inside [first, last], on one track or on all.
 
-    Overlapping lanes of a track are united.
+    Overlapping lanes of a track count once.
     """
     if track is not None:
         lo, hi = (int(i) for i in np.searchsorted(segments.track, np.array([track, track + 1])))
@@ -342,10 +344,11 @@ def total_per_group(
 
 
 def _newly_covered(part: Ints, start: Ints, end: Ints) -> Ints:
-    """Per interval its length less what earlier ones of its part cover; sorted by part and start.
+    """The duration of each interval not covered by earlier intervals of its part.
 
-    How far a part reaches is a running maximum; it is taken of ranks, below those of the next part,
-    as ends of ticks cannot be shifted apart within int64.
+    The intervals must be sorted by part and start. The running maximum of ends is computed per part
+    on ranks, with each part's ranks above those of the part before, because shifting the ticks
+    themselves could overflow int64.
     """
     begins = np.append(True, part[1:] != part[:-1])
     ends, rank = np.unique(end, return_inverse=True)
@@ -358,11 +361,9 @@ def _newly_covered(part: Ints, start: Ints, end: Ints) -> Ints:
 def sum_per_key(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> tuple[Ints, Ints]:
-    """Per key the number of its slices that begin in [first, last), and how long it runs there.
+    """The number of slices per key that start in [first, last), and their total time in it.
 
-    Which of them begin there is as `begins` has it.
-
-    track: count this track alone.
+    `begins` defines which slices start in the range. track: count only this track.
     """
     slices = trace.slices
     start, end = slices.start, slices.end

@@ -1,6 +1,6 @@
-"""What figures are of: a whole trace, one run of it, or a range of its ticks.
+"""The time that figures cover: a whole trace, one run, or a range of ticks.
 
-A run is one of a track, and what goes on beside it is not of it; a range is of all tracks.
+A run is on one track and excludes concurrent slices of other tracks; a range covers all tracks.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ ScopeSpan = tuple[int | None, int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class TimeScope:
-    """A run, or the ticks from `ticks[0]` to `ticks[1]`; neither: the whole trace, all its runs.
+    """A run, or the ticks from `ticks[0]` to `ticks[1]`; with neither, the whole trace.
 
-    At most one of them is given.
+    At most one of them is given. The whole trace includes all its runs.
     """
 
     run: Run | None = None
@@ -26,8 +26,7 @@ class TimeScope:
 
     @property
     def span(self) -> ScopeSpan:
-        """First and last tick and the track, as the functions that count in a range take them;
-        None: no bound, all tracks."""
+        """First tick, last tick and track, as the queries take them; None means unlimited."""
         if self.run is not None:
             return self.run.start, self.run.end, self.run.track
         return (*self.ticks, None) if self.ticks is not None else (None, None, None)
@@ -37,7 +36,7 @@ WHOLE = TimeScope()
 
 
 def begin_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
-    """Of some slices those that begin in the scope, as its figures count them."""
+    """The slices among `some` that start in the scope, as its figures count them."""
     if scope.run is not None:
         return begin_in_run(trace, scope.run, some)
     if scope.ticks is None:

@@ -1,4 +1,4 @@
-"""Texts for people: amounts with a prefix ("110.592 kFLOP", "49 MB"), file names, single lines."""
+"""Display texts: amounts with a prefix ("110.592 kFLOP", "49 MB"), file names and single lines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10*
 
 
 def amount_in_unit(value: float, unit: str) -> tuple[str, str]:
-    """The number and its unit: whole numbers below 1000 as they are, else with three decimals."""
+    """The number and its unit: integers below 1000 unchanged, others with three decimals."""
     for prefix, factor in _PREFIXES:
-        # What three decimals round up to the next prefix is told with that one: 1.000 k.
+        # A value that rounds up to the next prefix uses that prefix: 1.000 k.
         if round(value / factor, 6) >= 1:
             return f"{value / factor:.3f}", prefix + unit
     if float(value).is_integer():
@@ -21,7 +21,7 @@ def amount_in_unit(value: float, unit: str) -> tuple[str, str]:
 
 
 def bytes_text(size: int) -> str:
-    """ "95 kB", "49 MB", "1.2 GB"; below ten of a unit with a decimal."""
+    """A size such as "95 kB", "49 MB" or "1.2 GB"; one decimal below ten of a unit."""
     unit, factor = next(
         ((u, f) for u, f in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)) if size >= f), ("B", 1)
     )
@@ -31,12 +31,12 @@ def bytes_text(size: int) -> str:
 
 
 def display_name(path: str) -> str:
-    """The last component of a path, as headers and messages show it."""
+    """The last component of a path, for headers and messages."""
     return os.path.basename(path) or path
 
 
 def one_line(text: str) -> str:
-    """A name or a sentence as one line, whatever characters of files are in it."""
+    """A name or sentence from a file on one line, with control characters escaped."""
     escaped = (
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
     )

@@ -1,7 +1,8 @@
-"""Ticks and nanoseconds: the one place where they are converted, read and written as text.
+"""Converts between ticks and nanoseconds, and formats and parses times. The only place that does.
 
-A tick is whatever a file counts in; `Clock.ns_per_tick` is exact, so a conversion floors once and
-never drifts. Texts follow one rule: three decimals and a unit when a time stands alone.
+A tick is the unit in which a file counts. `Clock.ns_per_tick` is exact, so a conversion floors once
+and never drifts. Formatted times follow one rule: three decimals, and a unit if a time stands
+alone.
 """
 
 from __future__ import annotations
@@ -26,23 +27,24 @@ _TIME = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(ns|us|µs|ms|s)?\s*")
 _HZ = {"hz": 1, "khz": 1_000, "mhz": 1_000_000, "ghz": 1_000_000_000}
 _RATE_UNITS = (("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1_000), ("Hz", 1))
 _RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\s*([kmg]?hz)\s*", re.I)
-# Above it the numerator and denominator of ns per tick would not multiply in int64.
+# Faster clocks could overflow int64 when the numerator of ns per tick is multiplied by its
+# denominator.
 _FASTEST_HZ = 9_000_000_000
-# What our own texts use, and what keyboards have instead.
+# Maps the characters of formatted texts to those that keyboards have.
 _TYPED = str.maketrans({MINUS: "-", "μ": "µ", THIN_SPACE: None, NARROW_SPACE: None})
 
 
 class RateOrigin(StrEnum):
-    """Who says how long a tick of a clock lasts."""
+    """Where the duration of a clock's ticks comes from."""
 
-    STATED = "stated"  # the file
-    ASSUMED = "assumed"  # nobody: it is what such clocks usually have
-    CHOSEN = "chosen"  # the user
+    STATED = "stated"  # by the file
+    ASSUMED = "assumed"  # by Opscope: the usual rate of such clocks
+    CHOSEN = "chosen"  # by the user
 
 
 @dataclass(frozen=True, slots=True)
 class ClockRate:
-    """How long a tick of a file lasts, and who says so. `unit` names one tick, as in `Clock`."""
+    """The duration of a file's ticks, and its origin. `unit` names one tick, as in `Clock`."""
 
     unit: str
     ns_per_tick: Fraction
@@ -50,22 +52,24 @@ class ClockRate:
 
     @property
     def tick_text(self) -> str:
-        """ "1 tick = 1 ns", "1 cycle = 1.25 ns"."""
+        """The duration of one tick: "1 tick = 1 ns", "1 cycle = 1.25 ns"."""
         tick = self.unit if self.unit == "cycle" else "tick"
         return f"1 {tick} = {float(self.ns_per_tick):g}{NARROW_SPACE}ns"
 
     @property
     def text(self) -> str:
-        """The rate as it is usually told, and who says so unless it is the file: "800 MHz assumed"
-        of cycles, "1 tick = 1 ns" of others."""
+        """The rate, with its origin unless the file states it.
+
+        "800 MHz assumed" for cycles, "1 tick = 1 ns" for other units.
+        """
         rate = format_rate(self.ns_per_tick) if self.unit == "cycle" else self.tick_text
         return rate if self.origin is RateOrigin.STATED else f"{rate} {self.origin}"
 
 
 def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:
-    """Floor of ticks * ns_per_tick, exact in int64 (the product is never formed as a whole).
+    """Floor of ticks * ns_per_tick, exact in int64 (the full product is never computed).
 
-    What lies beyond int64 ns (292 years) stands at its end.
+    Values beyond int64 ns (292 years) are clamped.
     """
     n, d = ns_per_tick.numerator, ns_per_tick.denominator
     if n == d:
@@ -76,51 +80,51 @@ def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:
 
 
 def tick_to_ns(tick: int, ns_per_tick: Fraction) -> int:
-    """The same for one tick, in unbounded integers."""
+    """Like `ticks_to_ns` for one tick, with unbounded integers."""
     return tick * ns_per_tick.numerator // ns_per_tick.denominator
 
 
 def ns_to_tick(ns: int, ns_per_tick: Fraction) -> int:
-    """The first tick that is not before a time: of a tick's own time the tick, if it lasts 1 ns."""
+    """The first tick not before `ns`. Inverts `tick_to_ns` if a tick lasts at least 1 ns."""
     return -(-ns * ns_per_tick.denominator // ns_per_tick.numerator)
 
 
 def plain_spaces(text: str) -> str:
-    """A text with the spaces that keyboards have, for terminals and scripts."""
+    """Replace narrow and thin spaces by ordinary ones, for terminals and scripts."""
     return text.replace(NARROW_SPACE, " ").replace(THIN_SPACE, " ")
 
 
 def group_digits(value: int) -> str:
-    """1234567 as "1 234 567", with thin spaces and a real minus sign."""
+    """Format 1234567 as "1 234 567", with thin spaces and a Unicode minus sign."""
     return f"{value:,}".replace(",", THIN_SPACE).replace("-", MINUS)
 
 
 def nice_step(least: int) -> tuple[int, int]:
-    """The smallest 1, 2 or 5 times a power of ten not below `least`, and which of the three."""
+    """The smallest 1, 2 or 5 times a power of ten that is >= `least`, and which of the three."""
     power = 10 ** (len(str(max(least, 1))) - 1)
     digit = next((d for d in (1, 2, 5) if d * power >= least), 0)
     return (digit * power, digit) if digit else (10 * power, 1)
 
 
 def counted(count: int, thing: str) -> str:
-    """ "1 slice", "1 234 slices"."""
+    """A count with its noun: "1 slice", "1 234 slices"."""
     return f"{group_digits(count)} {thing}{'' if count == 1 else 's'}"
 
 
 def with_computed(slices: str, computed: int) -> str:
-    """ "627 slices and 100 computed ones": those that a file states, and those that it does not."""
+    """Append the number of derived slices, if any: "627 slices and 100 computed ones"."""
     return f"{slices} and {counted(computed, 'computed one')}" if computed else slices
 
 
 def unit_for(ns: float) -> tuple[str, int]:
-    """The unit in which a length reads best, and how many ns it has."""
+    """The best unit to display a duration, and its size in ns."""
     size = abs(ns)
-    # A length that three decimals round up to the next unit is told in that one: 1.000 s.
+    # A duration that rounds up to the next unit uses that unit: 1.000 s.
     return next(((u, f) for u, f in _UNITS if size >= f or round(size / f, 6) >= 1), _UNITS[-1])
 
 
 def format_in(ns: float, factor: int, decimals: int = 3) -> str:
-    """A time in a unit given by its ns, without the unit: one column, one unit."""
+    """Format a time without its unit, for columns that share one; `factor` is the unit's ns."""
     if ns == 0:
         return "0"
     if factor == 1 and float(ns).is_integer():
@@ -131,7 +135,7 @@ def format_in(ns: float, factor: int, decimals: int = 3) -> str:
 
 
 def format_time(ns: float) -> str:
-    """A time that stands alone: "1.643 µs", "55.212 µs", "0"."""
+    """Format a time with its unit: "1.643 µs", "55.212 µs", "0"."""
     if ns == 0:
         return "0"
     unit, factor = unit_for(ns)
@@ -139,12 +143,12 @@ def format_time(ns: float) -> str:
 
 
 def format_share(part: float, whole: float) -> str:
-    """ "85.7 %"."""
+    """Format a ratio as a percentage: "85.7 %"."""
     return f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
 
 
 def format_span(first: int, last: int) -> str:
-    """Both ends of a range in one unit, with as many decimals as tell them apart."""
+    """Both ends of a range in one unit, with enough decimals to distinguish them."""
     unit, factor = unit_for(max(abs(first), abs(last)))
     decimals = 3
     while decimals < 9 and factor > 1 and (last - first) * 10**decimals < 100 * factor:
@@ -154,9 +158,9 @@ def format_span(first: int, last: int) -> str:
 
 
 def parse_time(text: str) -> int:
-    """ "1.5ms", "20us" or a bare number of ns as whole ns.
+    """Parse "1.5ms", "20us" or a plain number of ns as whole ns.
 
-    Raises ValueError that says what is accepted.
+    Raises ValueError with the accepted forms.
     """
     match = _TIME.fullmatch(text.translate(_TYPED))
     if match is None:
@@ -165,9 +169,9 @@ def parse_time(text: str) -> int:
 
 
 def parse_rate(text: str) -> Fraction:
-    """ "800 MHz", "1.2 GHz" or "32.768kHz" as exact ns per tick.
+    """Parse "800 MHz", "1.2 GHz" or "32.768kHz" as exact ns per tick.
 
-    Raises ValueError that says what is accepted.
+    Raises ValueError with the accepted forms.
     """
     match = _RATE.fullmatch(text.translate(_TYPED))
     if match is None:
@@ -179,7 +183,7 @@ def parse_rate(text: str) -> Fraction:
 
 
 def format_rate(ns_per_tick: Fraction) -> str:
-    """A clock rate as people say it: "800 MHz", "1.2 GHz"; rounded where no decimal is exact."""
+    """Format a clock rate: "800 MHz", "1.2 GHz"; 6 digits if nine decimals are not exact."""
     hz = 1_000_000_000 / ns_per_tick
     unit, factor = next((u, f) for u, f in _RATE_UNITS if hz >= f or f == 1)
     scaled = hz / factor
@@ -189,7 +193,10 @@ def format_rate(ns_per_tick: Fraction) -> str:
 
 
 def parse_range(text: str) -> tuple[int, int]:
-    """ "START:END" as ns from the start of the trace; both times as `parse_time` reads them."""
+    """Parse "START:END" as ns from the start of the trace; `parse_time` defines the times.
+
+    Raises ValueError with the accepted form, or if the range is empty.
+    """
     first, colon, last = text.partition(":")
     if not colon:
         raise ValueError(f"{text!r} is not a range: write START:END, for example 1.5ms:2ms")

@@ -1,12 +1,13 @@
 """A trace: named intervals ("slices") on tracks, as frozen parallel arrays.
 
-One file becomes one `Trace`. It is made by `viewer.model.building.builder.TraceBuilder` alone and
-never changes afterwards: links, clock rates and offsets live beside it, in the workspace.
+One file becomes one `Trace`. Only `viewer.model.building.builder.TraceBuilder` creates traces, and
+they never change: links, clock rates and offsets are stored separately, in the workspace.
 
-Vocabulary: a *track* is one thread of one process; a *row* is one horizontal line of it, named by
-(track, lane, depth); a *lane* is a properly nested sub-sequence of a track, so that overlapping
-slices are never bent to fit; a *key* is what the file says about the identity of a slice
-(instruction, delegate debug identifier, location), shared by all slices of the same identity.
+Vocabulary: a *track* is one thread of one process. A *row* is one horizontal line of it, identified
+by (track, lane, depth). A *lane* is a properly nested subset of a track; slices that overlap
+without nesting go to different lanes, with their times unchanged. A *key* is what the file states
+about a slice's identity (instruction, delegate debug identifier, location); all slices with the
+same identity share it.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from viewer.model.counter import Counter
 class Clock:
     """How the ticks of one file become time.
 
-    `ns_per_tick` is an exact ratio (800 MHz is 5/4). `assumed` says that the file does not state
-    the rate. Files with the same non-empty `domain` were stamped by one clock and share an axis.
-    `unit` names one tick: "ns", "us" or "cycle".
+    `ns_per_tick` is an exact ratio (800 MHz is 5/4). `assumed` is True if the file does not state
+    the rate. Files with the same non-empty `domain` share one clock and one time axis. `unit` names
+    one tick: "ns", "us" or "cycle".
     """
 
     unit: str = "ns"
@@ -40,9 +41,9 @@ class Clock:
 
 
 class Unit(IntEnum):
-    """Which part of an NPU system works on a track; `NONE` where the file is not of an NPU.
+    """The part of an NPU system that works on a track; `NONE` if the file is not from an NPU.
 
-    An NPU's compute engine is a *slice unit* here, since a slice is an interval.
+    An NPU's compute engine is a *slice unit* here, because a slice is an interval.
     """
 
     NONE = 0
@@ -51,14 +52,14 @@ class Unit(IntEnum):
     CDMA = 3
     SLICE = 4
     CSS = 5
-    NSS = 6  # jobs of the NPU's sequencer: any of its units may be at work in one
+    NSS = 6  # jobs of the NPU's sequencer: any of its units may be active in one
     HOST = 7
     HAL = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One thread of one process, in display order. Names are what the file says or implies."""
+    """One thread of one process, in display order. The file states or implies the names."""
 
     process: str
     thread: str
@@ -67,19 +68,19 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Odd data that was kept or left out: what, how often, and where it was first seen."""
+    """Unexpected data that was kept or left out: what, how often, and where it first occurred."""
 
     kind: str
     count: int
     first: str
 
 
-# What slices of kind UNATTRIBUTED are called, in traces and in tables.
+# The name of slices of kind UNATTRIBUTED, in traces and tables.
 UNATTRIBUTED = "unattributed"
 
 
 class KeyKind(IntEnum):
-    """What sort of identity a key is; `viewer.analysis.links.link_table` has what can be linked."""
+    """The kind of identity of a key; `viewer.analysis.links.link_table` lists which can link."""
 
     PLAIN = 0  # the file gives no identity
     FRAMEWORK = 1  # a scope of the runtime itself: Method::execute, load (chain index -1)
@@ -89,17 +90,16 @@ class KeyKind(IntEnum):
     DELEGATE_CALL = 5
     DELEGATE_EVENT = 6  # logged by a delegate under its own debug identifier
     LOCATION = 7  # an MLIR location
-    UNATTRIBUTED = 8  # computed: time of a DELEGATE_CALL that its delegate's events do not cover
-    ACTION = 9  # an action of a dispatch by its number (`instruction`), the dispatch is the scope
-    JOB = 10  # an NSS job of a dispatch by its number
+    UNATTRIBUTED = 8  # derived: time of a DELEGATE_CALL that its delegate's events do not cover
+    ACTION = 9  # an action by its number (`instruction`); the dispatch is the scope
+    JOB = 10  # an NSS job by its number; the dispatch is the scope
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionScope:
-    """Where instruction ids mean one thing: the runs of one method (or one whole file).
+    """The scope in which instruction ids are unique: the runs of one method, or a whole file.
 
-    `method` is set only where the file names it. ETDumps never do; the record that is linked
-    decides then.
+    `method` is set only if the file names it. ETDumps never do; the linked ETRecord determines it.
     """
 
     name: str
@@ -110,8 +110,8 @@ class InstructionScope:
 class Keys:
     """The distinct identities of a trace, as columns of equal length.
 
-    name: index into `Trace.strings`; scope: index into `Trace.scopes`; instruction: -1 if none;
-    identifier: object array of int, str or None (a delegate debug identifier, exactly as logged);
+    name: index into `Trace.strings`. scope: index into `Trace.scopes`. instruction: -1 if none.
+    identifier: object array of int, str or None (a delegate debug identifier, exactly as logged).
     location: object array of str or None (MLIR location text).
     """
 
@@ -130,7 +130,7 @@ class Keys:
 class Column:
     """One named argument of every slice: numbers, or texts as codes into `strings`.
 
-    `valid` is False where a slice has no value; None means that all have one.
+    `valid` is False where a slice has no value; None means that all slices have one.
     """
 
     values: NDArray[Any]
@@ -150,16 +150,16 @@ class Column:
 
     @staticmethod
     def of_codes(codes: Codes, strings: Sequence[str], valid: Bools | None = None) -> Column:
-        """Texts that are interned already."""
+        """A column of texts that are already interned."""
         return Column(codes, valid, tuple(strings))
 
     def taken(self, index: Ints | slice) -> Column:
-        """The column of some slices, in that order."""
+        """The column for the slices at `index`, in that order."""
         valid = None if self.valid is None else self.valid[index]
         return Column(self.values[index], valid, self.strings, self.unit)
 
     def value(self, i: int) -> int | float | bool | str | None:
-        """The value of slice i as a plain Python object, None for a null."""
+        """The value of slice i as a Python object, or None."""
         if self.valid is not None and not self.valid[i]:
             return None
         if self.strings is not None:
@@ -175,9 +175,10 @@ class Slices:
     start, end: int64 ticks, end >= start. name: index into `Trace.strings`. key: index into
     `Trace.keys`. source_row: the slice's position in its file (event, line or data row, from 0).
     order: rank of the slice in preorder of its lane (parents before children, siblings by time),
-    counted over the whole trace, lanes one after another; with the depths it gives the tree.
-    derived: True for slices that the reader computed and the file does not state; None if none.
-    row_ptr: rows + 1 offsets into the arrays; row_track, row_lane, row_depth describe each row.
+    counted over the whole trace, lanes one after another; with the depths it defines the tree.
+    derived: True for slices that the reader computed and the file does not state; None if there are
+    none. row_ptr: rows + 1 offsets into the arrays. row_track, row_lane, row_depth: the track, lane
+    and depth of each row.
     """
 
     start: Ints
@@ -197,34 +198,35 @@ class Slices:
         return len(self.start)
 
     def row_of(self, i: int) -> int:
-        """The row that slice i lies in."""
+        """The row of slice i."""
         return int(np.searchsorted(self.row_ptr, i, side="right")) - 1
 
     def rows(self) -> Codes:
-        """The row of every slice (uint32, as long as the slices)."""
+        """The row of every slice (uint32)."""
         count = np.diff(self.row_ptr)
         return np.repeat(np.arange(len(count), dtype=np.uint32), count)
 
     def tracks_of(self, some: Ints) -> Codes:
-        """The tracks that some slices lie on; as long as they are few, cheaper than `rows`."""
+        """The tracks of the slices in `some`; cheaper than `rows` for few slices."""
         tracks: Codes = self.row_track[np.searchsorted(self.row_ptr, some, side="right") - 1]
         return tracks
 
     def track(self, i: int) -> int:
-        """The track that slice i lies on."""
+        """The track of slice i."""
         return int(self.row_track[self.row_of(i)])
 
     def depth(self, i: int) -> int:
-        """The depth of slice i inside its lane."""
+        """The depth of slice i in its lane."""
         return int(self.row_depth[self.row_of(i)])
 
     @property
     def derived_count(self) -> int:
+        """The number of derived slices."""
         return 0 if self.derived is None else int(self.derived.sum())
 
 
 class RunKind(IntEnum):
-    """What one event block of a runtime was for."""
+    """What an event block of the runtime contains."""
 
     LOAD = 0
     INFERENCE = 1
@@ -232,12 +234,12 @@ class RunKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One event block of a dump: a load, or an inference, numbered from 1 in its scope.
+    """One event block of an ETDump: a load, or an inference, numbered from 1 in its scope.
 
-    number: 0 for a load. bundled_input: which input of a bundled program it ran on, -1 if none is
-    stated. total: how many inferences its scope has, 0 for a load. count: how many runs it stands
-    for; more than 1 for their mean. first_row: the `source_row` at which its events begin, where a
-    file lists them run by run; -1 where it does not.
+    number: 0 for a load. bundled_input: index of its input in a bundled program, -1 if not stated.
+    total: number of inferences in its scope, 0 for a load. count: the number of runs it represents;
+    more than 1 for a mean. first_row: the `source_row` of its first event, if the file lists events
+    run by run, else -1.
     """
 
     kind: RunKind
@@ -254,16 +256,16 @@ class Run:
 
 
 class UntimedKind(IntEnum):
-    """What an event without a time tells."""
+    """The kind of an event without a time."""
 
-    ALLOCATION = 0  # memory taken from an allocator
-    DEBUG = 1  # a value: of an argument, of an output, or between two operators of a delegate
+    ALLOCATION = 0  # memory allocated from an allocator
+    DEBUG = 1  # a value: an argument, an output, or an intermediate output of a delegate
 
 
 class ValueType(IntEnum):
-    """What sort of value a debug event holds."""
+    """The type of a debug event's value."""
 
-    NONE = 0  # it holds none, as every allocation
+    NONE = 0  # no value, as in every allocation
     NULL = 1
     INT = 2
     BOOL = 3
@@ -272,25 +274,25 @@ class ValueType(IntEnum):
     TENSOR = 6
     TENSOR_LIST = 7
     STRING = 8
-    COUNT = 9  # several values of which only the number is told
+    COUNT = 9  # several values, of which the file states only the number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UntimedEvents:
-    """Events whose place in their run is known, and whose time is not; in file order.
+    """Events without a time whose position in their run is known, in file order.
 
-    kind: an `UntimedKind`. block: position of the event block in the file, an index into `blocks`,
-    their names. run: index into `Trace.runs`, -1 where nothing in the block has a time.
-    source_row: position among all events of the file, those of slices counted too. after: the
-    slice of the nearest earlier timed event of the block, -1 if there is none. call: the slice of
-    the call or delegate event that the value belongs to, -1 if there is none.
+    kind: an `UntimedKind`. block: index into `blocks`, the names of the file's event blocks. run:
+    index into `Trace.runs`, -1 if nothing in the block has a time. source_row: position among all
+    events of the file, including those of slices. after: the slice of the nearest earlier timed
+    event in the block, -1 if none. call: the slice of the call or delegate event that the value
+    belongs to, -1 if none.
 
-    name: the allocator, or what the runtime called the value. size: bytes allocated, or of a
-    tensor whose dtype tells (uint64). chain, instruction: as logged; null for allocations.
-    identifier: index into `identifiers`, -1 if none. type: a `ValueType`. value: an int or bool
-    itself; the bits of a float64; for tensors an index into `tensors`, "f32 1 × 8"; for COUNT how
-    many. output: whether it is an output of the method. offset: of a tensor's data in the debug
-    buffer, a file of its own; -1 for a tensor without data.
+    name: the allocator, or the runtime's name of the value. size: bytes allocated, or bytes of a
+    tensor if its dtype is known (uint64). chain, instruction: as logged; null for allocations.
+    identifier: index into `identifiers`, -1 if none. type: a `ValueType`. value: an int or bool;
+    the bits of a float64; for tensors, an index into `tensors` ("f32 1 × 8"); for COUNT, the number
+    of values. output: whether it is an output of the method. offset: of a tensor's data in the
+    debug buffer, which is a separate file; -1 for a tensor without data.
     """
 
     kind: NDArray[np.uint8]
@@ -316,7 +318,7 @@ class UntimedEvents:
         return len(self.kind)
 
     def count(self, kind: UntimedKind) -> int:
-        """How many events there are of a kind."""
+        """The number of events of a kind."""
         return int((self.kind == kind).sum())
 
     @staticmethod
@@ -345,8 +347,10 @@ class UntimedEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flows:
-    """From which slices to which something flows, as the file states it: parallel slice numbers, in
-    the order in which the file numbers the flows."""
+    """Data flows that the file states, as parallel producer and consumer slices.
+
+    They are in the order in which the file numbers the flows.
+    """
 
     producer: Ints
     consumer: Ints
@@ -362,13 +366,13 @@ class Flows:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Trace:
-    """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes.
+    """One profile file. Times are ticks of its `clock`. A trace never changes.
 
-    identifier_column: the column whose values stand as delegate debug identifiers in `keys`, which
-    the file itself does not say; "" if none does. counters: those that the file states; their
-    processes are those of tracks. flows: those that the file states.
-    provenance: of a file that Opscope exported, what it says of itself and of the files that it was
-    made of, by the names that the export gives (`source1.file`).
+    identifier_column: the column whose values were used as delegate debug identifiers in `keys`,
+    although the file does not call them that; "" if none. counters: those that the file states;
+    each belongs to the process of a track. flows: those that the file states. provenance: for a
+    file exported by Opscope, its metadata about itself and its source files, by name
+    (`source1.file`).
     """
 
     path: str
@@ -392,7 +396,7 @@ class Trace:
     def start(self) -> int:
         """The earliest tick of any slice, 0 for an empty trace."""
         slices = self.slices
-        # Of every row the first slice, as a row is sorted: all of ten million take 5 ms.
+        # A row is sorted, so its first slice starts first. With ten million rows, this takes 5 ms.
         first = slices.row_ptr[:-1][np.diff(slices.row_ptr) > 0]
         return int(slices.start[first].min()) if len(first) else 0
 
@@ -400,7 +404,8 @@ class Trace:
     def end(self) -> int:
         """The latest tick of any slice, 0 for an empty trace."""
         slices = self.slices
-        # Those of a row lie end to end, so its last one ends last: all of ten million take 3 ms.
+        # Slices of a row do not overlap, so its last one ends last. With ten million rows, this
+        # takes 3 ms.
         last = slices.row_ptr[1:][np.diff(slices.row_ptr) > 0] - 1
         return int(slices.end[last].max()) if len(last) else 0
 
@@ -409,9 +414,9 @@ class Trace:
         return self.strings[int(self.slices.name[i])]
 
     def run_at(self, track: int, tick: int) -> int | None:
-        """The position of the run of a track in which something begins, None outside all.
+        """The index of the run that contains a tick on a track, or None.
 
-        Runs that touch are told apart: at the end of one and the begin of the next it is the next.
+        Where two runs touch, the tick belongs to the later one.
         """
         found = None
         for number, run in enumerate(self.runs):

@@ -1,7 +1,7 @@
-"""Events without a time as text: their values, and which of them belong to a slice.
+"""Formats events without a time: their values, and which of them belong to a slice.
 
-What the columns hold is told at `viewer.model.trace.UntimedEvents`; texts are made here for the
-rows that are shown, or once per distinct tensor.
+`viewer.model.trace.UntimedEvents` describes the columns. Texts are created for visible rows, or
+once per distinct tensor.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ TYPE_NAMES = {
 
 
 def counts_text(events: UntimedEvents) -> str:
-    """ "2 allocation events, 1 debug event"."""
+    """The number of events of each kind: "2 allocation events, 1 debug event"."""
     counts = {kind.name.lower(): events.count(kind) for kind in UntimedKind}
     return ", ".join(f"{n} {kind} event{'' if n == 1 else 's'}" for kind, n in counts.items() if n)
 
 
 def kind_name(events: UntimedEvents, i: int) -> str:
-    """ "allocation" or "debug"."""
+    """The kind of event i: "allocation" or "debug"."""
     return UntimedKind(int(events.kind[i])).name.lower()
 
 
 def type_name(events: UntimedEvents, i: int) -> str:
-    """ "tensor", "int"; empty for what has no value."""
+    """The value type of event i: "tensor", "int"; empty if it has no value."""
     return TYPE_NAMES[ValueType(int(events.type[i]))]
 
 
 def value_text(events: UntimedEvents, i: int) -> str:
-    """The value of event i: "f32 1 × 8", "-7", "true"; empty where the file does not tell it.
+    """The value of event i: "f32 1 × 8", "-7", "true"; empty if the file does not state it.
 
-    A float is written as short as its 32 bits allow.
+    A float has as few digits as its 32 bits need.
     """
     return _text(events, ValueType(int(events.type[i])), int(events.value[i]))
 
 
 def value_texts(events: UntimedEvents) -> NDArray[np.object_]:
-    """The same for all events; each distinct value is written once."""
+    """The `value_text` of all events; each distinct value is formatted once."""
     texts = np.empty(len(events), object)
     for type in ValueType:
-        own = np.flatnonzero(events.type == type)
-        distinct, inverse = np.unique(events.value[own], return_inverse=True)
+        rows = np.flatnonzero(events.type == type)
+        distinct, inverse = np.unique(events.value[rows], return_inverse=True)
         written = np.empty(len(distinct), object)
         written[:] = [_text(events, type, value) for value in distinct.tolist()]
-        texts[own] = written[inverse]
+        texts[rows] = written[inverse]
     return texts
 
 
@@ -84,17 +84,17 @@ def identifier_of(events: UntimedEvents, i: int) -> int | str | None:
 
 
 def values_of(events: UntimedEvents, call: int) -> Ints:
-    """The events whose values belong to a slice, in file order."""
+    """The events whose values belong to slice `call`, in file order."""
     return np.flatnonzero(events.call == call)
 
 
 def values_summary(events: UntimedEvents, which: Ints, most: int = 4) -> str:
-    """ "3 values: f32 1 × 8 × 32, 2 f32 1 × 8 × 1": how many, and of which types."""
-    told = Counter(
+    """The number of values and their types: "3 values: f32 1 × 8 × 32, 2 f32 1 × 8 × 1"."""
+    counts = Counter(
         value_text(events, i) if events.type[i] == ValueType.TENSOR else type_name(events, i)
         for i in which[:1000].tolist()
     )
-    parts = [text if n == 1 else f"{n} {text}" for text, n in told.items() if text]
+    parts = [text if n == 1 else f"{n} {text}" for text, n in counts.items() if text]
     more = ["…"] if len(parts) > most or len(which) > 1000 else []
     count = f"{len(which)} value{'' if len(which) == 1 else 's'}"
     return ": ".join(filter(None, (count, ", ".join(parts[:most] + more))))

@@ -1,1 +1,1 @@
-"""The only way to make a trace: joins chunks, nests, packs lanes, checks."""
+"""Builds traces: joins chunks, nests slices, packs lanes and checks the result."""

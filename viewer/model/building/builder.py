@@ -1,15 +1,15 @@
-"""The only way to make a `Trace`: readers pour columns in, `build` sorts, nests and checks them.
+"""Builds a `Trace`: readers add columns, and `build` sorts, nests and checks them.
 
-A reader adds tracks, keys and chunks of slices in any order. `build` then lays every track out in
-rows:
+This is the only way to make a trace. A reader adds tracks, keys and chunks of slices in any order.
+`build` then lays out every track in rows:
 
-* Levels given (`levels=`): the reader knows the depth of each slice, as an ETDump does. The chunk
-  order of that track must be preorder (parents before children, siblings by time). This is checked;
-  a track whose times contradict its levels falls back to geometry and is counted as a problem.
-* No levels: depth follows from the intervals. Slices that overlap without nesting go to lanes,
-  first-fit. A zero-length slice cannot be told apart from a sibling, so it is a leaf at the depth
-  of the innermost slice with start < t < end; several at one time are siblings.
-* Flat tracks: slices of parallel units are never inside one another; overlaps go to lanes.
+* Levels given (`levels=`): the reader knows the depth of each slice, as in an ETDump. The chunk
+  order of the track must be preorder (parents before children, siblings by time). This is checked:
+  a track whose times contradict its levels is nested by time, and counted as a problem.
+* No levels: the intervals determine the depth. Slices that overlap without nesting go to the first
+  lane where they fit. A slice with no duration cannot have children: it is a leaf at the depth of
+  the innermost slice with start < t < end. Several at one time are siblings.
+* Flat tracks: slices of parallel units never nest; overlapping ones go to different lanes.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ from viewer.model.trace import (
 BACKWARDS = "slice ends before it begins: drawn with no length"
 _NO_LEVEL = -1
 _SHORT = 1 << 16
-_MANY = 200_000  # slices from which threads are worth their start
+_MANY = 200_000  # slices from which starting threads pays off
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 
 class TraceBuilder:
-    """Collects one file's slices; `build` returns the frozen trace."""
+    """Collects the slices of one file; `build` returns the frozen trace."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class TraceBuilder:
         *,
         levels_are_hints: bool = False,
     ) -> None:
-        """levels_are_hints: levels that do not fit the times are no problem of the file."""
+        """levels_are_hints: levels that contradict the times are not counted as a problem."""
         self._levels_are_hints = levels_are_hints
         self.path = path
         self.format = format
@@ -86,7 +86,7 @@ class TraceBuilder:
         self._strings: dict[str, int] = {}
         self._scopes: dict[InstructionScope, int] = {}
         self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
-        self._key_blocks: list[tuple[int, Keys]] = []  # with the number of the first one of each
+        self._key_blocks: list[tuple[int, Keys]] = []  # with the number of each block's first key
         self._key_count = 0
         self._chunks: list[Chunk] = []
         self._runs: list[Run] = []
@@ -100,10 +100,10 @@ class TraceBuilder:
     def track(
         self, process: str, thread: str, *, flat: bool = False, unit: Unit = Unit.NONE
     ) -> int:
-        """The number of a track; asking again for the same names gives the same number.
+        """The number of a track; the same names always return the same number.
 
-        flat: its slices are of parallel units and never inside one another, whatever their times;
-        those that overlap go to lanes.
+        flat: its slices are of parallel units and never nest, whatever their times. Overlapping
+        ones go to different lanes.
         """
         number = self._tracks.setdefault((process, thread), len(self._tracks))
         if number == len(self._units):
@@ -113,7 +113,7 @@ class TraceBuilder:
         return number
 
     def tracks_of(self, process: str) -> list[int]:
-        """The tracks of a process that were asked for."""
+        """The numbers of all tracks of a process so far."""
         return [number for (name, _), number in self._tracks.items() if name == process]
 
     def scope(self, name: str, method: str | None = None) -> int:
@@ -163,8 +163,8 @@ class TraceBuilder:
     ) -> Codes:
         """The numbers of many identities without locations, given as parallel arrays.
 
-        They must differ from one another and from all that `key` is asked for: where a file has as
-        many identities as slices, looking each up would take most of the time and of the memory.
+        They must differ from each other and from all keys passed to `key`. If a file has as many
+        identities as slices, looking each one up would take most of the time and memory.
         """
         first, count = self._key_count, len(kind)
         nowhere = np.full(count, None, object)
@@ -184,26 +184,28 @@ class TraceBuilder:
         bundled_input: int = -1,
         first_row: int = -1,
     ) -> None:
-        """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
+        """Add one event block (a load or an inference) of a track, in ticks; see `Run`."""
         self._runs.append(
             Run(kind, 0, name, track, scope, start, end, bundled_input, first_row=first_row)
         )
 
     def untimed(self, events: UntimedEvents) -> None:
-        """Note the events without a time; `after` and `call` name slices by their source row."""
+        """Set the events without a time; `after` and `call` contain source rows of slices."""
         self._untimed = events
 
     def flows(self, producer: Ints, consumer: Ints) -> None:
-        """Note the flows that the file states, by the source rows of the slices at both ends, which
-        no two slices share."""
+        """Set the flows that the file states, by the source rows of the slices at both ends.
+
+        No two slices may share a source row.
+        """
         self._flows = np.array(producer, np.int64), np.array(consumer, np.int64)
 
     def counter(self, counter: Counter) -> None:
-        """Note a counter that the file states; its process must be that of a track."""
+        """Add a counter that the file states; its process must be that of a track."""
         self._counters.append(counter)
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
-        """Count odd data; the place of the first occurrence is kept."""
+        """Count unexpected data; only the place of the first occurrence is stored."""
         if count:
             had, where = self._problems.get(kind, (0, first))
             self._problems[kind] = (had + count, where)
@@ -223,10 +225,11 @@ class TraceBuilder:
         derived: Bools | None = None,
         columns: Mapping[str, Column] | None = None,
     ) -> None:
-        """Add slices as parallel arrays; a scalar track, name or key counts for all of them.
+        """Add slices as parallel arrays. A scalar track, name or key applies to all of them.
 
-        start, end: int64 ticks. source_row: position in the file, by default the running number of
-        the slices added. levels: see the module's text; all slices of a track have one or none has.
+        start, end: int64 ticks. source_row: position in the file, by default the number of slices
+        added before. levels: see the module docstring; either all slices of a track have them or
+        none.
         """
         n = len(start)
 
@@ -253,11 +256,11 @@ class TraceBuilder:
         )
 
     def build(self, step: Callable[[], None] = lambda: None) -> Trace:
-        """Sort, nest and freeze. The builder must not be used afterwards.
+        """Sort, nest and freeze the slices. The builder must not be used afterwards.
 
-        step: called now and then; what it raises ends the work.
+        step: called regularly; an exception from it stops the work.
         """
-        # Distinct keys weigh more than slices while they are a dict (250 bytes each): first.
+        # As a dict, distinct keys need more memory (250 bytes each) than slices, so they go first.
         keys = self._key_table()
         self._keys.clear()
         self._key_blocks.clear()
@@ -289,17 +292,17 @@ class TraceBuilder:
             "source_row": joined([c.source_row for c in chunks], np.uint32),
         }
         del start, end
-        laid, final = self._laid_out(tracks, track, level, given, step)
+        layout, final = self._laid_out(tracks, track, level, given, step)
         del track, level, given
         slices = Slices(
             **final,
-            order=laid.order,
-            row_ptr=laid.row_ptr,
-            row_track=laid.row_track,
-            row_lane=laid.row_lane,
-            row_depth=laid.row_depth,
-            derived=joined_derived(chunks, laid.index),
-            columns=joined_columns(chunks, laid.index),
+            order=layout.order,
+            row_ptr=layout.row_ptr,
+            row_track=layout.row_track,
+            row_lane=layout.row_lane,
+            row_depth=layout.row_depth,
+            derived=joined_derived(chunks, layout.index),
+            columns=joined_columns(chunks, layout.index),
         )
         self._chunks = []
         untimed = self._untimed
@@ -334,7 +337,7 @@ class TraceBuilder:
         return trace
 
     def _numbered_runs(self) -> tuple[Run, ...]:
-        """The runs, inferences numbered among those of the same scope of their process."""
+        """The runs, with inferences numbered per scope and process."""
         processes = [process for process, _ in self._tracks]
         scopes = [(processes[run.track], run.scope) for run in self._runs]
         is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
@@ -377,8 +380,10 @@ class TraceBuilder:
         given: Mapping[str, NDArray[Any]],
         step: Callable[[], None],
     ) -> tuple[RowLayout, dict[str, NDArray[Any]]]:
-        """The rows of all tracks, and the given columns in their order; tracks lie one after
-        another and share nothing."""
+        """The rows of all tracks, and the given columns in row order.
+
+        Tracks are stored one after another and are independent.
+        """
         by_track, ptr = _by_track(track, len(tracks))
         start, end = given["start"], given["end"]
         order = np.empty(len(track), np.uint32)
@@ -388,23 +393,23 @@ class TraceBuilder:
 
         def lay(t: int) -> RowLayout:
             step()
-            its = slice(int(ptr[t]), int(ptr[t + 1]))
-            own = its if by_track is None else by_track[its]
+            span = slice(int(ptr[t]), int(ptr[t + 1]))
+            members = span if by_track is None else by_track[span]
             if t in self._flat:
-                placed = place_flat(start[own], end[own])
+                placed = place_flat(start[members], end[members])
             else:
-                placed = self._place(tracks[t], start[own], end[own], level[own])
-            rows = rows_of(placed, own, t, its.start)
-            # Gathered here, where other tracks are laid out meanwhile, and into their places: to
-            # join ten million of each at the end takes 0.3 s.
+                placed = self._place(tracks[t], start[members], end[members], level[members])
+            rows = rows_of(placed, members, t, span.start)
+            # Gather here, straight into the final arrays, while other tracks are being laid out:
+            # joining ten million of each at the end takes 0.3 s.
             for name, values in given.items():
-                final[name][its] = values[rows.index]
-            order[its] = rows.order
+                final[name][span] = values[rows.index]
+            order[span] = rows.order
             if is_more:
-                index[its] = rows.index
+                index[span] = rows.index
             return replace(rows, index=index[:0], order=order[:0])
 
-        # The largest first, as one that comes last would be waited for alone.
+        # Largest first: otherwise a large last track would run alone.
         largest = np.argsort(-np.diff(ptr), kind="stable").tolist()
         done = dict(zip(largest, _each(lay, largest, len(track)), strict=True))
         return joined_rows([done[t] for t in range(len(tracks))], index, order), final
@@ -428,21 +433,22 @@ class TraceBuilder:
 
 
 def _by_track(track: Codes, tracks: int) -> tuple[Ints | None, Ints]:
-    """The slices track by track, as they were added, and where each track begins; None if they
-    were added so: then nothing of them has to be gathered."""
-    # Short codes are sorted by radix: the fewer bytes the sooner.
+    """The slices grouped by track in the order they were added, and where each track starts.
+
+    The first is None if they were added in that order already, so that nothing has to be gathered.
+    """
+    # Radix sort is used for short codes: the fewer bytes, the faster.
     short = np.uint8 if tracks <= 1 << 8 else np.uint16 if tracks <= 1 << 16 else np.uint32
     of = track.astype(short)
     counts = np.zeros(tracks, np.int64)
-    for begin in range(0, len(of), _SHORT):  # counting makes int64 of what it counts
+    for begin in range(0, len(of), _SHORT):  # bincount converts its input to int64
         counts += np.bincount(of[begin : begin + _SHORT], minlength=tracks)
     order = None if (track[1:] >= track[:-1]).all() else np.argsort(of, kind="stable")
     return order, np.concatenate([[0], np.cumsum(counts)])
 
 
 def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:
-    """What is made of each, two at a time where there are many slices: sorting and gathering give
-    up the interpreter's lock."""
+    """Apply `work` to each item; on two threads for many slices, as numpy releases the GIL."""
     if slices < _MANY:
         return [work(one) for one in of]
     with ThreadPoolExecutor(2, "build") as pool:

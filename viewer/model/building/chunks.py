@@ -1,4 +1,4 @@
-"""Chunks of slices and tables of keys, as readers give them, put together into one of each."""
+"""Joins the chunks of slices and tables of keys that readers add."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viewer.model.trace import Column, Keys, Slices
 
 @dataclass(slots=True)
 class Chunk:
-    """Slices as a reader gave them: parallel arrays; level -1 where it is not known."""
+    """Slices added by a reader, as parallel arrays; level -1 if not known."""
 
     track: Codes
     start: Ints
@@ -30,17 +30,17 @@ class Chunk:
 
 
 def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    """Arrays one after another; without any, an empty one of a type. A single one is not copied."""
+    """Concatenate arrays; without any, an empty one of `dtype`. A single array is not copied."""
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype)
 
 
 def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
-    """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
+    """The distinct values, sorted, and the index of each value among them.
 
-    Without sorting, unless the values are too few for their range. Values that are all there are
-    their own codes: the same array.
+    Values are in 0 .. `size` - 1. They are sorted only if they are few for that range. If every
+    number occurs, the values are their own codes and the same array is returned.
     """
     if size > 4 * len(values) + 1000:
         distinct, code = np.unique(values, return_inverse=True)
@@ -53,7 +53,7 @@ def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """Slices laid out in rows: the number of each as it was given, its `order`, and the rows."""
+    """Slices arranged in rows: the original index and the `order` of each, and the rows."""
 
     index: Ints
     order: Codes
@@ -64,11 +64,11 @@ class RowLayout:
 
 
 def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> RowLayout:
-    """The rows of one track: its slices `own`, placed; `first` of all slices are before them."""
+    """Arrange the placed slices `own` of one track in rows; `first` slices come before them."""
     stride = int(placed.depth.max(initial=0)) + 1
     key = placed.lane * stride + placed.depth
     rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
-    # From preorder to (row, start): inside a row preorder is time order already.
+    # From preorder to (row, start): in a row, preorder is already time order.
     by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
     index = placed.index[by_row]
     return RowLayout(
@@ -82,7 +82,7 @@ def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> RowLay
 
 
 def joined_rows(parts: Sequence[RowLayout], index: Ints, order: Codes) -> RowLayout:
-    """The rows of all tracks, one track after another, with the index and order of all."""
+    """The rows of all tracks, one track after another, with the index and order of all slices."""
     return RowLayout(
         index,
         order,
@@ -95,7 +95,7 @@ def joined_rows(parts: Sequence[RowLayout], index: Ints, order: Codes) -> RowLay
 
 
 def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:
-    """One table of keys from parts with the numbers of theirs."""
+    """Join tables of keys; each comes with the numbers of its keys."""
 
     def column(name: str) -> NDArray[Any]:
         values = np.empty(count, getattr(blocks[0][1], name).dtype)
@@ -107,7 +107,7 @@ def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:
 
 
 def joined_derived(chunks: Sequence[Chunk], final: Ints) -> Bools | None:
-    """Which slices are derived, in their final order; None if none is."""
+    """Which slices are derived, in final order; None if there are none."""
     if not any(c.derived is not None and c.derived.any() for c in chunks):
         return None
     parts = [np.zeros(len(c.start), np.bool_) if c.derived is None else c.derived for c in chunks]
@@ -153,7 +153,7 @@ def _joined_column(chunks: Sequence[Chunk], name: str, final: Ints) -> Column:
 
 
 def _alone(column: Column, final: Ints) -> Column:
-    """A column of one chunk: its texts are interned already, and only its order changes."""
+    """The column of a single chunk in final order; its texts are already interned."""
     found = column.taken(final)
     valid = None if found.valid is None or found.valid.all() else found.valid
     return Column(found.values, valid, found.strings, found.unit)
@@ -162,13 +162,15 @@ def _alone(column: Column, final: Ints) -> Column:
 def slices_at(
     wanted: NDArray[Any], slices: Slices, *, with_derived: bool = False
 ) -> NDArray[np.int32]:
-    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere, but
-    in a file that states them too."""
+    """The slices at some source rows; -1 stays -1.
+
+    Derived slices have no source row, except in a file that states them (`with_derived`).
+    """
     rows = slices.source_row
     stated = np.arange(len(rows))
     if slices.derived is not None and not with_derived:
         stated = np.flatnonzero(~slices.derived)
-    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last one is for -1
+    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last entry is for -1
     at[rows[stated]] = stated
     found: NDArray[np.int32] = at[wanted]
     return found

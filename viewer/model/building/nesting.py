@@ -1,7 +1,7 @@
-"""Where the slices of one track go: preorder, lane and depth, from their intervals alone.
+"""Computes preorder, lane and depth of a track's slices from their intervals alone.
 
-A lane is a properly nested sub-sequence of a track. Slices that overlap without nesting are put
-into lanes first-fit; a slice without a length is a leaf of the innermost slice around it.
+A lane is a properly nested subset of a track. Slices that overlap without nesting go to the first
+lane where they fit. A slice with no duration is a leaf of the innermost slice around it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 
-# trace_processor leaves slices open beyond 512 levels.
+# trace_processor does not close slices beyond 512 levels.
 MAX_DEPTH = 500
 NESTING_LANES = 64
 _CHAINED_LANES = 8
-_LITTLE = 4  # times as much is left
-_FEW = 32  # stretches of slices for which a step of all together does not pay
+_LITTLE = 4  # if a lane takes less than 1/4 of the rest, continue slice by slice
+_FEW = 32  # segments below which a vectorized step does not pay off
 
 
 @dataclass(slots=True)
 class Placed:
-    """One track laid out: its slices in preorder with lane and depth."""
+    """The slices of one track in preorder, with lane and depth."""
 
     index: Ints
     lane: Ints
@@ -32,7 +32,7 @@ class Placed:
 
 
 def level_fault(start: Ints, end: Ints, level: NDArray[np.int32]) -> int | None:
-    """The first position that breaks preorder, nesting or the limit of depth; None if none does."""
+    """The first position that violates preorder, nesting or the depth limit, or None."""
     if level[0] != 0:
         return 0
     steps = np.diff(level)
@@ -56,11 +56,11 @@ def level_fault(start: Ints, end: Ints, level: NDArray[np.int32]) -> int | None:
 
 
 def place_by_time(start: Ints, end: Ints) -> Placed:
-    """Preorder, lane and depth from the intervals alone."""
+    """Compute preorder, lane and depth from the intervals alone."""
     long = np.flatnonzero(end > start)
     long = _by_start_then_longest(start, end, long)
     s, e = start[long], end[long]
-    # By start the ends are nearly in order: what merges runs takes a quarter of quicksort's time.
+    # Sorted by start, ends are nearly in order: a merge sort takes a quarter of quicksort's time.
     ends = np.sort(e, kind="stable")
     depth = np.arange(len(long)) - np.searchsorted(ends, s, side="right")
     lane = np.zeros(len(long), np.int64)
@@ -76,15 +76,18 @@ def place_by_time(start: Ints, end: Ints) -> Placed:
     index = np.concatenate([zero, long])
     lane = np.concatenate([np.zeros(len(zero), np.int64), lane])
     depth = np.concatenate([opened - closed, depth])
-    # At one start time: what ended is closed, points come before the slices that begin, and of
-    # those the outer ones first.
+    # At the same time: ended slices are closed, then zero-duration slices come before slices that
+    # start, and among those the outer ones first.
     preorder = np.lexsort((depth, end[index] > start[index], start[index], lane))
     return Placed(index[preorder], lane[preorder], depth[preorder])
 
 
 def _by_start_then_longest(start: Ints, end: Ints, of: Ints) -> Ints:
-    """Some slices by start, the longest first. Most files are in order of time already, and few
-    slices start together: only those are sorted by two keys."""
+    """Sort slices by start, then longest first.
+
+    Most files are in time order already and few slices start together, so only those are sorted by
+    two keys.
+    """
     begins = start[of]
     if (begins[1:] < begins[:-1]).any():
         by_start = np.argsort(begins, kind="stable")
@@ -99,12 +102,13 @@ def _by_start_then_longest(start: Ints, end: Ints, of: Ints) -> Ints:
 
 
 def place_flat(start: Ints, end: Ints) -> Placed:
-    """Every slice at depth 0, in the first lane that is free; a lane is free from an end on."""
+    """Put every slice at depth 0 in the first free lane; a lane is free from its last end on."""
     index = np.lexsort((end, start))
     s, e = start[index], end[index]
     lane = np.zeros(len(index), np.int64)
-    # Sorted by start, a lane takes the first slice, then the first one that begins after that has
-    # ended, and so on; what is left is for the next lane. Those that need many lanes go one by one.
+    # Sorted by start, a lane takes the first slice, then the first one that starts after its end,
+    # and so on. The rest is for the next lane. After `_CHAINED_LANES` lanes, slices are placed one
+    # by one.
     rest, number = np.arange(len(index)), 0
     while len(rest) and number < _CHAINED_LANES:
         taken = _chain(s[rest], e[rest])
@@ -116,9 +120,9 @@ def place_flat(start: Ints, end: Ints) -> Placed:
 
 
 def _chain(start: Ints, end: Ints) -> Bools:
-    """Which slices, sorted by start, one lane takes that takes each as soon as it is free."""
+    """Which slices, sorted by start, one lane takes if it always takes the next that fits."""
     after = np.searchsorted(start, end)
-    # One without a length ends where it begins, and must not be followed by itself.
+    # A slice with no duration ends where it starts and must not follow itself.
     after = np.maximum(after, np.arange(1, len(start) + 1))
     taken = np.zeros(len(start), np.bool_)
     if (after == np.arange(1, len(start) + 1)).all():
@@ -133,7 +137,7 @@ def _chain(start: Ints, end: Ints) -> Bools:
 
 
 def _lanes_one_by_one(start: Ints, end: Ints) -> Ints:
-    """The lowest lane that is free, for each of many slices sorted by start."""
+    """The lowest free lane for each of many slices sorted by start."""
     lane = np.zeros(len(start), np.int64)
     busy: list[tuple[int, int]] = []
     free: list[int] = []
@@ -164,10 +168,11 @@ def _is_nested(start: Ints, end: Ints, depth: Ints) -> bool:
 
 
 def _first_fit(start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Lane and depth of slices sorted by (start, -end): the first lane in which each one nests.
+    """The first lane in which each slice nests, and its depth; slices sorted by (start, -end).
 
-    Lane by lane, as what a lane takes does not depend on the next ones. Where a lane has taken
-    little, much overlaps: then slice by slice, which does not look at the others for each lane.
+    Lane by lane, because a lane does not depend on later ones. If a lane takes few slices, many of
+    them overlap; then the rest is placed slice by slice, which does not rescan the rest for each
+    lane.
     """
     lane = np.empty(len(start), np.int64)
     depth = np.zeros(len(start), np.int64)
@@ -186,15 +191,15 @@ def _first_fit(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
-    """The same for lanes from `first` on.
+    """Like `_first_fit`, for lanes from `first` on.
 
-    Only `NESTING_LANES` lanes are searched; what fits in none of them goes flat into the further
-    lane that has been free for longest. So time grows with n log n, not with slices times lanes.
+    Only `NESTING_LANES` lanes are searched. A slice that fits in none of them goes flat into the
+    extra lane that has been free longest. So time grows with n log n, not with slices times lanes.
     """
     lane = np.empty(len(start), np.int64)
     depth = np.zeros(len(start), np.int64)
     open_ends: list[list[int]] = []
-    flat: list[tuple[int, int]] = []  # (end, lane) of the further lanes, a heap
+    flat: list[tuple[int, int]] = []  # (end, lane) of the extra lanes, a heap
     for i, (s, e) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
         number = -1
         for number, stack in enumerate(open_ends):  # noqa: B007 (it is used after the loop)
@@ -216,12 +221,11 @@ def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
 
 
 def _nested_in_one(start: Ints, end: Ints) -> Ints:
-    """The depth of each slice in a lane that takes whatever nests in what it took before; -1 of
-    those that do not.
+    """The depth of each slice in one lane, -1 if it does not nest in what the lane already has.
 
-    Where nothing is open all begins anew, so what lies between two such places is worked out beside
-    the others, in step: the first slice of each, the second of each, and so on. Long ones, of which
-    there are few, go slice by slice.
+    Where no slice is open, nesting starts over. The segments between such places are independent
+    and processed in step: the first slice of each, then the second of each, and so on. The few long
+    segments are finished slice by slice.
     """
     level = np.full(len(start), -1, np.int64)
     first = np.flatnonzero(np.append(True, start[1:] >= np.maximum.accumulate(end)[:-1]))
@@ -245,7 +249,7 @@ def _nested_in_one(start: Ints, end: Ints) -> Ints:
         fits = ((opened == 0) | (top >= stop)) & (opened < MAX_DEPTH)
         level[at[fits]] = opened[fits]
         if int(opened.max()) == stack.shape[1]:
-            # Of those that go on alone, so this is never more than twice the slices.
+            # Only for the segments that continue, so it never exceeds twice the slices.
             grown = np.empty((left, 2 * stack.shape[1]), np.int64)
             grown[:, : stack.shape[1]] = stack[:left]
             stack = grown
