@@ -1,4 +1,4 @@
-"""What the model's source is: programs, operators, debug handle maps and links to slices.
+"""A model's source: programs, operators and debug handle maps.
 
-May import viewer.model, numpy and the standard library; no Qt.
+May import viewer.model, viewer.codecs, numpy and the standard library; no Qt.
 """

@@ -1,9 +1,9 @@
-"""Which operators of a program take the results of which, as columns.
+"""Data flow between the operators of a program, as columns.
 
-The edges are exact: a reader follows every value through what is no operator (getitem, calls of
-delegates, graphs inside of others) to the operators that made it, or it says that it cannot. They
-are of operators, not of their nodes: what an operator's nodes hand one another is no edge. Beside
-them stands what is given from outside: the inputs of the model, its parameters and constants.
+The edges are exact. A reader follows every value through everything that is not an operator
+(getitem, delegate calls, nested graphs) to the operators that produced it, or reports that it
+cannot. Edges connect operators, not nodes: values passed between nodes of one operator are not
+edges. External inputs are listed separately: model inputs, parameters and constants.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ NO_INPUTS = "The record does not say exactly what this operator takes"
 
 @dataclass(frozen=True, slots=True)
 class ExternalInput:
-    """A value from outside. is_kept: a parameter, buffer or constant, by its path in the model;
-    else an input of the model, or an argument of a function, by its name."""
+    """A value from outside the graph: a parameter, buffer, constant, or input.
+
+    is_kept: True for a parameter, buffer or constant, named by its path in the model; False for an
+    input of the model or an argument of a function.
+    """
 
     name: str
     is_kept: bool
@@ -31,8 +34,11 @@ class ExternalInput:
 
 @dataclass(frozen=True, slots=True)
 class MethodFlow:
-    """What the operators of one method take: pairs of indexes into `Program.operators`, distinct
-    and ascending, and what they take from outside. unknown: those whose inputs are not known."""
+    """The data flow of one method: edges between operators, and external inputs.
+
+    producers, consumers: distinct ascending pairs of indexes into `Program.operators`. given:
+    external inputs by operator. unknown: operators whose inputs are not known.
+    """
 
     consumers: tuple[int, ...] = ()
     producers: tuple[int, ...] = ()
@@ -42,12 +48,11 @@ class MethodFlow:
 
 @dataclass(frozen=True, eq=False)
 class Dataflow:
-    """The edges of a whole program, both ways; made by
-    `viewer.analysis.flows.dataflow.dataflow_of`.
+    """The edges of a whole program in both directions.
 
-    inputs[input_ptr[i] : input_ptr[i + 1]]: the operators whose results operator i takes, in graph
-    order; outputs likewise: those that take its own. unknown: operators of which this is not known,
-    and why.
+    Created by `viewer.analysis.flows.dataflow.dataflow_of`. inputs[input_ptr[i] : input_ptr[i + 1]]
+    are the operators whose results operator i takes, in graph order; outputs likewise the operators
+    that take its result. unknown: operators whose inputs are not known, with the reason.
     """
 
     input_ptr: Ints
@@ -66,15 +71,15 @@ class Dataflow:
         return self.outputs[self.output_ptr[operator] : self.output_ptr[operator + 1]]
 
     def next_to(self, operator: int, *, forward: bool) -> Ints:
-        """The operators after an operator, or those before it."""
+        """The consumers of an operator (`forward`) or its producers."""
         return self.outputs_of(operator) if forward else self.inputs_of(operator)
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbors:
-    """What a set of operators takes from others and hands to others, without what stays inside.
+    """The inputs and outputs of a set of operators, without edges inside the set.
 
-    given: what it takes from outside the program. reason: why inputs are not known; "" if they are.
+    given: external inputs. reason: why inputs are not known; "" if they are.
     """
 
     inputs: tuple[int, ...]
@@ -84,13 +89,13 @@ class Neighbors:
 
 
 def neighbors_of(flow: Dataflow, operators: Sequence[int]) -> Neighbors:
-    """The operators around some that count as one, as those of a delegate's call do."""
-    own = np.array(operators, np.int64)
+    """The neighbors of several operators taken as one, such as those of a delegate call."""
+    inside = np.array(operators, np.int64)
     sides = (
         np.unique(np.concatenate([flow.next_to(o, forward=forward) for o in operators]))
         for forward in (False, True)
     )
-    inputs, outputs = (np.setdiff1d(side, own) for side in sides)
+    inputs, outputs = (np.setdiff1d(side, inside) for side in sides)
     given = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
     return Neighbors(
         tuple(inputs.tolist()),
@@ -101,7 +106,7 @@ def neighbors_of(flow: Dataflow, operators: Sequence[int]) -> Neighbors:
 
 
 def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> Dataflow:
-    """The flows of all methods of a program of `count` operators as one."""
+    """Merge the flows of all methods of a program with `count` operators."""
     consumers = np.array([c for flow in flows for c in flow.consumers], np.int64)
     producers = np.array([p for flow in flows for p in flow.producers], np.int64)
     why = dict(unknown)
@@ -118,7 +123,7 @@ def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> D
 
 
 def _compressed(count: int, rows: Ints, values: Ints) -> tuple[Ints, Ints]:
-    """Offsets (count + 1) and values of each row, ascending."""
+    """Compress to CSR form: offsets (count + 1) and the values of each row, ascending."""
     order = np.lexsort((values, rows))
     ptr = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=count), out=ptr[1:])

@@ -1,8 +1,8 @@
-"""Which delegates' calls an operator went into, and what stands for it there.
+"""The delegate calls that contain an operator, and its identifiers there.
 
-Told by the maps of the record: an instruction that is a delegate's call has the debug handles of
-all operators in it, and the map that the delegate returned has the identifiers that it logs. Where
-an identifier has several handles, these operators were fused to one.
+From the ETRecord's maps: a DELEGATE_CALL instruction has the debug handles of all its operators,
+and the map that the delegate returned has the identifiers that it logs. If an identifier has
+several handles, these operators were fused.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from viewer.program.program import Method, Operator
 
 @dataclass(frozen=True, slots=True)
 class DelegateIdentifier:
-    """One name under which a delegate logs an operator, as its map has it. fused: the others that
-    it stands for."""
+    """One identifier under which a delegate logs an operator. fused: its other operators."""
 
     key: int | str
     fused: tuple[int, ...]
@@ -23,11 +22,11 @@ class DelegateIdentifier:
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """One call of a delegate that has an operator in it.
+    """One delegate call that contains an operator.
 
-    instruction: `NO_INSTRUCTION` of a map that is of any call. others: the other operators of the
-    call, as indexes into `Program.operators`. identifiers: those
-    that stand for the operator, in the map's order; has_map: whether the delegate returned any.
+    instruction: `NO_INSTRUCTION` for a map that applies to any call. others: the other operators of
+    the call, as indexes into `Program.operators`. identifiers: those of the operator, in the map's
+    order. has_map: whether the delegate returned any identifiers.
     """
 
     instruction: int
@@ -38,16 +37,16 @@ class Lowering:
 
 
 def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
-    """The delegates' calls that an operator of a method went into, by their instructions."""
+    """The delegate calls that contain an operator of a method, by instruction."""
     handle = operator.debug_handle
     found = []
     for instruction, delegate in sorted(method.delegates.items()):
         handles = method.handles.get(instruction, ())
         entries = delegate.entries or {}
         identifiers = tuple(
-            DelegateIdentifier(key, _others(method, stood_for, handle))
-            for key, stood_for in entries.items()
-            if handle in stood_for
+            DelegateIdentifier(key, _others(method, members, handle))
+            for key, members in entries.items()
+            if handle in members
         )
         if handle >= 0 and (handle in handles or identifiers):
             found.append(
@@ -63,7 +62,7 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
 
 
 def instructions_of(method: Method, operator: Operator) -> frozenset[int]:
-    """The instructions that run an operator, alone or with others, as the record maps them."""
+    """The instructions that run an operator, alone or with others."""
     return frozenset(
         instruction
         for instruction, handles in method.handles.items()

@@ -1,9 +1,9 @@
-"""The modules of a program as a tree: what lies in what, as the record says it of every operator.
+"""The modules of a program as a tree, as the ETRecord states them for each operator.
 
-The root is the method, which is the outermost module of its operators too; of several methods it is
-the model, with a child for each of them. A module is told by the paths around it, so one that is
-called twice is one module. What the record places in no module (operators inside the branches of
-control flow) has a group of its own below its method.
+The root is the method, which is the outermost module of its operators; for several methods it is
+the model, with one child per method. A module is identified by its path, so one that is called
+twice is one module. Operators without a module (in branches of control flow) have a separate group
+below their method.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 from viewer.arrays import Ints
 from viewer.program.program import Method, Operator, Program
 
-_UNPLACED = ("", "", "")  # no path of a record has three parts
+_UNPLACED = ("", "", "")  # never a recorded path: those are plain strings
 
 
 class ModuleKind(Enum):
-    """What a place of the tree stands for."""
+    """The kind of a tree node."""
 
     MODEL = "model"
     METHOD = "method"
@@ -32,11 +32,12 @@ class ModuleKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One place of the tree; numbers are positions in `ModuleTree.modules`.
+    """One node of the tree; numbers are indexes into `ModuleTree.modules`.
 
-    path: as recorded, "blocks.0.mlp"; "" of a root. type: its class, "MLP", "" if unknown. parent:
-    -1 of the root. end: those below it have the numbers from its own to `end`. depth: 0 of the
-    root. children, operators (indexes into the program's) directly in it: in graph order.
+    path: as recorded, "blocks.0.mlp"; "" for a root. type: its class, "MLP", or "" if unknown.
+    parent: -1 for the root. end: its descendants have the numbers from its own + 1 to `end` - 1.
+    depth: 0 for the root. children, operators: those directly in it, in graph order; operators are
+    indexes into `Program.operators`.
     """
 
     kind: ModuleKind
@@ -51,7 +52,7 @@ class Module:
 
 
 class _Place:
-    """A module while the tree is being made."""
+    """A module while the tree is being built."""
 
     def __init__(self, kind: ModuleKind, method: str, path: str = "", type_: str = "") -> None:
         self.kind, self.method, self.path, self.type = kind, method, path, type_
@@ -61,9 +62,9 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class ModuleTree:
-    """All modules of a program, each before those in it, in graph order.
+    """All modules of a program in preorder and graph order.
 
-    of_operator: per operator the module that it is directly in (int64).
+    of_operator: the module that directly contains each operator (int64).
     """
 
     program: Program
@@ -72,16 +73,16 @@ class ModuleTree:
 
     @cached_property
     def is_stated(self) -> bool:
-        """Whether the record places any operator in a module."""
+        """Whether the ETRecord places any operator in a module."""
         return any(_chain(operator) for operator in self.program.operators)
 
     @cached_property
     def end(self) -> Ints:
-        """Per module where the numbers of those below it end (int64)."""
+        """The end of each module's descendants, as in `Module.end` (int64)."""
         return np.array([module.end for module in self.modules], np.int64)
 
     def name(self, number: int) -> str:
-        """What a module is called beside its parent: "fc1" for "mlp.fc1" in "mlp"."""
+        """The name of a module relative to its parent: "fc1" for "mlp.fc1" in "mlp"."""
         module = self.modules[number]
         if module.kind is ModuleKind.METHOD:
             return module.method
@@ -91,28 +92,28 @@ class ModuleTree:
         return module.path.removeprefix(f"{around}.") if around else module.path
 
     def around(self, number: int) -> Iterator[int]:
-        """A module and all that it lies in, from the inside out."""
+        """A module and all its ancestors, innermost first."""
         while number >= 0:
             yield number
             number = self.modules[number].parent
 
     def common(self, operators: Iterable[int]) -> int:
-        """The deepest module that all of some operators (at least one) lie in."""
+        """The deepest module that contains all of `operators` (at least one)."""
         places = {int(self.of_operator[i]) for i in operators}
         while len(places) > 1:
-            # Whatever lies deepest cannot be around all the others.
+            # The deepest module cannot contain the others.
             deepest = max(places, key=lambda number: self.modules[number].depth)
             places.remove(deepest)
             places.add(self.modules[deepest].parent)
         return places.pop()
 
     def operators_in(self, number: int) -> tuple[int, ...]:
-        """All operators in a module and in those below it, in graph order."""
+        """All operators in a module and its descendants, in graph order."""
         inside = range(number, self.modules[number].end)
         return tuple(sorted(i for n in inside for i in self.modules[n].operators))
 
     def total(self, own: Ints) -> Ints:
-        """Numbers per module (last axis), each with those of all modules below it added."""
+        """Add the values of all descendants to each module's own value (last axis)."""
         first = np.zeros((*own.shape[:-1], 1), np.int64)
         upto = np.concatenate([first, np.cumsum(own, axis=-1)], axis=-1)
         found: Ints = upto[..., self.end] - upto[..., :-1]
@@ -120,14 +121,14 @@ class ModuleTree:
 
 
 def module_tree(program: Program) -> ModuleTree:
-    """The tree of the modules of a program; linear in its operators and their depth."""
+    """Build the module tree of a program; linear in its operators and their depth."""
     methods = [_method(method) for method in program.methods]
     root = methods[0] if len(methods) == 1 else _Place(ModuleKind.MODEL, "")
     if root not in methods:
         root.inside = dict(enumerate(methods))
     made: list[Module] = []
     of_operator = np.zeros(len(program.operators), np.int64)
-    # Without recursion: nothing bounds how deep the modules of a record are nested.
+    # Without recursion: the nesting depth of recorded modules is unbounded.
     todo: list[tuple[_Place, int, int]] = [(root, -1, 0)]
     parents: list[tuple[_Place, int, int]] = []
     while todo:

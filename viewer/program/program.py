@@ -1,8 +1,9 @@
-"""A program: the model as it was exported, operator by operator.
+"""A program: the exported model, operator by operator.
 
-An *operator* is one debug handle of one method, that is one call in the model's source. Its graph
-nodes (one to dozens after decomposition) are its members. It is the unit of color, cost, selection
-and correlation id. An MLIR file is a program too: there an operator is one operation of the text.
+An *operator* is one debug handle of one method, that is, one call in the model's source. It
+consists of graph nodes (one to dozens after decomposition). Colors, costs, selection and
+correlation ids are per operator. An MLIR file is also a program; there, an operator is one
+operation of the text.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
 from viewer.program.mlir.operations import OperationPlaces
 from viewer.program.torq.dispatch import Dispatch
 
-NO_HANDLE = -1  # the debug handle of a node that has none
+NO_HANDLE = -1  # the debug handle of a node without one
 
-# An argument of a call that is no tensor: a number, a switch, or numbers per dimension.
+# A non-tensor argument of a call: a number, a bool, or a tuple of numbers per dimension.
 Setting = bool | int | float | tuple[bool | int | float, ...]
 
-# Frames below these folders belong to libraries, and torch names code that it made itself
-# <eval_with_key>: the line that a user wrote is the last other one.
+# Frames in these folders belong to libraries, and torch names generated code <eval_with_key>. The
+# last other frame is the user's own line.
 _LIBRARY = re.compile(
     r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d|^torch[/\\]|^<eval_with_key>"
 )
@@ -34,7 +35,7 @@ _CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of a Python stack trace, as recorded. The path is data: never opened unchecked."""
+    """One line of a recorded Python stack trace. The path is untrusted: check it before opening."""
 
     path: str
     line: int
@@ -43,16 +44,16 @@ class Frame:
 
     @property
     def is_library(self) -> bool:
-        """Whether the line lies in an installed package rather than in the user's own code."""
+        """Whether the line is in an installed package rather than in the user's own code."""
         return _LIBRARY.search(self.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Name, dtype ("f32") and shape of a value; symbolic sizes are texts, None if unknown.
+    """Name, dtype ("f32") and shape of a value. Symbolic sizes are strings; unknown shapes None.
 
-    parameter: the path of the parameter, buffer or constant that it is, "features.0.weight"; "" for
-    a value that is computed or given.
+    parameter: the path of a parameter, buffer or constant, "features.0.weight"; "" for a value that
+    is computed or passed in.
     """
 
     name: str
@@ -63,16 +64,15 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """One call of a graph, most often of the edge dialect.
+    """One call in a graph, usually of the edge dialect.
 
-    op: the operator without its namespace path, "aten.convolution.default"; "" where a debug handle
-    map does not tell it. debug_handle: -1 for a
-    node that has none. source_op: the ATen call that it was decomposed from, in MLIR the operation
-    itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
-    aten: the name of the node in the ATen program that it came from, "" if the record does not say.
-    branch: the part of control flow that it lies in, "true branch of cond"; "" at the top.
-    settings: (name, value) of its arguments that are numbers and no tensors, as the record has
-    them: ("stride", (1, 1)), ("transposed", False); those left at their default are often absent.
+    op: the operator without its namespace path, "aten.convolution.default"; "" if a debug handle
+    map does not state it. debug_handle: -1 if the node has none. source_op: the ATen call that it
+    was decomposed from; in MLIR the operation itself; "" if not recorded. modules: (path, type),
+    outermost first. aten: the name of its node in the ATen program, "" if not recorded. branch: the
+    part of control flow that contains it, "true branch of cond"; "" at the top level. settings:
+    (name, value) of its numeric, non-tensor arguments, as recorded: ("stride", (1, 1)),
+    ("transposed", False). Arguments with default values are often absent.
     """
 
     name: str
@@ -92,9 +92,9 @@ class GraphNode:
 class Operator:
     """One call in the model's source, with the graph nodes that it became.
 
-    index: position in its program, the base of its color. debug_handle: -1 for an MLIR operation,
-    and for a call without one, to which nothing can be linked. place: "L11" of an MLIR operation,
-    which has no module to be told by; else "".
+    index: position in its program, which determines its color. debug_handle: -1 for an MLIR
+    operation, and for a call without one, which cannot be linked. place: "L11" for an MLIR
+    operation, which has no module to identify it; else "".
     """
 
     index: int
@@ -105,12 +105,12 @@ class Operator:
 
     @cached_property
     def ops(self) -> tuple[str, ...]:
-        """The distinct edge dialect operators of its nodes, in graph order; none if not known."""
+        """The distinct edge dialect operators of its nodes, in graph order; empty if not known."""
         return tuple(dict.fromkeys(node.op for node in self.nodes if node.op))
 
     @cached_property
     def base_names(self) -> frozenset[str]:
-        """What its kernels may be called: "where" for aten.where.self."""
+        """The possible names of its kernels: "where" for aten.where.self."""
         return frozenset(base_name(op) for op in self.ops)
 
     @cached_property
@@ -133,27 +133,27 @@ class Operator:
 
     @property
     def label(self) -> str:
-        """Module path and operator, "features.4 · convolution"; of MLIR "tosa.conv2d@L11"."""
+        """Module path and operator, "features.4 · convolution"; for MLIR "tosa.conv2d@L11"."""
         return f"{self.module_path} · {self.name}" if self.module_path else self.name
 
     @property
     def name(self) -> str:
-        """The operator without its module; of MLIR with its line, "tosa.conv2d@L11"."""
+        """The operator without its module; for MLIR with its line, "tosa.conv2d@L11"."""
         return f"{self.op}@{self.place}" if self.place else self.op
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a function of an MLIR text, the caller side of most locations."""
+        """Whether it is a function of an MLIR text, which is the caller side of most locations."""
         return self.nodes[0].op.endswith(".func")
 
     @property
     def branch(self) -> str:
-        """The part of control flow that it lies in, "true branch of cond"; "" at the top."""
+        """The part of control flow that contains it, "true branch of cond"; "" at the top level."""
         return next((n.branch for n in self.nodes if n.branch), "")
 
     @cached_property
     def aten(self) -> tuple[str, ...]:
-        """The names of the ATen nodes that it came from, each once."""
+        """The distinct names of the ATen nodes that it came from."""
         return tuple(dict.fromkeys(node.aten for node in self.nodes if node.aten))
 
     @cached_property
@@ -165,9 +165,9 @@ class Operator:
 
     @cached_property
     def source(self) -> Frame | None:
-        """The innermost line of the user's own code."""
-        own = [frame for frame in self.frames if not frame.is_library]
-        return own[-1] if own else (self.frames[-1] if self.frames else None)
+        """The innermost line of the user's own code, or of any code if there is none."""
+        user_frames = [frame for frame in self.frames if not frame.is_library]
+        return user_frames[-1] if user_frames else (self.frames[-1] if self.frames else None)
 
     @cached_property
     def _module(self) -> tuple[str, str]:
@@ -176,15 +176,14 @@ class Operator:
 
 @dataclass(frozen=True)
 class Method:
-    """One method of a program and what the export wrote about its instructions.
+    """One method of a program, and what the export recorded about its instructions.
 
-    handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
-    instruction id of a DELEGATE_CALL -> its map; under `NO_INSTRUCTION` that of calls which have
-    none of their own. delegates_only: nothing is known of what runs outside of delegates, nor, of a
-    call, beyond its map. by_handle: debug handle -> operator. later_names:
-    debug handle -> what the graph after transform passes has there; `NO_HANDLE`: what they added.
-    flow: what its operators take of one another, None where no graph says it. results: the names of
-    the values that it hands out.
+    handles: instruction id -> debug handles, in recorded order, with duplicates. delegates:
+    instruction id of a DELEGATE_CALL -> its map; the map under `NO_INSTRUCTION` applies to calls
+    without one. delegates_only: only delegate maps are known, nothing about other instructions.
+    by_handle: debug handle -> operator. later_names: debug handle -> names in the graph after
+    transform passes; `NO_HANDLE`: nodes that the passes added. flow: data flow between its
+    operators, None if no graph states it. results: names of the values that it returns.
     """
 
     name: str
@@ -197,20 +196,20 @@ class Method:
     delegates_only: bool = False
 
     def delegate_at(self, instruction: int) -> DelegateMap | None:
-        """The map of a DELEGATE_CALL: its own, else the one that is of any call."""
+        """The map of a DELEGATE_CALL: its own, else the one that applies to any call."""
         return self.delegates.get(instruction) or self.delegates.get(NO_INSTRUCTION)
 
     @property
     def is_mapped(self) -> bool:
-        """Whether the export said anything about its instructions; if not, nothing is compared.
+        """Whether the export recorded anything about its instructions. If not, matching skips it.
 
-        What lies in branches has no instruction in the maps: a method may be nothing but branches.
+        The maps have no instructions for branches, but a method may consist only of branches.
         """
         inside = (op for operators in self.in_branches.values() for op in operators)
         return bool(self.handles or self.delegates) or any(op.debug_handle >= 0 for op in inside)
 
     def kernel_names(self, handle: int) -> frozenset[str]:
-        """What the kernels behind a debug handle may be called; empty if no operator has it."""
+        """The possible kernel names of a debug handle; empty if no operator has it."""
         operator = self.by_handle.get(handle)
         if operator is None:
             return frozenset()
@@ -218,7 +217,7 @@ class Method:
 
     @cached_property
     def in_branches(self) -> dict[str, tuple[Operator, ...]]:
-        """Base name -> the operators that have such a node inside control flow, in graph order."""
+        """Base name -> operators with such a node inside control flow, in graph order."""
         found: dict[str, dict[int, Operator]] = {}
         for operator in self.operators:
             for node in operator.nodes:
@@ -228,14 +227,15 @@ class Method:
 
     @cached_property
     def by_handle(self) -> dict[int, Operator]:
+        """Debug handle -> operator."""
         return {op.debug_handle: op for op in self.operators if op.debug_handle >= 0}
 
 
 @dataclass(frozen=True, slots=True)
 class ExtraGraph:
-    """A graph of the model at another stage of its export; no instruction is linked to it.
+    """A graph of the model at another export stage; no instructions link to it.
 
-    name: as the record calls it, "exported_program" (ATen) or "<stage>/<method>".
+    name: as recorded, "exported_program" (ATen) or "<stage>/<method>".
     """
 
     name: str
@@ -244,11 +244,11 @@ class ExtraGraph:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """One model file, read: an ETRecord, a debug handle map or MLIR text.
+    """One model file: an ETRecord, a debug handle map or an MLIR text.
 
-    text_lines: the file's own lines where the program is a text (MLIR), else empty. graphs: what
-    a record holds beside the methods that are linked. dispatches: what a text says as Torq debug
-    info; it is of operations after lowering then, and none of its own lines is source.
+    text_lines: the file's own lines if the program is a text (MLIR), else empty. graphs: graphs of
+    an ETRecord other than the linked methods. dispatches: the Torq debug info of a text. Its
+    operations are lowered, so its own lines are not source.
     """
 
     path: str
@@ -262,17 +262,17 @@ class Program:
 
     @property
     def is_mlir(self) -> bool:
-        """Whether it is a text whose operations can be linked; Python sources have none."""
+        """Whether it is a text with operations that can be linked; Python sources have none."""
         return bool(self.text_lines and self.methods)
 
     @property
     def delegates_only(self) -> bool:
-        """Whether it tells of nothing but delegates: a debug handle map and no record."""
+        """Whether it covers only delegates: a debug handle map without an ETRecord."""
         return bool(self.methods) and all(method.delegates_only for method in self.methods)
 
     @property
     def noun(self) -> str:
-        """What to call it: "source", "debug handle map" or "record"."""
+        """The noun for messages: "source", "debug handle map" or "record"."""
         if self.text_lines:
             return "source"
         return "debug handle map" if self.delegates_only else "record"
@@ -284,22 +284,25 @@ class Program:
 
     @cached_property
     def operation_places(self) -> OperationPlaces:
-        """Where the operations of its text stand."""
+        """The positions of the operations in its text."""
         return OperationPlaces(self.text_lines)
 
     def method(self, name: str) -> Method | None:
-        """The method of that name."""
+        """The method with that name, or None."""
         return next((m for m in self.methods if m.name == name), None)
 
 
 def base_name(op: str) -> str:
-    """ "aten.where.self" and "where.self_out" as "where": what kernels and graph nodes share."""
+    """The name shared by kernels and graph nodes: "where" for "aten.where.self".
+
+    Also for an out variant: "where" for "where.self_out".
+    """
     parts = op.split(".")
     return parts[-2] if len(parts) > 2 else parts[0]
 
 
 def parse_frames(stack_trace: str) -> tuple[Frame, ...]:
-    """The frames of a Python traceback text, outermost first; lines that are none are skipped."""
+    """Parse the frames of a Python traceback, outermost first; other lines are skipped."""
     frames: list[Frame] = []
     lines = stack_trace.split("\n")
     for i, line in enumerate(lines):

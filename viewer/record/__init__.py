@@ -1,7 +1,7 @@
-"""The logging side: what delegates, simulators and back ends in Python write for Opscope to read.
+"""Logging for Opscope: used by delegates, simulators and backends written in Python.
 
-Needs neither torch nor executorch, and brings neither Qt, numpy nor pandas along, so that a program
-that is traced does not start slower.
+Needs neither torch nor executorch, and importing it loads no Qt, numpy or pandas, so that a traced
+program does not start more slowly.
 """
 
 from viewer.record.debug_handle_map import DelegateMappingBuilder

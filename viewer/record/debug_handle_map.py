@@ -1,10 +1,10 @@
-"""Debug handle maps in the making: which operators a delegate means by each of its identifiers.
+"""Builds debug handle maps: the operators behind each of a delegate's identifiers.
 
-A delegate's `preprocess()` registers, ahead of time, every identifier under which it will log, with
-the nodes behind it; the map goes into executorch's `PreprocessResult(debug_handle_map=...)` or into
-a file of its own (`viewer.record.debug_handle_map_file`). Calls and results are those of the
-builder that ExecuTorch documents (devtools, delegate debugging), so that either can stand in for
-the other; this one needs no torch.
+A delegate's `preprocess()` registers, ahead of time, every identifier that it will log, with the
+nodes behind it. The map goes into executorch's `PreprocessResult(debug_handle_map=...)` or into a
+separate file (`viewer.record.debug_handle_map_file`). Methods and results are those of the builder
+that ExecuTorch documents (devtools, delegate debugging), so that either can replace the other. This
+one needs no torch.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class DelegateMappingBuilder:
-    """Collects the entries of one delegate instance, that is of one `preprocess()`.
+    """Collects the entries of one delegate instance, that is, of one `preprocess()`.
 
-    generated_identifiers: False, and each entry names its identifier, an int or a str, all of one
-    kind; True, and the builder counts them from 0.
+    generated_identifiers: False: each entry states its identifier, an int or a str, all of one
+    type. True: the builder numbers them from 0.
 
-    A *node* is an fx node (anything with `meta["debug_handle"]`, an int, or a tuple where a pass
-    fused some), an operator or graph node of a `viewer` program, or a plain debug handle.
+    A *node* is an fx node (anything with `meta["debug_handle"]`, an int, or a tuple if a pass fused
+    nodes), an operator or graph node of a `viewer` program, or a plain debug handle.
     """
 
     def __init__(self, generated_identifiers: bool = False) -> None:
@@ -43,12 +43,13 @@ class DelegateMappingBuilder:
         *,
         handles: int | Iterable[int | None] | None = None,
     ) -> Identifier:
-        """Add an entry for one node or several, or for debug handles; returns its identifier.
+        """Add an entry for one or more nodes, or for debug handles; returns its identifier.
 
-        Nodes without a debug handle, and handles that are None, are skipped as long as another has
-        one. Raises ValueError: an identifier that is there already, missing, or given to a builder
-        that generates them; both or neither of nodes and handles; no debug handle at all.
-        TypeError: an identifier of another kind than the others, or what is no node or handle.
+        Nodes without a debug handle and handles that are None are skipped if another one has a
+        handle. Raises ValueError if the identifier exists, is missing, or is passed to a builder
+        that generates them; for both or neither of nodes and handles; or without any debug handle.
+        Raises TypeError for an identifier of another type than the others, or for something that is
+        not a node or handle.
         """
         return self._put(nodes, identifier, handles, may_exist=False)
 
@@ -59,16 +60,16 @@ class DelegateMappingBuilder:
         *,
         handles: int | Iterable[int | None] | None = None,
     ) -> Identifier:
-        """The same, but the debug handles of an identifier that is there already are added to."""
+        """Like `insert_delegate_mapping_entry`, but add to an identifier that exists."""
         return self._put(nodes, identifier, handles, may_exist=True)
 
     def get_delegate_mapping(self) -> dict[Identifier, tuple[int, ...]]:
-        """Identifier -> its debug handles, ascending and each once; in the order of insertion."""
+        """Identifier -> its distinct debug handles, ascending; in insertion order."""
         return {key: tuple(sorted(handles)) for key, handles in self._entries.items()}
 
     @property
     def graph_nodes(self) -> Mapping[int, list[GraphNode]]:
-        """Debug handle -> what the nodes that were given told of its operator, if they did."""
+        """Debug handle -> the graph nodes of its operator, from the nodes passed so far."""
         return self._nodes
 
     def _put(
@@ -100,8 +101,8 @@ class DelegateMappingBuilder:
         if (nodes is None) == (handles is None):
             raise ValueError("give either nodes or handles: exactly one of them")
         if key is None:
-            # Taken even if the entry is refused below, as executorch's builder does: a delegate
-            # that goes on after an error gets the same numbers of both.
+            # Used up even if the entry is rejected below, as in executorch's builder: a delegate
+            # that continues after an error gets the same numbers from both.
             key = self._next
             self._next += 1
         given = each_node(nodes) if nodes is not None else _listed(handles)
@@ -112,8 +113,8 @@ class DelegateMappingBuilder:
                 "the edge program, whose meta has debug_handle"
             )
         for node in given:
-            for told in graph_nodes_of(node):
-                self._nodes.setdefault(told.debug_handle, []).append(told)
+            for graph_node in graph_nodes_of(node):
+                self._nodes.setdefault(graph_node.debug_handle, []).append(graph_node)
         self._entries.setdefault(key, set()).update(found)
         return key
 
@@ -131,7 +132,7 @@ def _kind(key: Identifier) -> str:
 
 
 def checked_identifier(identifier: Any) -> Identifier:
-    """An identifier as what it is: a str, or an int, one of numpy too. Raises TypeError."""
+    """An identifier as a str or int (numpy integers too). Raises TypeError for other types."""
     if isinstance(identifier, str):
         return identifier
     if not isinstance(identifier, bool):
@@ -145,7 +146,7 @@ def checked_identifier(identifier: Any) -> Identifier:
 
 
 def _listed(handles: int | Iterable[int | None] | None) -> list[int]:
-    """Debug handles as a list, without those that are None."""
+    """Debug handles as a list, without None."""
     if isinstance(handles, (str, bytes)):
         raise TypeError(f"debug handles are whole numbers, not {handles!r}")
     each = handles if isinstance(handles, Iterable) else [handles]

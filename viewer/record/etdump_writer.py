@@ -1,18 +1,17 @@
 """Writes logged events as an ETDump, the profile format of ExecuTorch (.etdp).
 
-The layout is specified by devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch, which has not
-changed since release 0.4: a flatbuffer with a size prefix and the identifier "ED00".
+devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch specifies the layout, which has not changed
+since release 0.4: a flatbuffer with a size prefix and the identifier "ED00".
 
-The `flatbuffers` package builds the head: the root, the runs, their names and allocators. The
-events are written by numpy, as records of one shape, since that package takes 18 µs an event, which
-is 18 s for a million of them, and this 0.2. The file is, in this order, as references in a
-flatbuffer lead forward:
+The `flatbuffers` package builds the head: the root, the runs, their names and allocators. numpy
+writes the events as records of one shape: for a million events this takes 0.2 s, while the package
+takes 18 s (18 µs per event). References in a flatbuffer point forward, so the order in the file is:
 
     head | per run: the number of its events, references to them | vtables | batch | batch ...
 
-and a batch is a record of 48 bytes for each of its events, then its texts as they were logged. A
-record is an `Event` of 8 bytes and what it refers to, with room for every field; its vtable says
-which are there. No event has both a name and an identifier, so these share their room.
+A batch has a record of 48 bytes for each of its events, then its texts in the order they were
+logged. A record is an `Event` of 8 bytes and its target, with room for every field; its vtable
+states which fields exist. No event has both a name and an identifier, so these share a field.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _ROW = np.dtype(
     [(name, f"<{'u' if code.isupper() else 'i'}{8 if code == 'Q' else 4}") for name, code in FIELDS]
 )
 
-# Where the fields of a record lie. A table begins with the distance back to its vtable.
+# The fields of a record. A table starts with the distance back to its vtable.
 _TIMED = np.dtype([
     ("event_vtable", "<i4"), ("event", "<u4"), ("vtable", "<i4"), ("what", "<u4"),
     ("start", "<u8"), ("end", "<u8"), ("chain", "<i4"), ("instruction", "<i4"),
@@ -53,7 +52,7 @@ _METADATA = _TIMED.fields["metadata"][1]  # type: ignore[index]
 
 
 def _vtable(size: int, *fields: int) -> bytes:
-    """Of a table of `size` bytes: per slot where in the table its field is, 0 if absent."""
+    """The vtable of a table of `size` bytes: the offset of each slot's field, 0 if absent."""
     return struct.pack(f"<{2 + len(fields)}H", 4 + 2 * len(fields), size, *fields)
 
 
@@ -78,8 +77,8 @@ def _timed_vtable(kind: EventKind, metadata: bool) -> bytes:
     )
 
 
-# Of an event with times, an event that is an allocation, an allocation; then of the kinds of timed
-# events, without metadata and with it.
+# For an event with times, an event with an allocation, and an allocation; then for each kind of
+# timed event, without and with metadata.
 _VTABLES = (
     _vtable(8, 4),
     _vtable(8, 0, 4),
@@ -96,7 +95,7 @@ _VTABLE_AT = np.cumsum([0, *map(len, _VTABLES)])
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """The event blocks that have events: number, events, and allocators that they name, of each."""
+    """The event blocks with events: the number, event count and allocator count of each."""
 
     block: NDArray[np.int64]
     length: NDArray[np.int64]
@@ -110,13 +109,13 @@ def write_etdump(
     batches: Sequence[Batch],
     ns_per_tick: int = 1,
 ) -> None:
-    """Write events as a dump; `path` shows all of it or stays as it was.
+    """Write events as an ETDump, atomically.
 
-    blocks: names of the event blocks; one without events is left out, since the official Inspector
-    refuses it. allocators: names; allocations count them from 1. ns_per_tick: what times are
-    multiplied by, since readers take them as ns.
+    blocks: names of the event blocks; blocks without events are left out, because the official
+    Inspector rejects them. allocators: names; allocations number them from 1. ns_per_tick: factor
+    for all times, because readers expect ns.
 
-    Raises OSError if the file cannot be written, ValueError if it would have 2 GiB.
+    Raises OSError if the file cannot be written, ValueError if it would exceed 2 GiB.
     """
     runs = _runs(batches, len(blocks))
     head, vectors_at = _head(runs, blocks, allocators)
@@ -144,7 +143,7 @@ def write_etdump(
 
 
 def _up(size: int) -> int:
-    """A size as a multiple of 8, so that what follows is aligned."""
+    """Round a size up to a multiple of 8, to align what follows."""
     return (size + 7) // 8 * 8
 
 
@@ -173,28 +172,28 @@ def _runs(batches: Sequence[Batch], blocks: int) -> _Runs:
 def _head(
     runs: _Runs, blocks: Sequence[str], allocators: Sequence[str]
 ) -> tuple[bytearray, NDArray[np.int64]]:
-    """The head, and where in it each run refers to its events, which come behind it.
+    """The head, and the position in it of each run's reference to its events, which follow it.
 
-    A builder makes a file from its end and refers to what it has made; so it gets a number in place
-    of the reference to events, as wide, which is set afterwards.
+    A builder creates a file from its end and can refer only to what it has created. So the
+    reference to events is a placeholder number of the same width, which is set later.
     """
     b = flatbuffers.Builder(1024)
     names = {name: b.CreateString(name) for name in {blocks[n] for n in runs.block.tolist()}}
     most = int(runs.allocators.max(initial=0))
     listed = [b.CreateString(name) for name in allocators[:most]]
-    made, from_end = [], []
+    tables, from_end = [], []
     for block, count in zip(runs.block.tolist(), runs.allocators.tolist(), strict=True):
-        own = None
+        allocator_list = None
         if count:
-            own = _references(b, [_allocator(b, name) for name in listed[:count]])
+            allocator_list = _references(b, [_allocator(b, name) for name in listed[:count]])
         b.StartObject(4)
         b.PrependUOffsetTRelativeSlot(0, names[blocks[block]], 0)
-        if own is not None:
-            b.PrependUOffsetTRelativeSlot(2, own, 0)
+        if allocator_list is not None:
+            b.PrependUOffsetTRelativeSlot(2, allocator_list, 0)
         b.PrependUint32Slot(3, MOST, 0)
         from_end.append(b.Offset())
-        made.append(b.EndObject())
-    listed_runs = _references(b, made)
+        tables.append(b.EndObject())
+    listed_runs = _references(b, tables)
     b.StartObject(2)
     b.PrependUOffsetTRelativeSlot(1, listed_runs, 0)
     b.FinishSizePrefixed(b.EndObject(), _IDENTIFIER)
@@ -216,12 +215,12 @@ def _allocator(b: flatbuffers.Builder, name: int) -> int:
 
 
 def _vector_begins(runs: _Runs) -> NDArray[np.int64]:
-    """Where the list of each run begins behind the head, in words: its length, then references."""
+    """The start of each run's list after the head, in 4-byte words: its length, then references."""
     return np.cumsum(runs.length + 1) - runs.length - 1
 
 
 def _point(head: bytearray, vectors_at: NDArray[np.int64], runs: _Runs) -> None:
-    """Let every run refer to the list of its events."""
+    """Set each run's reference to the list of its events."""
     words = np.frombuffer(head, "<u4")
     words[vectors_at >> 2] = len(head) + 4 * _vector_begins(runs) - vectors_at
 
@@ -229,7 +228,7 @@ def _point(head: bytearray, vectors_at: NDArray[np.int64], runs: _Runs) -> None:
 def _vectors(
     runs: _Runs, batches: Sequence[Batch], begins: NDArray[np.int64], at: int
 ) -> NDArray[np.uint32]:
-    """The lists of all runs, which stand at byte `at`: references count from where they stand."""
+    """The lists of all runs, located at byte `at`; references are relative to themselves."""
     words = np.empty(int(runs.length.sum()) + len(runs.block), np.dtype("<u4"))
     first = _vector_begins(runs)
     words[first] = runs.length
@@ -249,7 +248,7 @@ def _vectors(
 def _write_batch(
     file: BinaryIO, batch: Batch, begin: int, vtables_at: int, ns_per_tick: int
 ) -> None:
-    """Write one batch, which stands at byte `begin`."""
+    """Write one batch, located at byte `begin`."""
     rows, texts = _rows(batch)
     event = begin + _RECORD * np.arange(len(rows))
     table = event + int(_TABLE)
@@ -259,7 +258,7 @@ def _write_batch(
 
     records = np.zeros(len(rows), _TIMED)
     records["event_vtable"] = event - (vtables_at + _VTABLE_AT[_TIMED_EVENT])
-    records["event"] = int(_TABLE) - 4  # from where it stands itself
+    records["event"] = int(_TABLE) - 4  # relative to its own position
     allocated = kind == EventKind.ALLOCATION
     shape = np.where(allocated, 0, _FIRST_TIMED + 2 * kind + has_metadata)
     records["vtable"] = table - (vtables_at + _VTABLE_AT[shape])
@@ -273,14 +272,14 @@ def _write_batch(
     places = texts_at + rows["metadata"].astype(np.int64) - (event + int(_METADATA))
     records["metadata"] = np.where(has_metadata, places, 0)
 
-    own = np.flatnonzero(allocated)
-    if len(own):
-        made = np.zeros(len(own), _ALLOCATION)
-        made["event_vtable"] = event[own] - (vtables_at + _VTABLE_AT[_ALLOCATION_EVENT])
-        made["event"] = int(_TABLE) - 4
-        made["vtable"] = table[own] - (vtables_at + _VTABLE_AT[_AN_ALLOCATION])
-        made["allocator"], made["size"] = rows["value"][own], rows["start"][own]
-        records[own] = made.view(_TIMED)
+    index = np.flatnonzero(allocated)
+    if len(index):
+        allocs = np.zeros(len(index), _ALLOCATION)
+        allocs["event_vtable"] = event[index] - (vtables_at + _VTABLE_AT[_ALLOCATION_EVENT])
+        allocs["event"] = int(_TABLE) - 4
+        allocs["vtable"] = table[index] - (vtables_at + _VTABLE_AT[_AN_ALLOCATION])
+        allocs["allocator"], allocs["size"] = rows["value"][index], rows["start"][index]
+        records[index] = allocs.view(_TIMED)
     file.write(records.tobytes())
     file.write(texts)
     file.write(bytes(_up(len(texts)) - len(texts)))

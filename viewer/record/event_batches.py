@@ -1,9 +1,9 @@
-"""Where logged events wait until they are written: rows of fixed size, and the texts they name.
+"""Buffers logged events until they are written: rows of fixed size, and the texts they refer to.
 
-A batch is two strings of bytes: `rows`, 40 bytes an event (`FIELDS`), and `texts`, in which every
-name, identifier and metadata already stands as it will in the dump: its length, its bytes, one to
-four zero bytes. So logging is an append, and writing is numpy on whole batches. A batch names only
-its own texts: a full one can leave for a file on disk, and what stays in memory is one batch.
+A batch is two byte strings: `rows`, with 40 bytes per event (`FIELDS`), and `texts`, with every
+name, identifier and metadata encoded as in the ETDump: its length, its bytes, one to four zero
+bytes. So logging only appends, and writing is numpy on whole batches. A batch refers only to its
+own texts, so a full one can move to a file on disk, and only one batch stays in memory.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import threading
 import weakref
 from enum import IntEnum
 
-# Name and struct code of each column. What `value` and `start` are depends on the kind; `metadata`
-# is a place in the texts, -1 if there is none.
+# Name and struct code of each column. The kind determines the meaning of `value` and `start`;
+# `metadata` is a position in the texts, -1 if none.
 FIELDS = (
     ("start", "Q"), ("end", "Q"), ("block", "I"), ("value", "i"), ("chain", "i"),
     ("instruction", "i"), ("metadata", "i"), ("kind", "I"),
 )  # fmt: skip
-# What an event takes in a dump without its texts: a record of 48 bytes and a reference to it.
+# The size of an event in an ETDump without its texts: a record of 48 bytes and a reference to it.
 EVENT_BYTES = 52
-MOST_BYTES = (1 << 31) - (1 << 20)  # a flatbuffer ends at 2 GiB; some room for its head
-FULL = 4 << 20  # of a batch: enough for numpy to be quick, and nothing in memory
+MOST_BYTES = (1 << 31) - (1 << 20)  # a flatbuffer is limited to 2 GiB; leaves room for its head
+FULL = 4 << 20  # bytes per batch: large enough for numpy to be fast, small for memory
 
 _pack = struct.Struct("<" + "".join(code for _, code in FIELDS)).pack
 _pack_length = struct.Struct("<I").pack
@@ -32,20 +32,20 @@ _PADDING = tuple(bytes(4 - rest) for rest in range(4))
 
 
 class EventKind(IntEnum):
-    """What an event is."""
+    """The kind of an event."""
 
     OPERATOR = 0
-    """value: place of the name in the texts."""
+    """value: position of the name in the texts."""
     NUMBER = 1
-    """Of a delegate. value: its integer identifier."""
+    """A delegate's event. value: its integer identifier."""
     TEXT = 2
-    """Of a delegate. value: place of its identifier in the texts."""
+    """A delegate's event. value: position of its identifier in the texts."""
     ALLOCATION = 3
-    """value: number of the allocator, from 1. start: bytes."""
+    """value: number of the allocator, from 1. start: size in bytes."""
 
 
 class Batch:
-    """Some events in the order in which they ended: in memory, or at a place in the spill file."""
+    """Some events in the order in which they ended, in memory or in the spill file."""
 
     def __init__(self, rows: bytes, texts: bytes, spill: Spill | None = None) -> None:
         self.size = (len(rows), len(texts))
@@ -63,17 +63,17 @@ class Batch:
 
 
 class Spill:
-    """A nameless file on disk that is gone when the process is."""
+    """An unnamed temporary file that disappears with the process."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        # It lives as long as the tracer, which no block of code does.
+        # It lives as long as the tracer, which is longer than any block of code.
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
         self._lock = threading.RLock()
         self._end = 0
 
     def append(self, data: bytes) -> int:
-        """Write at the end; returns where. Raises OSError."""
+        """Append data; returns its position. Raises OSError."""
         with self._lock:
             self._file.seek(self._end)
             self._file.write(data)
@@ -82,10 +82,10 @@ class Spill:
             return at
 
     def read(self, at: int, size: int) -> bytes:
-        """Some bytes that were appended. Raises OSError."""
+        """Read appended bytes. Raises OSError."""
         with self._lock:
             end = -1
-            while end != self._end:  # else a signal's handler has logged meanwhile, and moved
+            while end != self._end:  # else a signal handler logged meanwhile and moved the position
                 end = self._end
                 self._file.seek(at)
                 data = self._file.read(size)
@@ -95,25 +95,25 @@ class Spill:
 
 
 class EventBatches:
-    """Takes events of any thread; bounded by what they would take in a dump."""
+    """Collects events of all threads, limited by their size in an ETDump."""
 
     def __init__(self, max_bytes: int, spill: Spill | None) -> None:
-        # A signal's handler, or an object that is collected, may log while this thread is logging.
+        # A signal handler or a finalizer may log while this thread is logging.
         self._lock = threading.RLock()
         self._adding = False
         self._left = max_bytes
-        self._full_at = max_bytes - FULL  # what is left when the batch is full
+        self._full_at = max_bytes - FULL  # remaining bytes at which the batch is full
         self._spill = spill
         self._batches: list[Batch] = []
         self._rows, self._texts = bytearray(), bytearray()
         self._places: dict[str, int] = {}
         self.dropped = 0
-        """Events that there was no room for."""
+        """Events for which there was no room."""
         self.spill_failure: OSError | None = None
-        """Why batches stay in memory though they should not."""
+        """Why batches stay in memory in spite of the spill folder."""
 
     def reserve(self, size: int) -> bool:
-        """Take room for what is not an event; if there is not enough, events find none either."""
+        """Reserve bytes for other data; if there are too few, no room is left for events either."""
         with self._lock:
             enough = self._left >= size
             self._left = self._left - size if enough else 0
@@ -132,8 +132,7 @@ class EventBatches:
     ) -> None:
         """Append one event, or count it as dropped.
 
-        A value that is a text must be one that UTF-8 can encode. Raises TypeError for what is no
-        whole number.
+        A str value must be encodable as UTF-8. Raises TypeError if a number is not an integer.
         """
         with self._lock:
             within, self._adding = self._adding, True
@@ -154,7 +153,7 @@ class EventBatches:
                     return
                 self._rows.extend(_pack(start, end, block, value, chain, instruction, place, kind))
                 self._left -= EVENT_BYTES
-                if self._left < self._full_at and not within:  # texts of an outer one are in use
+                if self._left < self._full_at and not within:  # an outer call still uses the texts
                     self._close()
             except struct.error:
                 raise TypeError(
@@ -166,13 +165,13 @@ class EventBatches:
                 self._adding = within
 
     def snapshot(self) -> list[Batch]:
-        """All events so far; what is logged later does not change it."""
+        """All events so far; later events do not change the result."""
         with self._lock:
             last = Batch(bytes(self._rows), bytes(self._texts))
             return [*self._batches, last] if self._rows else list(self._batches)
 
     def _put(self, data: bytes) -> int | None:
-        """The place of a text now put into the batch; None, with its event dropped, if too long."""
+        """Add a text to the batch and return its position; if it is too long, None (a drop)."""
         size = len(data)
         if self._left < EVENT_BYTES + 8 + size:
             self.dropped += 1
@@ -186,7 +185,7 @@ class EventBatches:
         rows, texts = bytes(self._rows), bytes(self._texts)
         try:
             batch = Batch(rows, texts, self._spill)
-        except OSError as error:  # the disk is full: nothing is lost, but memory has an end too
+        except OSError as error:  # the disk is full: nothing is lost, but memory is limited too
             self.spill_failure, self._spill = error, None
             self._left = min(self._left, 1 << 29)
             batch = Batch(rows, texts)

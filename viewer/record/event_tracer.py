@@ -1,4 +1,4 @@
-"""Logs what a delegate, a simulator or a runtime in Python does, and writes it as an ETDump.
+"""Logs the activity of a delegate, simulator or runtime in Python and writes it as an ETDump.
 
 The methods are those of ExecuTorch's EventTracer (runtime/core/event_tracer.h), in Python:
 
@@ -7,17 +7,19 @@ The methods are those of ExecuTorch's EventTracer (runtime/core/event_tracer.h),
             with tracer.start_profiling_delegate("Fancy Fusion"):
                 ...
 
-What the file cannot say, and what follows from it:
+The file format has these limits:
 
-* Only what is over is an event. One that was never ended, or that ended before it began because the
-  clock went backwards, is left out, since any length would be invented; `write` warns of them.
-* Events stand in the order in which they ended, whatever thread they ran in; readers put an event
-  into the next call that ends. So inferences that run at the same time want a tracer each.
+* Only completed events are written. An event that was never ended, or that ended before it started
+  because the clock went backwards, is left out, because its duration is unknown. `write` warns
+  about them.
+* Events are in the order in which they ended, whatever their thread, and readers put an event into
+  the next call that ends. So concurrent inferences need one tracer each.
 * A delegate's event belongs to an instruction: that of the call that is open in its thread. A
-  worker thread has none open and says `instruction_id`; else the event stands outside of any call.
-* Times are whole numbers without a unit, and readers take them as ns. Times in `us`, `ms` and `s`
-  are converted, exactly. Cycles are written as they are: open such a dump with
-  `opscope --clock run.etdp=800MHz`, or in the Inspector with both its time scales as CYCLES.
+  worker thread has no open call and must pass `instruction_id`; otherwise the event is outside any
+  call.
+* Times are integers without a unit, and readers interpret them as ns. Times in `us`, `ms` and `s`
+  are converted exactly. Cycles are written unchanged: open such an ETDump with
+  `opscope --clock run.etdp=800MHz`, or in the Inspector with both its time scales set to CYCLES.
 """
 
 from __future__ import annotations
@@ -40,25 +42,25 @@ from viewer.record.event_values import (
     metadata_bytes,
 )
 
-_OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, EventKind)  # numbers of an enum take 40 ns more
+_OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, EventKind)  # enum members are 40 ns slower
 
 Clock = Callable[[], int]
 
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "cycles": 1}
-"""Units of a clock, and how many ns a tick is written as."""
+"""Units of a clock, and the factor that converts a tick to ns when written."""
 
 _MEMORY = 512 << 20
-_LARGEST = (1 << 63) - 1  # of a time: the format has one bit more, which readers have not
-MOST_OPEN = 100_000  # some 20 MB; far more than any program nests
+_LARGEST = (1 << 63) - 1  # of a time: the format has one more bit, but readers do not
+MOST_OPEN = 100_000  # about 20 MB; far more than any program nests
 _BLOCK_BYTES = 64
-_IMPLICIT_BLOCK = "Default"  # readers know it from programs that open no block of their own
+_IMPLICIT_BLOCK = "Default"  # readers know this name from programs that create no block
 
 
 class EventTracerEntry:
-    """An event that has begun; made by the tracer. In a `with` statement it ends with the block.
+    """A started event, created by the tracer. In a `with` statement it ends with the block.
 
-    start_time: in ticks of the tracer's clock. metadata: may be set until the event ends; only
-    events of delegates have it.
+    start_time: in ticks of the tracer's clock. metadata: may be set until the event ends; only for
+    delegate events.
     """
 
     __slots__ = (
@@ -78,7 +80,7 @@ class EventTracerEntry:
     ) -> None:
         self._tracer = tracer
         self._block = block
-        self._calls = calls  # the open calls of the thread, where this is one of them
+        self._calls = calls  # the thread's open calls, if this is one of them
         self._kind = kind
         self._what = what
         self.chain_index = chain_index
@@ -88,24 +90,24 @@ class EventTracerEntry:
 
     @property
     def name(self) -> str | None:
-        """Of an operator's event; None of a delegate's."""
+        """The name of an operator's event; None for a delegate's."""
         return str(self._what) if self._kind == _OPERATOR else None
 
     @property
     def delegate_debug_id(self) -> Identifier | None:
-        """Of a delegate's event; None of an operator's."""
+        """The identifier of a delegate's event; None for an operator's."""
         return None if self._kind == _OPERATOR else self._what
 
     def __enter__(self) -> EventTracerEntry:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End the event, unless it was ended in the block. An exception is logged like a return."""
+        """End the event, unless the block ended it. An exception is logged like a normal return."""
         self._tracer._leave(self)
 
 
 class EventBlock:
-    """One run: what is logged from its creation until the next one's, or until its `with` ends."""
+    """One run: the events from its creation until the next block's, or until its `with` ends."""
 
     def __init__(self, tracer: EventTracer, number: int) -> None:
         self._tracer = tracer
@@ -119,17 +121,17 @@ class EventBlock:
 
 
 class _OpenCalls(threading.local):
-    """The operator events that a thread has open, innermost last."""
+    """The open operator events of a thread, innermost last."""
 
     def __init__(self) -> None:
         self.entries: list[EventTracerEntry] = []
 
 
 class EventTracer:
-    """Takes events of any thread and writes them as one ETDump.
+    """Collects events of all threads and writes them as one ETDump.
 
-    In a `with` statement the dump is written to `path` at the end, also when an exception ends it.
-    A tracer can be written any number of times, and goes on taking events.
+    In a `with` statement, the ETDump is written to `path` at the end, even after an exception. A
+    tracer can write any number of times and continues to accept events.
     """
 
     def __init__(
@@ -141,12 +143,14 @@ class EventTracer:
         max_bytes: int | None = None,
         spill_folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        """clock: returns whole numbers from 0 up, never less than before. unit: of these numbers,
-        one of `UNITS`. spill_folder: where events wait on disk instead of in memory. max_bytes: how
-        large the dump may get (52 bytes an event, and its texts); what comes later is left out.
-        512 MiB if events stay in memory, else 2 GiB, which is the most that the format can hold.
+        """Create a tracer; `path` is where a `with` statement writes the ETDump.
 
-        Raises ValueError for an unknown unit or too large a dump, OSError if a folder is missing.
+        clock: returns integers >= 0 that never decrease. unit: their unit, one of `UNITS`.
+        spill_folder: where events are buffered on disk instead of in memory. max_bytes: the maximum
+        size of the ETDump (52 bytes per event, plus its texts); later events are dropped. The
+        default is 512 MiB if events stay in memory, else 2 GiB, the limit of the format.
+
+        Raises ValueError for an unknown unit or too large a limit, OSError if a folder is missing.
         """
         if unit not in UNITS:
             raise ValueError(f"unknown unit {unit!r}: a clock counts in one of {', '.join(UNITS)}")
@@ -155,7 +159,8 @@ class EventTracer:
         if max_bytes > MOST_BYTES:
             raise ValueError(f"an ETDump ends at 2 GiB: max_bytes is at most {MOST_BYTES}")
         if path is not None:
-            os.stat(os.path.dirname(os.path.abspath(path)))  # not only when all is logged
+            # fail now, not after everything is logged
+            os.stat(os.path.dirname(os.path.abspath(path)))
         self._path = path
         self._clock = clock
         self._ns_per_tick = UNITS[unit]
@@ -186,26 +191,26 @@ class EventTracer:
     # -- event blocks and allocators ---------------------------------------------------------------
 
     def create_event_block(self, name: str) -> EventBlock:
-        """Begin a run: every event that any thread begins from now on is of it.
+        """Start a run: it contains all events that any thread starts from now on.
 
-        Runs of a dump are read as inferences if they are called "Execute", as loads if "Default".
-        Events outside of any block go to one called "Default".
+        Readers treat runs named "Execute" as inferences and runs named "Default" as loads. Events
+        outside of any block go to one named "Default".
         """
         name = checked_text(name, "the name of an event block")
         with self._lock:
             return EventBlock(self, self._new_block(name))
 
     def track_allocator(self, name: str) -> int:
-        """Make an allocator known; returns its number, for `track_allocation`."""
+        """Register an allocator; returns its number for `track_allocation`."""
         name = checked_text(name, "the name of an allocator")
         with self._lock:
             self._allocators.append(name)
             return len(self._allocators)
 
     def track_allocation(self, allocator_id: int, size: int) -> None:
-        """Log that `size` bytes were taken from an allocator. A dump keeps no time of it.
+        """Log an allocation of `size` bytes. An ETDump does not store its time.
 
-        The official Inspector refuses dumps with allocations; Opscope lists them.
+        The official Inspector rejects ETDumps with allocations; Opscope lists them.
         """
         allocator_id, size = operator.index(allocator_id), operator.index(size)
         if not 1 <= allocator_id <= len(self._allocators):
@@ -224,10 +229,10 @@ class EventTracer:
     def start_profiling(
         self, name: str, chain_index: int = -1, instruction_id: int = 0
     ) -> EventTracerEntry:
-        """Begin an event of the runtime: "DELEGATE_CALL", "OPERATOR_CALL", "native_call_add.out".
+        """Start a runtime event: "DELEGATE_CALL", "OPERATOR_CALL", "native_call_add.out".
 
-        instruction_id: what the record's debug handle map knows. chain_index: 0 for instructions;
-        -1, as without it, for scopes of the runtime such as "Method::execute".
+        instruction_id: as in the ETRecord's debug handle map. chain_index: 0 for instructions; -1
+        (default) for scopes of the runtime such as "Method::execute".
         """
         if not (type(name) is str and name and name.isascii()):
             name = checked_text(name, "the name of an event")
@@ -244,11 +249,11 @@ class EventTracer:
         opened[entry] = True
         if calls is not None:
             calls.append(entry)
-        entry.start_time = self._clock()  # the last step: what came before is not of the event
+        entry.start_time = self._clock()  # last, so that the work above is not part of the event
         return entry
 
     def end_profiling(self, entry: EventTracerEntry) -> None:
-        """End what `start_profiling` began, from any thread."""
+        """End an event from `start_profiling`, on any thread."""
         end = self._clock()
         if type(entry) is not EventTracerEntry or entry._kind != _OPERATOR:
             raise TypeError(f"end_profiling takes what start_profiling returned, not {entry!r}")
@@ -266,26 +271,26 @@ class EventTracer:
         chain_index: int = 0,
         instruction_id: int | None = None,
     ) -> EventTracerEntry:
-        """Begin an event of a delegate, by its delegate debug identifier.
+        """Start an event of a delegate, by its delegate debug identifier.
 
-        Exactly one of `name`, which is a text, and `delegate_debug_id`, which is a number or a
-        text; as in the delegate's debug handle map. instruction_id: of the delegate's call, where
-        that is not open in this thread.
+        Pass exactly one of `name`, a str, and `delegate_debug_id`, an int or str, as in the
+        delegate's debug handle map. instruction_id: that of the delegate call, if it is not open in
+        this thread.
         """
         entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
         opened = self._open
         if len(opened) >= MOST_OPEN:
             raise _too_many_open()
         opened[entry] = True
-        entry.start_time = self._clock()  # the last step: what came before is not of the event
+        entry.start_time = self._clock()  # last, so that the work above is not part of the event
         return entry
 
     def end_profiling_delegate(
         self, entry: EventTracerEntry, metadata: bytes | str | None = None
     ) -> None:
-        """End what `start_profiling_delegate` began, from any thread, with bytes to keep with it.
+        """End an event from `start_profiling_delegate`, on any thread, with optional metadata.
 
-        A text is kept as UTF-8.
+        A str is stored as UTF-8.
         """
         end = self._clock()
         if type(entry) is not EventTracerEntry or entry._kind == _OPERATOR:
@@ -306,10 +311,10 @@ class EventTracer:
         chain_index: int = 0,
         instruction_id: int | None = None,
     ) -> None:
-        """Log an event of a delegate that is over, such as a simulator tells when it is done.
+        """Log a completed event of a delegate, such as a simulator reports afterwards.
 
-        The times are of the tracer's clock, or of one of the delegate's own: an event outside of
-        its call is taken to be that, and shown inside of it by its length alone.
+        The times are from the tracer's clock or the delegate's own. Readers assume a delegate clock
+        if the event is outside its call, and show it inside by its duration alone.
         """
         if start_time > end_time:
             raise ValueError(
@@ -323,9 +328,9 @@ class EventTracer:
     # -- writing -----------------------------------------------------------------------------------
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write all events so far as an ETDump; `path` shows all of it or stays as it was.
+        """Write all events so far as an ETDump, atomically.
 
-        Warns of what is left out (`problems`). Raises OSError if the file cannot be written.
+        Warns about everything left out (`problems`). Raises OSError if the file cannot be written.
         """
         from viewer.record.etdump_writer import write_etdump
 
@@ -338,7 +343,7 @@ class EventTracer:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a dump written now would not have, in one sentence each; empty if it has all."""
+        """What an ETDump written now would leave out, one sentence each; empty if nothing."""
         found = []
         unended = list(self._open)
         if unended:
@@ -364,8 +369,8 @@ class EventTracer:
     # -- what entries call -------------------------------------------------------------------------
 
     def _end(self, entry: EventTracerEntry, end: int, metadata: bytes | str | None) -> None:
-        kept = b"" if metadata is None else metadata_bytes(metadata)
-        if self._open.pop(entry, None) is None:  # one step, so of two threads one gets it
+        encoded = b"" if metadata is None else metadata_bytes(metadata)
+        if self._open.pop(entry, None) is None:  # atomic: of two threads, one gets it
             raise ValueError(
                 "this event has already ended: end every entry once"
                 if entry._tracer is self
@@ -375,9 +380,9 @@ class EventTracer:
         if calls is not None:
             if calls is self._calls.entries and calls[-1] is entry:
                 calls.pop()
-            else:  # in one step, since the thread that they are of may add to them
+            else:  # in one step: their thread may add calls meanwhile
                 calls.remove(entry)
-        self._keep(entry, end, kept)
+        self._keep(entry, end, encoded)
 
     def _of_delegate(
         self,
@@ -386,7 +391,7 @@ class EventTracer:
         chain_index: int,
         instruction_id: int | None,
     ) -> EventTracerEntry:
-        """An entry of the instruction that is said, else of the thread's open call; not open."""
+        """An entry of the given instruction, else of the thread's open call; not opened yet."""
         what: Identifier
         if delegate_debug_id is None and type(name) is str and name and name.isascii():
             kind, what = _TEXT, name

@@ -1,4 +1,4 @@
-"""What an ETDump can hold of the values that a caller of `EventTracer` passes."""
+"""Checks the values passed to `EventTracer` for what an ETDump can store."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from viewer.program.debug_handles import Identifier
 from viewer.record.debug_handle_map import checked_identifier
 from viewer.record.event_batches import EventKind
 
-INT32 = 1 << 31  # the first number that has no room in 32 bits with a sign
-_NO_NUMBER = -1  # how an ETDump writes "no integer identifier"
+INT32 = 1 << 31  # the first number that does not fit a signed 32-bit integer
+_NO_NUMBER = -1  # an ETDump's value for "no integer identifier"
 _NUMBER, _TEXT = int(EventKind.NUMBER), int(EventKind.TEXT)
 
 
 def event_identifier(
     name: str | None, delegate_debug_id: Identifier | None
 ) -> tuple[int, Identifier]:
-    """The kind of the one that is given, and what it is, checked."""
+    """The event kind and the checked name or identifier; exactly one must be given.
+
+    Raises TypeError or ValueError.
+    """
     if (name is None) is (delegate_debug_id is None):
         raise ValueError(
             "an event of a delegate has either a name or a delegate_debug_id: pass exactly one"
@@ -33,7 +36,7 @@ def event_identifier(
 
 
 def checked_text(text: str, what: str, remedy: str = "") -> str:
-    """The text as a plain str. Raises TypeError or ValueError if it cannot be kept as it is."""
+    """The text as a plain str. Raises TypeError or ValueError if it cannot be stored unchanged."""
     if not isinstance(text, str):
         raise TypeError(f"{what} is a text, not {text!r}{remedy}")
     if not text:
@@ -46,10 +49,11 @@ def checked_text(text: str, what: str, remedy: str = "") -> str:
                 f"{what} must be encodable as UTF-8, which {text!r} is not: it has half of a "
                 'surrogate pair; decode file names with errors="replace"'
             ) from None
-    return str.__str__(text)  # of a member of an enum its value
+    return str.__str__(text)  # an enum member becomes its value
 
 
 def metadata_bytes(metadata: bytes | str) -> bytes:
+    """Metadata as bytes; a str is encoded as UTF-8. Raises TypeError or ValueError."""
     if isinstance(metadata, str):
         try:
             return metadata.encode()
@@ -64,6 +68,7 @@ def metadata_bytes(metadata: bytes | str) -> bytes:
 
 
 def bad_instruction(chain_index: int, instruction_id: int) -> ValueError:
+    """The error for a chain index or instruction id out of range."""
     return ValueError(
         f"there is no instruction {instruction_id!r} of chain {chain_index!r}: both count from 0 "
         "up to 2**31 - 1; a scope of the runtime has the chain -1"

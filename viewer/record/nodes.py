@@ -1,8 +1,8 @@
-"""What the nodes that a delegate hands over tell: their debug handles and their place in the model.
+"""Reads debug handles and module information from the nodes that a delegate passes.
 
-Read are nodes of torch.fx by their `meta`, without importing torch, so that anything with such a
-`meta` will do: `debug_handle`, and for names `nn_module_stack`, `stack_trace` and `torch_fn`, as
-torch.export leaves them. `viewer` graph nodes and operators tell the same by their own fields.
+torch.fx nodes are read through their `meta` without importing torch, so any object with such a
+`meta` works: `debug_handle`, and for names `nn_module_stack`, `stack_trace` and `torch_fn`, as set
+by torch.export. `viewer` graph nodes and operators have the same information in their fields.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from viewer.program.program import GraphNode
 
-_NO_HANDLE = -1  # of operators and graph nodes of `viewer`
+_NO_HANDLE = -1  # for operators and graph nodes of `viewer`
 _OP_NAME = re.compile(r"[\w.:]+")
-# torch's own mark on nodes that a pass made outside of any module.
+# torch's marker on nodes that a pass created outside any module.
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 
 
 def each_node(nodes: Any | Iterable[Any]) -> list[Any]:
-    """One node or several as a list. Raises TypeError for a text, which is neither."""
+    """One or more nodes as a list. Raises TypeError for a str or bytes."""
     if _is_node(nodes) or not isinstance(nodes, Iterable):
         return [nodes]
     if isinstance(nodes, (str, bytes)):
@@ -31,9 +31,9 @@ def each_node(nodes: Any | Iterable[Any]) -> list[Any]:
 
 
 def handles_of(node: Any) -> tuple[int, ...]:
-    """The debug handles of a node, none if it has none.
+    """The debug handles of a node; empty if it has none.
 
-    Raises TypeError for what is no node, ValueError for a negative handle.
+    Raises TypeError if it is not a node, ValueError for a negative handle.
     """
     if not _is_node(node):
         try:
@@ -48,7 +48,7 @@ def handles_of(node: Any) -> tuple[int, ...]:
 
 
 def debug_handle(value: Any) -> int:
-    """A number as a debug handle, one of numpy too. Raises TypeError or ValueError if it is none"""
+    """A number (numpy too) as a debug handle. Raises TypeError or ValueError if invalid."""
     if not isinstance(value, bool):
         try:
             handle = operator.index(value)
@@ -62,9 +62,9 @@ def debug_handle(value: Any) -> int:
 
 
 def graph_nodes_of(node: Any) -> Iterator[GraphNode]:
-    """What a node tells of each of its operators; nothing of a plain handle or without a target.
+    """The graph nodes of a node's operators; none for a plain handle or without a target.
 
-    The handles of a fused node are of several operators, of which its target is none.
+    A fused node has handles of several operators; its target is none of them.
     """
     if not _is_node(node):
         return
@@ -78,7 +78,8 @@ def graph_nodes_of(node: Any) -> Iterator[GraphNode]:
 
 
 def _of_fx(node: Any, handle: int) -> GraphNode:
-    # numpy comes along, 0.15 s: only where there are nodes, and with them torch's seconds.
+    # This imports numpy (0.15 s): only for callers with nodes, which have spent seconds importing
+    # torch.
     from viewer.program.program import GraphNode, parse_frames
 
     meta = node.meta
@@ -97,7 +98,7 @@ def _of_fx(node: Any, handle: int) -> GraphNode:
 
 
 def _target(target: Any) -> str:
-    """ "aten.convolution.default" of an operator of the edge dialect or of ATen."""
+    """The operator's name, "aten.convolution.default", in the edge dialect or ATen."""
     text = str(getattr(target, "_op", target))
     return text if _OP_NAME.fullmatch(text) else str(getattr(target, "__name__", text))
 

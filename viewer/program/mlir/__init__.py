@@ -1,1 +1,1 @@
-"""MLIR text: locations, aliases, operations, without knowing a dialect."""
+"""Parses MLIR text (locations, aliases, operations) without knowing any dialect."""

@@ -1,7 +1,7 @@
-"""Aliases of locations in an MLIR text: `#loc3 = loc("m.mlir":11:10)`, used as `loc(#loc3)`.
+"""Location aliases in an MLIR text: `#loc3 = loc("m.mlir":11:10)`, used as `loc(#loc3)`.
 
-MLIR prints them unless it is told --mlir-print-local-scope. An alias stands for what is inside of
-the `loc(...)` that defines it, which may name other aliases:
+MLIR prints them unless given --mlir-print-local-scope. An alias stands for the contents of the
+`loc(...)` that defines it, which may use other aliases:
 
     #loc5 = loc(fused[#loc3, callsite(#loc4 at #loc1)])
 """
@@ -13,14 +13,15 @@ from collections.abc import Iterable
 
 _DEFINITION = re.compile(r"(#[\w$.-]+)[ \t]*=[ \t]*loc\((.*)\)[ \t]*")
 _USE = re.compile(r'"(?:[^"\\]|\\.)*"|(#[\w$.-]+)')
-# Aliases of aliases can stand for more text than there is memory; real ones are a few hundred long.
+# Nested aliases can expand to more text than fits in memory; real ones have a few hundred
+# characters.
 _LONGEST = 1 << 16
 _DEEPEST = 100
 _UNKNOWN = "unknown"
 
 
 class LocationAliases:
-    """The aliases that a text defines, wherever in it."""
+    """The aliases that a text defines, anywhere in it."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         found = (_DEFINITION.fullmatch(line) for line in lines if line[:1] == "#")
@@ -28,9 +29,9 @@ class LocationAliases:
         self._resolved: dict[str, str] = {}
 
     def resolved(self, location: str) -> str:
-        """A location with what its aliases stand for in their places.
+        """A location with its aliases replaced by their definitions.
 
-        One that is not defined, or stands for itself or for endless text, is `unknown`.
+        Aliases that are undefined, recursive or too long become `unknown`.
         """
         return self._expanded(location, 0) if "#" in location else location
 
@@ -52,6 +53,6 @@ class LocationAliases:
             return self._resolved[alias]
         if depth >= _DEEPEST or alias not in self._defined:
             return _UNKNOWN
-        self._resolved[alias] = _UNKNOWN  # what it is in its own definition
+        self._resolved[alias] = _UNKNOWN  # its value in its own definition
         self._resolved[alias] = self._expanded(self._defined[alias], depth + 1)
         return self._resolved[alias]

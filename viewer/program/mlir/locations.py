@@ -5,10 +5,10 @@
     loc("m.mlir":18:11)   loc("m.mlir":1:2 to 3:4)   loc("m.mlir":1:2 to :9)
     loc(callsite(CALLEE at CALLER))   loc(fused<METADATA>[A, B])   loc("name"(CHILD))   loc(unknown)
 
-and the short form of Torq's annotated profiles, which leaves out the file, as it is the compiler's
+and the short form of Torq's annotated profiles, which omits the file, because it is the compiler's
 input: `@L13C10+@L11C10`.
 
-It never raises: what is none of these becomes an `UnknownLocation` that keeps the text.
+It never raises. Any other text becomes an `UnknownLocation` that contains the text.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-# Inlining nests call sites a few dozen deep; a bound keeps hostile text off Python's own stack.
+# Inlining nests call sites a few dozen deep. The limit prevents hostile text from overflowing the
+# stack.
 MAX_NESTING = 200
-# What stands between the quotes of a string that ends on its line. Possessive, since a repetition
-# that can be taken back costs a hundred bytes of memory a character.
+# The contents of a quoted string that ends on its line. Possessive, because a repetition that can
+# backtrack costs a hundred bytes of memory per character.
 STRING_CONTENT = r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
-# The file of a position that a text gives without one.
+# The file of a position without one.
 INPUT_FILE = "the input file"
 
 
 @dataclass(frozen=True, slots=True)
 class FilePosition:
-    """file:line:col, both from 1, and where the range ends if the text gives a range."""
+    """file:line:col, counted from 1, and the end of the range if the text states one."""
 
     file: str
     line: int
@@ -48,7 +49,7 @@ class NameLocation:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """An inlined operation: where it stands (callee) and where that was called (caller)."""
+    """An inlined operation: its own location (callee) and where it was called (caller)."""
 
     callee: Location
     caller: Location
@@ -56,14 +57,14 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class FusedLocation:
-    """One operation made of several. Metadata is not kept."""
+    """The locations of an operation made from several; without the metadata."""
 
     members: tuple[Location, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownLocation:
-    """`unknown`, or a text that is no location: `unparsed` holds that text."""
+    """`unknown`, or a text that is not a location, in `unparsed`."""
 
     unparsed: str = ""
 
@@ -72,7 +73,7 @@ Location: TypeAlias = FilePosition | NameLocation | CallSite | FusedLocation | U
 
 
 def parse_location(text: str) -> Location:
-    """The location that a text prints, with or without the `loc(...)` around it."""
+    """Parse a printed location, with or without the `loc(...)` around it. Never raises."""
     inner = text.strip()
     if _SHORT.fullmatch(inner):
         places = (place.split("C") for place in inner.removeprefix("@L").split("+@L"))
@@ -108,7 +109,7 @@ def positions(location: Location) -> tuple[FilePosition, ...]:
 
 
 class PlaceRole(Enum):
-    """What one line of an outline is to the line it stands under."""
+    """The relation of an outline's line to its parent line."""
 
     PLACE = ""
     MEMBER = "fused"
@@ -117,10 +118,10 @@ class PlaceRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OutlinedPlace:
-    """One line of a location: how deep it stands, what it is, and where.
+    """One line of a location's outline: its depth, role and position.
 
-    position: None for `unknown` and for a name without a place. name: given by a front end, or the
-    text that is no location; "" if there is none.
+    position: None for `unknown` and for a name without a position. name: given by a front end, or
+    the text that is not a location; "" if there is none.
     """
 
     depth: int
@@ -130,7 +131,7 @@ class OutlinedPlace:
 
 
 def outline(location: Location) -> tuple[OutlinedPlace, ...]:
-    """A location line by line: members of a fusion in order, under every callee its callers."""
+    """A location as indented lines: members of a fusion in order, callers below their callee."""
     found: list[OutlinedPlace] = []
     waiting = [(location, 0, PlaceRole.PLACE, "")]
     while waiting:
@@ -168,14 +169,14 @@ _AT = re.compile(r"\s*at\b")
 _OPEN, _CLOSE = re.compile(r"\s*\("), re.compile(r"\s*\)")
 _OPEN_LIST, _CLOSE_LIST = re.compile(r"\s*\["), re.compile(r"\s*\]")
 _COMMA, _OPEN_METADATA = re.compile(r"\s*,"), re.compile(r"\s*<")
-# Inside metadata "->" closes nothing, and brackets in a string are text.
+# In metadata, "->" closes no bracket, and brackets in a string are text.
 _METADATA_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|->|[<>]', re.S)
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.S)
 _NAMED_ESCAPES = {b"n": b"\n", b"t": b"\t"}
 
 
 class _LocationParser:
-    """Recursive descent over one text; recursion is at most MAX_NESTING deep."""
+    """Recursive descent parser; recursion is limited to MAX_NESTING."""
 
     def __init__(self, text: str) -> None:
         self._text = text

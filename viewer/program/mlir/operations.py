@@ -1,7 +1,7 @@
-"""The operations of an .mlir text, in custom or generic assembly, without knowing any dialect.
+"""Parses the operations of MLIR text, in custom or generic assembly, without knowing any dialect.
 
-An operation begins a line (or a region) with `results =` and a dotted or quoted name. Strings,
-comments and brackets are told apart, so that none of them is taken for an operation.
+An operation starts a line (or a region) with `results =` and a dotted or quoted name. Strings,
+comments and brackets are tracked, so that their contents are not mistaken for operations.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from viewer.program.mlir.locations import STRING_CONTENT, unescape
 
 @dataclass(frozen=True, slots=True)
 class OperationText:
-    """One operation of an .mlir text.
+    """One operation of an MLIR text.
 
-    name: with its dialect, "tosa.conv2d". result: as written, "%0" or "%a, %b:2", "" if none.
-    line, col: of the name, from 1, which is what MLIR's own locations point at. start_col: of the
-    statement, which begins with its results on the same line. end_line, end_col: the last character
-    of `text`. text: the statement up to its first region. func: the name of the innermost function
-    around it (a function is in itself), "" outside of any.
-    function_line: where that function's own name stands, 0 outside of any; tells functions of one
-    name apart.
+    name: with its dialect, "tosa.conv2d". result: as written, "%0" or "%a, %b:2", "" if none. line,
+    col: of the name, from 1; MLIR's own locations use these. start_col: of the statement, which
+    starts with its results on the same line. end_line, end_col: the last character of `text`. text:
+    the statement up to its first region. func: the name of the innermost function around it (a
+    function contains itself), "" outside functions. function_line: the line of that function's
+    name, 0 outside functions; distinguishes functions of the same name.
     """
 
     name: str
@@ -40,8 +39,8 @@ class OperationText:
     function_line: int
 
 
-# What ends a line with a location is one token, as far as nothing but locations and types is in it:
-# most of a debug text is that. The bound keeps hostile lines from being looked through again.
+# A location at the end of a line is one token, if only locations and types are in it, as in most of
+# a debug text. The limit avoids repeated scans of hostile lines.
 _LOCATION = " loc("
 _TOKEN = re.compile(
     rf' loc\([^\n]{{0,2000}}\)(?=\n)|"{STRING_CONTENT}"?|//[^\n]*|\{{-#|[()\[\]{{}}]|\n'
@@ -49,7 +48,7 @@ _TOKEN = re.compile(
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _RESULTS = r"(?:(?P<result>%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*+)[ \t]*=[ \t]*)"
 _GENERIC = r'"(?P<generic>[A-Za-z_][\w$.-]*)"(?=[ \t]*\()'
-# In custom assembly a dialect may leave its prefix out inside its own functions and modules.
+# Custom assembly may omit the dialect prefix inside the dialect's own functions and modules.
 _BARE = {
     "module": "builtin.module",
     "func": "func.func",
@@ -60,7 +59,7 @@ _BARE = {
 _DOTTED = r"[A-Za-z_][\w$]*(?:\.[\w$]+)++"
 _AT_LINE_START = re.compile(
     rf"[ \t\r]*(?:{_RESULTS}(?:{_GENERIC}|(?P<own>[A-Za-z_][\w$]*(?:\.[\w$]+)*+))"
-    # Without a result a dotted word may be a key of an attribute dictionary: "a.b = 1," "a.b}".
+    # Without a result, a dotted word may be a key of an attribute dictionary: "a.b = 1," "a.b}".
     rf"|{_GENERIC.replace('generic', 'generic_alone')}"
     rf"|(?P<alone>{_DOTTED}|{'|'.join(_BARE)})(?![\w$.:]|[ \t]*[=,}}\]>]))"
 )
@@ -90,21 +89,21 @@ class _Found:
     function: _Function | None
     parent: int
     end: int = 0
-    # Of an operation with others in its regions: where the first begins, where the last ends, and
-    # where it ends itself.
+    # For an operation with regions: the start of its first nested operation, the end of the last
+    # one, and its own end.
     inside_from: int = -1
     inside_to: int = -1
     tail_end: int = -1
 
 
 class OperationReader:
-    """All operations of a text, in its order, and how they lie in one another.
+    """The operations of a text, in order, and their nesting.
 
-    Iterate once. `parent`, `entry` and `tail` are known of every operation when that is done.
+    Iterate once. `parent`, `entry` and `tail` are complete after that.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
-        """Lines come without their line ends."""
+        """Create a reader of lines without line ends."""
         self._text = "\n".join(lines)
         self._line_starts = [0]
         for length in map(len, lines):
@@ -132,18 +131,18 @@ class OperationReader:
             )
 
     def parent(self, number: int) -> int:
-        """The number of the operation in whose region one lies, -1 at the top."""
+        """The number of the operation whose region contains this one, -1 at the top level."""
         return self._found[number].parent
 
     def entry(self, number: int) -> str:
-        """What stands in a region before its first operation, as the arguments of its block."""
+        """The text before the first operation of a region, such as the arguments of its block."""
         found = self._found[number]
         return self._text[found.end : max(found.inside_from, found.end)]
 
     def tail(self, number: int) -> str:
-        """What follows the last operation of the regions: attributes, types, the location.
+        """The text after the last operation of the regions: attributes, types and the location.
 
-        "" for an operation without operations inside; its `text` is all of it.
+        "" for an operation without nested operations: `text` contains all of it.
         """
         found = self._found[number]
         return self._text[found.inside_to : found.tail_end] if found.inside_to >= 0 else ""
@@ -154,12 +153,12 @@ class OperationReader:
 
 
 def operations(lines: Sequence[str]) -> Iterator[OperationText]:
-    """All operations in the order of the text. Lines come without their line ends."""
+    """All operations in text order. Lines must come without line ends."""
     return iter(OperationReader(lines))
 
 
 class OperationPlaces:
-    """The operations of one text by where they stand; the text is scanned when first asked."""
+    """The operations of one text by position; the text is parsed on first use."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -187,7 +186,7 @@ class OperationPlaces:
 
 
 def _is_closed(location: str) -> bool:
-    """Whether a location, and what follows it on its line, leaves brackets and strings closed."""
+    """Whether the brackets and strings of a location, and the rest of its line, are balanced."""
     return (
         location.count("(") == location.count(")")
         and location.count("[") == location.count("]")
@@ -197,7 +196,7 @@ def _is_closed(location: str) -> bool:
 
 
 class _Scanner:
-    """One pass over a text: brackets, strings, comments, and what begins lines and regions."""
+    """One pass over a text: tracks brackets, strings, comments, and starts of lines and regions."""
 
     def __init__(self, text: str, place: Callable[[int], tuple[int, int]]) -> None:
         self._text = text
@@ -209,8 +208,8 @@ class _Scanner:
         self._current: _Found | None = None
         self._around: list[tuple[int, _Found]] = []  # those that have not ended, with their numbers
         self._count = 0
-        # Found operations wait until the name of their function is known: in generic form it may
-        # follow the body.
+        # Operations wait here until the name of their function is known: in generic form it may
+        # come after the body.
         self._waiting: list[_Found] = []
         self._code_end = 0
         self._tail_from = -1
@@ -295,7 +294,7 @@ class _Scanner:
         self._end_functions(depth, at)
         name = match[kind]
         result = match["result"] or ""
-        # A quoted name is pointed at by its quote.
+        # For a quoted name, the position of its quote.
         name_at = match.start(kind) - (kind.startswith("generic"))
         found = _Found(
             _BARE.get(name, name),
@@ -329,7 +328,7 @@ class _Scanner:
             self._unnamed -= function.name is not None
 
     def _end_statements(self, depth: int) -> None:
-        """Leave the operations that stand at `depth` or deeper: their last character is known."""
+        """Close the operations at `depth` or deeper: their last character is now known."""
         while self._around and self._around[-1][1].depth >= depth:
             _, found = self._around.pop()
             found.tail_end = self._code_end
@@ -337,7 +336,7 @@ class _Scanner:
                 self._around[-1][1].inside_to = self._code_end
 
     def _end_functions(self, depth: int, at: int) -> None:
-        """Leave the functions that stand at `depth` or deeper."""
+        """Close the functions at `depth` or deeper."""
         while self._functions and self._functions[-1].depth >= depth:
             function = self._functions.pop()
             if function.name is None:

@@ -1,1 +1,1 @@
-"""Source files on this machine for recorded paths."""
+"""Finds the source files of recorded paths on this machine."""

@@ -1,11 +1,11 @@
-"""Source files on this machine for the paths that a record names.
+"""Finds and reads local source files for recorded paths.
 
-A recorded path is data from a file and may name anything. Only plain local files are read: never a
-device, a pipe, a UNC or network path, never more than `MAX_SOURCE` bytes. A `Substitution` says
-where a folder of the recording machine lies on this one. Where none applies and the recorded path
-does not exist here, the longest suffix of it that exists beside the opened files is taken, and the
-caller is told so. In the folders around those (`PARENTS` levels) any file may be called `model.py`:
-there one counts only where the caller finds that it is the recorded one.
+A recorded path comes from a file and is untrusted. Only plain local files are read, of at most
+`MAX_SOURCE` bytes: never devices, pipes, UNC or network paths. A `Substitution` maps a folder of
+the recording machine to a local one. If none applies and the recorded path does not exist here, the
+longest suffix of it that exists next to the opened files is used, and `SourceFile.is_elsewhere` is
+set. In the parent folders of those (`PARENTS` levels), any file could be named `model.py`, so a
+file counts there only if the caller confirms that it is the recorded one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 MAX_SOURCE = 8 << 20
-PARENTS = 3  # folders around one with an opened file that are looked into
-_DEEPEST = 64  # components of a recorded path that are looked for beside opened files
-# Regular files by mode that are none: reading some of them blocks or has effects. Below /net, and
-# others that are mounted when they are asked for, already the question reaches another machine.
+PARENTS = 3  # levels of parent folders that are searched
+_DEEPEST = 64  # trailing components of a recorded path that are searched for
+# Paths that look like regular files but are not: reading some of them blocks or has side effects.
+# For /net and other automounts, even a stat contacts another machine.
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/sys/", "/run/", "/net/")
 _SEPARATORS = re.compile(r"[\\/]+")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -29,7 +29,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A source text: where it was recorded, where it was read, and its lines."""
+    """A source text: its recorded path, the path where it was read, and its lines."""
 
     recorded: str
     shown: str
@@ -37,20 +37,20 @@ class SourceFile:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the file was found under another path than the recorded one."""
+        """Whether the file was found at a path other than the recorded one."""
         return self.recorded != self.shown
 
     def line(self, number: int) -> str | None:
-        """The text of a line counted from 1, None beyond the end."""
+        """The text of a line, counted from 1; None after the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """Paths that were recorded below `recorded` lie below `local` on this machine.
+    """Maps paths below `recorded` to paths below `local` on this machine.
 
-    Both may name one file. An empty `recorded` is of names that were recorded without a root.
-    Raises ValueError for a `local` that is no absolute path of a plain local place.
+    Both may name one file. An empty `recorded` matches names that were recorded without a root.
+    Raises ValueError if `local` is not an absolute path of a plain local file or folder.
     """
 
     recorded: str
@@ -61,7 +61,7 @@ class Substitution:
             raise ValueError(f"{self.local!r} is not the absolute path of a local folder or file")
 
     def applied(self, path: str) -> str | None:
-        """The local path of a recorded one, None if it is not below `recorded`."""
+        """The local path of a recorded one, or None if it is not below `recorded`."""
         parts, prefix = _parts(path), _parts(self.recorded)
         if ".." in _SEPARATORS.split(path) or "\0" in path:
             return None
@@ -71,7 +71,7 @@ class Substitution:
 
 
 def substitution_between(recorded: str, local: str) -> Substitution:
-    """What makes a local file of a recorded path: both without the components they end in alike.
+    """The substitution that maps a recorded path to a local one, without their common suffix.
 
     Raises ValueError as `Substitution` does.
     """
@@ -79,19 +79,19 @@ def substitution_between(recorded: str, local: str) -> Substitution:
     shared = shared_suffix(recorded, local)
     if shared == 0:
         return Substitution(recorded, local)
-    kept = _parts(recorded)[:-shared]
+    prefix = _parts(recorded)[:-shared]
     folder = os.path.join(os.path.abspath(os.sep), *_parts(local)[:-shared])
-    return Substitution(_root(recorded) + "/".join(kept), folder)
+    return Substitution(_root(recorded) + "/".join(prefix), folder)
 
 
 def local_paths(recorded: str, substitutions: Sequence[Substitution]) -> list[str]:
-    """Where substitutions say that a recorded path lies here, the one that says most first."""
+    """The local paths of a recorded path under all substitutions, most specific first."""
     by_length = sorted(substitutions, key=lambda s: -len(_parts(s.recorded)))
     return [path for s in by_length if (path := s.applied(recorded)) is not None]
 
 
 def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
-    """The source of a recorded path, from there or from beside the opened files; None if neither.
+    """The source of a recorded path, from that path or next to the opened files; None if missing.
 
     beside: folders of opened files, in order of preference.
     """
@@ -105,9 +105,9 @@ def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
 def find_around(
     recorded: str, beside: Sequence[str], is_it: Callable[[SourceFile], bool]
 ) -> SourceFile | None:
-    """The source of a recorded path from the folders around those of opened files, nearest first.
+    """The source of a recorded path in parent folders of opened files, nearest first, or None.
 
-    is_it: whether a file that ends like the recorded path is the one. None if none is.
+    is_it: confirms that a file with the same path suffix is the recorded one.
     """
     for folder in _around(beside):
         for candidate in _candidates(recorded, [folder]):
@@ -118,7 +118,7 @@ def find_around(
 
 
 def _around(folders: Sequence[str]) -> list[str]:
-    """The folders around some, level by level; none of another machine."""
+    """The parent folders of some folders, level by level; only plain local ones."""
     found: dict[str, None] = {}
     level = list(folders)
     for _ in range(PARENTS):
@@ -147,7 +147,7 @@ def _is_plain_absolute(path: str) -> bool:
 
 
 def shared_suffix(one: str, other: str) -> int:
-    """How many last components two paths have in common, whatever their separators."""
+    """The number of trailing components that two paths share, whatever their separators."""
     pairs = zip(reversed(_parts(one)), reversed(_parts(other)), strict=False)
     return next(
         (i for i, (a, b) in enumerate(pairs) if a != b), min(len(_parts(one)), len(_parts(other)))
@@ -155,13 +155,12 @@ def shared_suffix(one: str, other: str) -> int:
 
 
 def file_name(recorded: str) -> str:
-    """The last component of a path of any system."""
+    """The last component of a path of any operating system."""
     return os.path.basename(recorded.replace("\\", "/")) or recorded
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """Every path with what it is called among the others: its last component where only it has it,
-    else all of it."""
+    """A display name for every path: its last component if unique, else the whole path."""
     names = {path: file_name(path) for path in paths}
     often = Counter(names.values())
     return {path: name if often[name] == 1 else path for path, name in names.items()}
@@ -172,31 +171,33 @@ def _parts(path: str) -> list[str]:
 
 
 def _root(path: str) -> str:
-    """ "/" of absolute paths, "//" of network paths, "" of names and of Windows drives, which are
-    a component of their own."""
+    """The root of a path: "/" if absolute, "//" for network paths, else "".
+
+    A Windows drive is not a root but a component of its own.
+    """
     return "//" if path[:2] in ("//", "\\\\") else "/" if path[:1] in ("/", "\\") else ""
 
 
 def is_plain_file(path: str, most: int) -> bool:
-    """Whether a path leads to a regular local file of at most so many bytes."""
+    """Whether a path is a regular local file of at most `most` bytes."""
     if path.startswith(_KERNEL_FOLDERS):
         return False
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             return False
-        # Of what is there alone: it asks for each of the folders.
+        # Only for existing files, because it stats each of the folders.
         return not os.path.realpath(path).startswith(_KERNEL_FOLDERS)
     except (OSError, ValueError):
         return False
 
 
 def read_source(path: str) -> tuple[str, ...] | None:
-    """The lines of a plain local text file; None if it is none, is too big or is not there."""
+    """The lines of a plain local text file; None if it is missing, too large or not text."""
     if not is_plain_file(path, MAX_SOURCE):
         return None
     try:
-        # Not waiting for a writer, should a pipe have taken the place of the file.
+        # Do not wait for a writer if a pipe has replaced the file.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
@@ -205,6 +206,6 @@ def read_source(path: str) -> tuple[str, ...] | None:
         return None
     if b"\0" in data[:4096]:
         return None
-    # str.splitlines would also end lines at form feeds and the like, where Python counts none.
+    # str.splitlines would also split at form feeds and similar characters, where Python does not.
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return tuple(text.removesuffix("\n").split("\n"))

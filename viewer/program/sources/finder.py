@@ -1,4 +1,4 @@
-"""Where the sources of the open files are found: opened, where the user said, or beside them."""
+"""Finds sources: among open files, at paths that the user set, and next to open files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from viewer.program.sources.versions import version_fit
 
 
 class Sources:
-    """Looks up the sources of what is open at one moment, each once.
+    """Looks up the sources of the open files, each path once.
 
-    programs, paths: what is open. substitutions: recorded folders and where they are here, in the
-    order in which they were given.
+    programs, paths: the open ones. substitutions: recorded folders and their local folders, in the
+    order they were given.
     """
 
     def __init__(
@@ -36,7 +36,10 @@ class Sources:
         self._found: dict[str, SourceFile | None] = {}
 
     def source(self, recorded: str) -> SourceFile | None:
-        """The source of a recorded path among open programs, on this machine, or by open files."""
+        """The source of a recorded path, or None if it is not found.
+
+        Sources are open programs, local files, and files near the open ones.
+        """
         if recorded not in self._found:
             self._found[recorded] = self._find(recorded)
         return self._found[recorded]
@@ -46,7 +49,7 @@ class Sources:
         opened = max(texts, key=lambda p: shared_suffix(p.path, recorded), default=None)
         if opened is not None and opened.path == recorded:
             return SourceFile(recorded, recorded, opened.text_lines)
-        # What the user said about a path wins over a text that is only called alike.
+        # The user's substitution has priority over an open text with a similar path.
         for path in local_paths(recorded, self._substitutions):
             lines = read_source(path)
             if lines is not None:
@@ -62,8 +65,10 @@ class Sources:
 
 
 def _is_recorded(file: SourceFile, programs: Sequence[Program]) -> bool:
-    """Whether a file is what the programs quote; of what none quotes, whether its folder is called
-    as the recorded one."""
+    """Whether a file matches the lines that the programs quote.
+
+    If none quotes it, whether at least its folder has the recorded name too.
+    """
     fits = [fit for program in programs if (fit := version_fit(program, file)).compared]
     if fits:
         return not any(fit.is_other for fit in fits)

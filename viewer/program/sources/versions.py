@@ -1,7 +1,7 @@
-"""Whether a source file on this machine is the version that a record was made from.
+"""Checks whether a local source file is the version that an ETRecord was made from.
 
-A stack trace holds the text of every line that it names. A file that reads otherwise there is
-another version, and what its lines cost would stand beside the wrong ones.
+A stack trace contains the text of every line it names. If the file has other text there, it is
+another version, and costs would be displayed next to the wrong lines.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from viewer.program.sources.files import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class VersionFit:
-    """How a file compares with what was recorded of it.
+    """How a file compares with its recorded lines.
 
-    compared: how many of its lines were recorded with their text. unlike: those of them that read
-    otherwise here, ascending, each with the text that was recorded.
+    compared: the number of lines recorded with their text. unlike: those that differ here,
+    ascending, each with its recorded text.
     """
 
     compared: int
@@ -25,14 +25,14 @@ class VersionFit:
 
     @property
     def is_other(self) -> bool:
-        """Whether the file is another version than the recorded one."""
+        """Whether the file is a different version than the recorded one."""
         return bool(self.unlike)
 
 
 def version_fit(program: Program, file: SourceFile) -> VersionFit:
     """Compare a file with every line of it that the program's stack traces quote.
 
-    White space at the ends does not count: Python takes it off when it records a line.
+    Leading and trailing whitespace is ignored, because Python strips it when it records a line.
     """
     quoted: dict[int, set[str]] = {}
     for operator in program.operators:

@@ -1,1 +1,1 @@
-"""Debug info of the Torq compiler."""
+"""Reads the debug info of the Torq compiler."""

@@ -1,24 +1,24 @@
-"""Reads Torq debug info: the actions, NSS jobs and tasks of dispatches, out of an MLIR text.
+"""Reads Torq debug info from an MLIR text: actions, NSS jobs and tasks of dispatches.
 
 `torq-compile --torq-debug-info=DIR` writes one `<dispatch>.mlirb` per dispatch: the module after
-all lowering. Printed in generic form with locations (see `viewer.formats.source.mlir`) it is read
-here; of the operations only these attributes and operands count:
+all lowering. This module reads it in generic form with locations (see
+`viewer.formats.source.mlir`). Only these attributes and operands of the operations are used:
 
-    "torq-action-id"   on what the runtime does one by one: memref.alloc, torq_hl.host_copy,
+    "torq-action-id"   on each step of the runtime: memref.alloc, torq_hl.host_copy,
                        torq_hl.start_program, torq_hl.wait_program; a profile's action_id
     "torq-job-id"      on the torq_hl.create_invocation of an NSS program; a profile's job_id
     "torq-task-id"     on torq_hw.nss_task inside the program; a compile profile's taskId
     "torq-start-time-cycles", "torq-end-time-cycles"   on tasks and on start and wait actions
     "torq-async-duration-cycles"                       on torq_hw.*_start
 
-An action that starts a program names the invocation as its first operand, and so its job. Inside
-the tasks of a job, in the order in which jobs are started, `torq_hw.dma_in_start` opens a piece of
-work of its unit and `torq_hw.dma_in_wait` closes the oldest open one, maybe in a later task or job;
-likewise dma_out, cdma, css, and slice per slice unit. Work begins with the task of its start, ends
-with the task of its wait, and is ready after its own duration. Cycles are there only if the
-profiling pass ran (`--torq-enable-profiling`).
+An action that starts a program names the invocation as its first operand, and so its job. In the
+tasks of a job, in the order in which jobs are started, `torq_hw.dma_in_start` starts work on its
+unit and `torq_hw.dma_in_wait` ends the oldest open work of that unit, possibly in a later task or
+job. The same applies to dma_out, cdma, css, and to each slice unit. Work starts with the task that
+starts it, ends with the task that waits for it, and is ready after its own duration. Cycles exist
+only if the profiling pass ran (`--torq-enable-profiling`).
 
-Any text is answered: what does not fit is counted, never raised.
+Any text is accepted: unexpected data is counted, never raised.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from viewer.program.mlir.locations import STRING_CONTENT, unescape
 from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.torq.dispatch import Action, Dispatch, NssJob, NssTask, UnitWork
 
-MARK = '"torq-'  # what a text has that is debug info
+MARK = '"torq-'  # marks a text as debug info
 
 
 def read_dispatches(
@@ -44,9 +44,10 @@ def read_dispatches(
     text: OperationReader,
     aliases: LocationAliases,
 ) -> tuple[tuple[Dispatch, ...], tuple[Problem, ...]]:
-    """The dispatches of a text, and what in them is odd; none for a text that is no debug info.
+    """The dispatches of a text, and its problems. Empty for a text without debug info.
 
-    operations: all that `text` has given, which is read to its end. aliases: of its locations.
+    operations: all operations of `text`, which must be read to its end. aliases: those of its
+    locations.
     """
     parts = _Parts(operations, text, aliases)
     drafts = _drafts(parts)
@@ -71,13 +72,13 @@ _UNITS = {
     "css": Unit.CSS,
 }  # fmt: skip
 _TASK, _PROGRAM, _INVOCATION = "torq_hw.nss_task", "torq_hl.program", "torq_hl.create_invocation"
-# Values stand in the region of their use or in one around it; nothing real lies deeper.
+# Values are defined in the region that uses them or in one around it; real texts nest less deep.
 _MOST_REGIONS = 64
 
 
 @dataclass(slots=True)
 class _Invocation:
-    """What programs are started by. program: the number of its operation, -1 if it is not there."""
+    """An invocation of a program. program: the number of its operation, -1 if missing."""
 
     program: int
     name: str
@@ -86,10 +87,10 @@ class _Invocation:
 
 @dataclass(slots=True)
 class _Draft:
-    """A dispatch while the operations are sorted out.
+    """A dispatch while its operations are collected.
 
-    jobs: job -> its invocation. given: job -> the values that its program is started with.
-    tasks: program -> the operations of its tasks. work: task -> the starts and waits in it.
+    jobs: job -> its invocation. given: job -> the arguments of its program. tasks: program -> its
+    task operations. work: task -> its start and wait operations.
     """
 
     name: str
@@ -101,7 +102,7 @@ class _Draft:
 
 
 class _Parts:
-    """What single operations say, and what of that is odd."""
+    """Reads the attributes of single operations and counts problems."""
 
     def __init__(
         self,
@@ -117,12 +118,12 @@ class _Parts:
         self._values: dict[tuple[int, str], int] = {}
 
     def odd(self, kind: str, number: int) -> None:
-        """Count something odd about an operation."""
+        """Count a problem of an operation."""
         count, line = self.problems.get(kind, (0, self.operations[number].line))
         self.problems[kind] = count + 1, line
 
     def attributes(self, number: int) -> dict[str, str]:
-        """The attributes that are numbers or texts, as written; of equal names the first."""
+        """The attributes with numbers or strings, as written. For repeated names, the first one."""
         found: dict[str, str] = {}
         for depth, text in ((0, self.operations[number].text), (1, self.text.tail(number))):
             for token in _TOKEN.finditer(_before_location(text)):
@@ -134,7 +135,7 @@ class _Parts:
         return found
 
     def cycles(self, number: int, attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
-        """When the operation begins and ends, both or none."""
+        """Start and end of the operation in cycles; both None unless both are valid."""
         start = _number(attributes, "torq-start-time-cycles")
         end = _number(attributes, "torq-end-time-cycles")
         if start is None or end is None:
@@ -150,12 +151,12 @@ class _Parts:
         return self._aliases.resolved(_trailing_location(tail or self.operations[number].text))
 
     def define(self, number: int) -> None:
-        """Remember which values an operation makes."""
+        """Remember the values that an operation defines."""
         for value in _VALUE.findall(self.operations[number].result):
             self._values[self.text.parent(number), value] = number
 
     def maker(self, user: int, value: str) -> int:
-        """The operation that makes a value which an operation uses, -1 if none is found."""
+        """The operation that defines a value used by `user`, -1 if not found."""
         region = self.text.parent(user)
         for _ in range(_MOST_REGIONS):
             found = self._values.get((region, value))
@@ -166,9 +167,10 @@ class _Parts:
 
 
 def _drafts(parts: _Parts) -> list[_Draft]:
-    """Find out what every operation is, dispatch by dispatch; other dialects are passed over."""
+    """Collect the operations of each dispatch; other dialects are skipped."""
     drafts: dict[int, _Draft] = {}  # the line of a function -> its dispatch
-    task_of: list[int] = []  # the innermost task and program around each operation, or itself
+    # the innermost task and program around each operation, or the operation itself
+    task_of: list[int] = []
     program_of: list[int] = []
     for number, operation in enumerate(parts.operations):
         parent, name = parts.text.parent(number), operation.name
@@ -197,13 +199,13 @@ def _add_invocation(parts: _Parts, draft: _Draft, number: int) -> None:
     operands = _operands(parts.operations[number])
     program = parts.maker(number, operands[0]) if operands else -1
     job = _number(attributes, "torq-job-id")
-    made = _Invocation(program, _text(attributes, "name"), job)
-    parts.invocations[number] = made
+    invocation = _Invocation(program, _text(attributes, "name"), job)
+    parts.invocations[number] = invocation
     if job is None:
         return
     if job in draft.jobs:
         parts.odd("a job id twice in one dispatch: the first one counts", number)
-    draft.jobs.setdefault(job, made)
+    draft.jobs.setdefault(job, invocation)
 
 
 def _add_action(parts: _Parts, draft: _Draft, number: int) -> None:
@@ -240,7 +242,7 @@ def _add_action(parts: _Parts, draft: _Draft, number: int) -> None:
 
 @dataclass(slots=True)
 class _Started:
-    """Work that nothing has waited for yet: the task that it is started in, and the start."""
+    """Work that nothing has waited for yet: its task, the number of its start, and details."""
 
     task: int
     number: int
@@ -248,27 +250,28 @@ class _Started:
 
 
 class _DispatchReader:
-    """Follows the work of one dispatch through its jobs, in the order in which they are started."""
+    """Follows the work of one dispatch through its jobs, in the order they are started."""
 
     def __init__(self, path: str, parts: _Parts, draft: _Draft) -> None:
         self._path = path
         self._parts = parts
         self._draft = draft
         self._tasks: dict[int, NssTask] = {}
-        # Task -> the work that is started in it, with the starts.
+        # Task -> (number of the start, work) of the work that it starts.
         self._work: dict[int, list[tuple[int, UnitWork]]] = {}
         self._open: dict[tuple[Unit, int], deque[_Started]] = {}
-        # Program -> its block arguments, and where they stand among them.
+        # Program -> its block arguments and their indexes.
         self._argument_at: dict[int, dict[str, int]] = {}
 
     def dispatch(self) -> Dispatch:
-        """All that is known of it."""
+        """Build the dispatch."""
         draft = self._draft
         actions = sorted(draft.actions.values(), key=lambda action: -action.id)
         starts = {a.job: a.id for a in actions if a.op == START_PROGRAM}
         waits = {a.job: a.id for a in actions if a.op == WAIT_PROGRAM}
         order = sorted(draft.jobs, key=lambda job: (job not in starts, starts.get(job, job)))
-        # A program that several jobs start has the same tasks in each; they are the first job's.
+        # A program that several jobs start has the same tasks in each; they belong to the first
+        # job.
         tasks_of: dict[int, tuple[int, ...]] = {}
         for job in order:
             program = draft.jobs[job].program
@@ -302,8 +305,8 @@ class _DispatchReader:
         return Dispatch(self._path, draft.name, dict(sorted(draft.actions.items())), jobs, tasks)
 
     def _follow(self, numbers: Sequence[int], job: int | None) -> tuple[int, ...]:
-        """Go through the tasks of one program, once; returns their ids, each once."""
-        own: dict[int, None] = {}
+        """Read the tasks of one program; returns their distinct ids."""
+        task_ids: dict[int, None] = {}
         for number in numbers:
             operation, attributes = self._parts.operations[number], self._parts.attributes(number)
             task = _number(attributes, "torq-task-id")
@@ -313,7 +316,7 @@ class _DispatchReader:
             if task in self._tasks:
                 self._parts.odd("a task id twice in one dispatch: the first one counts", number)
                 continue
-            own[task] = None
+            task_ids[task] = None
             start, end = self._parts.cycles(number, attributes)
             place = self._parts.location(number)
             self._tasks[task] = NssTask(
@@ -321,10 +324,10 @@ class _DispatchReader:
             )
             for at in self._draft.work.get(number, ()):
                 self._take(at, task, job)
-        return tuple(own)
+        return tuple(task_ids)
 
     def _take(self, number: int, task: int, job: int | None) -> None:
-        """A start opens a piece of work, a wait closes the oldest open one of its unit."""
+        """A start opens work; a wait closes the oldest open work of its unit."""
         operation = self._parts.operations[number]
         match = _WORK.fullmatch(operation.name)
         assert match is not None
@@ -359,9 +362,9 @@ class _DispatchReader:
                 self._close(unit, which, started, None)
 
     def _program_name(self, number: int, job: int | None) -> str:
-        """What a slice unit runs: the invocation that it is started with.
+        """The name of the program that a slice unit runs, from the invocation operand of its start.
 
-        That is made beside the start, or given to the NSS program as an argument of its block.
+        The invocation is created next to the start, or is an argument of the NSS program's block.
         """
         operands = _operands(self._parts.operations[number])
         if not operands:
@@ -385,12 +388,12 @@ class _DispatchReader:
 def _summed(
     own: Sequence[int], tasks: Mapping[int, NssTask]
 ) -> tuple[tuple[tuple[Unit, int], ...], int | None, int | None]:
-    """The units that work in some tasks, when the first one begins and the last one ends."""
+    """The units that work in some tasks, the earliest start and the latest end."""
     units = {(work.unit, work.number) for task in own for work in tasks[task].work}
-    begun = [start for task in own if (start := tasks[task].start) is not None]
-    done = [end for task in own if (end := tasks[task].end) is not None]
-    known = len(begun) == len(own) > 0
-    return tuple(sorted(units)), min(begun) if known else None, max(done) if known else None
+    starts = [start for task in own if (start := tasks[task].start) is not None]
+    ends = [end for task in own if (end := tasks[task].end) is not None]
+    known = len(starts) == len(own) > 0
+    return tuple(sorted(units)), min(starts) if known else None, max(ends) if known else None
 
 
 def _number(attributes: Mapping[str, str], name: str) -> int | None:
@@ -404,27 +407,27 @@ def _text(attributes: Mapping[str, str], name: str) -> str:
 
 
 def _operands(operation: OperationText) -> list[str]:
-    """The values that an operation in generic form takes, without "#1" of several results."""
+    """The operands of an operation in generic form, without the "#1" of multiple results."""
     text = operation.text
     match = _OPERANDS.match(text, text.index("=") + 1 if operation.result else 0)
     return _VALUE.findall(match[1]) if match else []
 
 
 def _arguments(operands: Sequence[str], text: str) -> list[str]:
-    """What a program is started with: behind its invocation and the values of its code."""
+    """The arguments of a program: the operands after its invocation and the values of its code."""
     match = _SEGMENTS.search(text)
     sizes = [int(n) for n in re.findall(r"[0-9]{1,9}", match[1])] if match else []
     return list(operands[sum(sizes[:2]) :]) if len(sizes) == 3 else []
 
 
 def _before_location(text: str) -> str:
-    """A statement without its location, where that is easily told; else all of it."""
+    """A statement without its location, if that is easy to find; else the whole statement."""
     at = text.find(" loc(")
     return text[:at] if at >= 0 and text.count('"', 0, at) % 2 == 0 and "\\" not in text else text
 
 
 def _trailing_location(text: str) -> str:
-    """The "loc(...)" that ends a statement; a string may hold anything and is told apart."""
+    """The "loc(...)" at the end of a statement, ignoring the contents of strings."""
     at = text.find("loc(")
     if at < 0 or not text.endswith(")"):
         return ""
@@ -437,6 +440,6 @@ def _trailing_location(text: str) -> str:
                 start = token.start()
             depth += 1
         elif token[0] == ")":
-            # What stands behind regions begins inside of their brackets.
+            # The text after regions starts inside their brackets.
             depth = max(depth - 1, 0)
     return text[start:] if start >= 0 and depth == 0 else ""

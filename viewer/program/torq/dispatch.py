@@ -1,4 +1,4 @@
-"""A dispatch of the Torq compiler: its actions, its NSS jobs and tasks, and the work of units."""
+"""A dispatch of the Torq compiler: its actions, NSS jobs, tasks and work of units."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from viewer.model.trace import Unit
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that the runtime does in a dispatch.
+    """One step of the runtime in a dispatch.
 
-    op: "torq_hl.start_program". job: of the NSS program that it starts or waits for, else None.
-    location: the text of its MLIR location, "" if none was printed. start, end: cycles, None if
-    not estimated. invocation: the name of what it starts or waits for. line, col: in the text.
+    op: "torq_hl.start_program". job: the NSS program that it starts or waits for, else None.
+    location: the text of its MLIR location, "" if not printed. start, end: cycles, None if not
+    estimated. invocation: the name of what it starts or waits for. line, col: its position in the
+    text.
     """
 
     id: int
@@ -30,10 +31,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class UnitWork:
-    """One piece of work of one unit: started, ready after its duration, waited for (cycles).
+    """One piece of work of one unit: start, ready after its duration, and end of the wait (cycles).
 
-    number: which slice unit; 0 for units of which there is one. end: None where nothing waits for
-    it. details: of a slice unit the program that it runs, "conv2d_0".
+    number: which slice unit; 0 for other units. end: None if nothing waits for it. details: for a
+    slice unit, the program that it runs, "conv2d_0".
     """
 
     unit: Unit
@@ -61,10 +62,10 @@ class NssTask:
 
 @dataclass(frozen=True, slots=True)
 class NssJob:
-    """One NSS program in flight: from the start of its first task to the end of its last (cycles).
+    """One started NSS program: from the start of its first task to the end of its last (cycles).
 
     start_action, wait_action: None if no action starts it or waits for it. units: (unit, number) of
-    all that work in it.
+    all units that work in it.
     """
 
     id: int
@@ -79,7 +80,7 @@ class NssJob:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """The debug info of one dispatch: the function `name` of the text at `path`."""
+    """The debug info of one dispatch: the function `name` in the text at `path`."""
 
     path: str
     name: str
