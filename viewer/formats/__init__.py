@@ -1,11 +1,11 @@
-"""How files become traces and programs: the one list of formats, chosen by content.
+"""The registry of file formats: chooses a format by content and reads files.
 
-A format is a module with two functions: `sniff` looks at the first 4096 bytes alone, `read` makes
-a `Trace` or a `Program`. A module is imported when a file is looked at, not for the list of them.
-Content decides; the suffix is only told to people. May import model and program; no Qt.
+A format is a module with two functions: `sniff` checks the first 4096 bytes, `read` returns a
+`Trace` or a `Program`. Format modules are imported when a file is opened, not when formats are
+listed. Content decides; suffixes are only displayed. May import model and program; no Qt.
 
-To add a format, write one module like its neighbors and add it to `_FORMATS`, before any format
-whose `sniff` would also accept it.
+To add a format, write a module like the existing ones and add it to `_FORMATS`, before any format
+whose `sniff` would accept its files too.
 """
 
 from __future__ import annotations
@@ -50,17 +50,18 @@ __all__ = [
 ]
 
 HEAD_SIZE = 4096
-# Regular files by mode that are none: to read some of them waits for ever or changes something.
+# Paths that look like regular files but are not: reading some of them blocks forever or has side
+# effects.
 _KERNEL_FOLDERS = ("/proc/", "/sys/")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One file format: how it is called, usually named, recognized and read.
+    """One file format: its name, usual suffixes, and functions to recognize and read it.
 
-    `sniff(head)` gets at most the first 4096 bytes and must not raise. `read(path, progress,
-    cancelled)` returns a Trace or a Program and raises only `UnreadableFile` or `ReadCancelled`.
-    `kind` is "trace" or "program".
+    `sniff(head)` gets at most the first 4096 bytes and must not raise.
+    `read(path, progress, cancelled)` returns a Trace or a Program and raises only `UnreadableFile`
+    or `ReadCancelled`. `kind` is "trace" or "program".
     """
 
     name: str
@@ -70,7 +71,7 @@ class Format:
     read: Callable[[str, Progress, Cancelled], Trace | Program]
 
 
-# In order of trial: formats with a magic first, then texts from the most to the least specific.
+# In the order they are tried: formats with a magic number first, then texts, most specific first.
 _FORMATS = {
     "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
     "executorch.etdump.reader": ("ETDump", (".etdp", ".etdump"), "trace"),
@@ -87,7 +88,8 @@ _FORMATS = {
     "source.python": ("Python source", (".py",), "program"),
 }
 
-# What people drop by mistake, told by its first bytes: what it is, and what to open instead.
+# Files that users open by mistake, recognized by their first bytes: what it is, and what to open
+# instead.
 _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so no ETRecord",
      "Open the file that generate_etrecord or ETRecord.save wrote"),
@@ -105,7 +107,7 @@ _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
 
 
 def __getattr__(name: str) -> Any:
-    """`TraceBuilder`, imported when a reader asks for it: the list of formats needs no numpy."""
+    """Import `TraceBuilder` on first use, so that listing the formats does not import numpy."""
     if name == "TraceBuilder":
         return importlib.import_module("viewer.model.building.builder").TraceBuilder
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -113,7 +115,7 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache
 def format_of(module: str) -> Format:
-    """The format that a module of this package reads; the module is imported when a file is."""
+    """The format that a module of this package reads; the module is imported on first use."""
 
     def of_module(name: str) -> Callable[..., Any]:
         return lambda *given: getattr(importlib.import_module(f"{__name__}.{module}"), name)(*given)
@@ -122,21 +124,21 @@ def format_of(module: str) -> Format:
 
 
 def formats() -> tuple[Format, ...]:
-    """All formats, in order of trial."""
+    """All formats, in the order they are tried."""
     return tuple(format_of(module) for module in _FORMATS)
 
 
 def choose(head: bytes, path: str) -> Format:
-    """The format of a file by its first bytes. Raises UnreadableFile that names what was tried."""
+    """The format of a file by its first bytes. Raises UnreadableFile if none matches."""
     for candidate in formats():
         if candidate.sniff(head):
             return candidate
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
-    nearly = importlib.import_module(f"{__name__}.table.reader").why_not(head)
-    if nearly is not None:
-        reason, remedy = nearly
+    near_miss = importlib.import_module(f"{__name__}.table.reader").why_not(head)
+    if near_miss is not None:
+        reason, remedy = near_miss
         raise UnreadableFile(path, reason, remedy=remedy)
     names = ", ".join(f.name for f in formats())
     raise UnreadableFile(
@@ -150,7 +152,7 @@ def choose(head: bytes, path: str) -> Format:
 def open_file(
     path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
 ) -> Trace | Program:
-    """Read one file, whatever it is called. Raises UnreadableFile or ReadCancelled only."""
+    """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled."""
     head = head_of(path)
     if not head:
         raise UnreadableFile(path, "the file is empty", remedy="Record it again")
@@ -168,7 +170,7 @@ def open_file(
 
 
 def head_of(path: str) -> bytes:
-    """The first 4096 bytes of a file. Raises UnreadableFile for what is no plain file."""
+    """The first 4096 bytes of a file. Raises UnreadableFile if it is not a regular file."""
     try:
         if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
             raise UnreadableFile(path, "this is a file of the kernel, not one on a disk")

@@ -1,7 +1,7 @@
-"""What can be opened of a folder and the folders in it, found by content and within bounds.
+"""Finds the files in a folder and its subfolders that can be opened, by content and within limits.
 
-Hidden names and links to folders are left out: a folder of traces may lie beside a checkout, or
-link to the whole disk. Python files are told by their name, since any text could be one.
+Hidden names and links to folders are skipped: a folder of traces may be next to a checkout, or link
+to the whole disk. Python files are recognized by name, because any text could be Python.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from viewer.codecs.gzip_head import inflated_head
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, head_of
 
-DEEPEST = 4  # folders inside of one another
+DEEPEST = 4  # levels of subfolders
 MOST_LOOKED_AT = 5000
 MOST_FOUND = 200
-LONGEST_LOOK = 5.0  # seconds; a folder of another machine may take for ever
+LONGEST_LOOK = 5.0  # seconds; a network folder may take forever
 TEXT, BYTECODE = ".mlir", ".mlirb"  # of Torq debug info
 _PYTHON, _MLIR, _CHROME = "Python source", "MLIR text", "Chrome trace"
 _BYTECODE = b"ML\xefR"
-# Of the first 4 kB of a Chrome trace; any other JSON file begins as it does.
+# In the first 4 kB of a Chrome trace; other JSON files start the same way.
 _OF_TRACE = (b'"traceEvents"', b'"ph"', b'"displayTimeUnit"', b'"schemaVersion"')
 
 
 class NoDebugInfo(Exception):
-    """A folder without any debug info; the message says which, and what makes some."""
+    """A folder without debug info; the message names the folder and the command that writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that opens. name: its path from the folder that was looked through, with "/".
+    """A file that can be opened. name: its path relative to the searched folder, with "/".
 
-    is_meant: it is to be opened unless somebody says otherwise. Not Python, which is found by
-    itself where a record names it, nor JSON that does not begin as a trace.
+    is_meant: whether it is opened by default. False for Python, which is found when an ETRecord
+    names it, and for JSON that does not start like a trace.
     """
 
     path: str
@@ -48,7 +48,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """What a folder has, by name. is_whole: all of it was looked at."""
+    """The files found in a folder. is_whole: whether the search was complete."""
 
     folder: str
     files: tuple[FoundFile, ...]
@@ -56,7 +56,7 @@ class FolderContents:
 
     @property
     def debug_info(self) -> list[str]:
-        """The files to open if the folder is one of Torq debug info and of nothing else."""
+        """The files to open if the folder contains only Torq debug info, else none."""
         if any(file.format not in (_MLIR, _PYTHON) for file in self.files):
             return []
         try:
@@ -66,7 +66,7 @@ class FolderContents:
 
 
 def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> FolderContents:
-    """Find what opens in a folder. What cannot be listed or read is passed over."""
+    """Find the files that can be opened in a folder; unreadable files and folders are skipped."""
     until = clock() + LONGEST_LOOK
     found: list[FoundFile] = []
     waiting = deque([(folder, 0)])
@@ -88,12 +88,12 @@ def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> Fo
 
 
 def debug_info_of(folder: str) -> list[str]:
-    """The texts in a folder of Torq debug info and the bytecode files without one, by name.
+    """The texts in a folder of Torq debug info, and bytecode files without a text, by name.
 
-    `torq-compile --torq-debug-info=DIR` writes one bytecode file per dispatch (`<dispatch>.mlirb`),
-    and texts that were printed of them are next to them (`<dispatch>.mlir`). Bytecode cannot be
-    read: opening it says with which command it is printed as text. Raises NoDebugInfo if there is
-    neither, or no such folder.
+    `torq-compile --torq-debug-info=DIR` writes one bytecode file per dispatch (`<dispatch>.mlirb`).
+    Texts printed from them are next to them (`<dispatch>.mlir`). Bytecode cannot be read: opening
+    it shows the command that prints it as text. Raises NoDebugInfo if there is neither, or no such
+    folder.
     """
     try:
         names = sorted(os.listdir(folder))
@@ -115,7 +115,7 @@ def debug_info_of(folder: str) -> list[str]:
 
 
 def _sorted(found: list[FoundFile]) -> tuple[FoundFile, ...]:
-    """Files of a folder before those of the folders in it, by name."""
+    """Sort by name, the files of a folder before those of its subfolders."""
     return tuple(sorted(found, key=lambda file: (file.name.count("/"), file.name)))
 
 
@@ -140,7 +140,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _file(path: str, folder: str) -> FoundFile | None:
-    """A file that opens, None for any other; MLIR bytecode opens only as the text of it."""
+    """A file that can be opened, else None. MLIR bytecode opens only as its printed text."""
     try:
         head = head_of(path)
         kind = choose(head, path).name if head else ""
@@ -150,7 +150,7 @@ def _file(path: str, folder: str) -> FoundFile | None:
     other_text = kind == _PYTHON and not path.endswith(".py")
     if not kind or other_text or path.endswith(".opscope") or head.startswith(_BYTECODE):
         return None
-    begins = inflated_head(head) or head
-    meant = kind != _PYTHON and (kind != _CHROME or any(word in begins for word in _OF_TRACE))
+    content = inflated_head(head) or head
+    is_meant = kind != _PYTHON and (kind != _CHROME or any(word in content for word in _OF_TRACE))
     name = os.path.relpath(path, folder).replace(os.sep, "/")
-    return FoundFile(path, name, kind, size, meant)
+    return FoundFile(path, name, kind, size, is_meant)

@@ -1,11 +1,11 @@
-"""Memory that is not needed any more goes back to the system.
+"""Controls when freed memory is returned to the system.
 
-The C library keeps what was freed for the next time. After a large file was read, or given up, that
-can be hundreds of megabytes that no other program may use.
+The C library keeps freed memory for reuse. After a large file was read or cancelled, that can be
+hundreds of megabytes that no other program can use.
 
-While a file is read the contrary holds: what one block of it has freed, the next one takes. Pages
-that go back in between are a third of the time of reading, as the system clears each before it
-gives it out anew.
+While a file is being read, the opposite applies: each block reuses the memory that the one before
+freed. Returning pages in between would cost a third of the reading time, because the system clears
+every page before it hands it out again.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from __future__ import annotations
 import ctypes
 import sys
 
-# Of glibc's malloc.h; a piece of 32 MB or more always comes from the system and goes back to it.
+# From glibc's malloc.h. Allocations of 32 MB or more always come from the system and return to it.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _POOLS = -1, -3, -8
 _LARGEST = 32 << 20
 _KEPT, _KEPT_OTHERWISE = 512 << 20, 64 << 20
 
 
 def one_pool() -> None:
-    """Have all threads that begin later take from one pool (glibc).
+    """Make all threads that start later allocate from one arena (glibc).
 
-    By itself each has its own, and the end of a pool that is not the first's never goes back: 200
-    MB after a large file. The threads that read allocate little but large pieces.
+    By default each thread has its own, and the top of an arena other than the main one is never
+    returned: 200 MB after a large file. The reading threads allocate few but large blocks.
     """
     _ask("mallopt", _POOLS, 1)
 
 
 def keep_freed() -> None:
-    """Keep freed memory until `give_back`, where the C library can be told to (glibc)."""
+    """Keep freed memory until `give_back`, if the C library supports it (glibc)."""
     _ask("mallopt", _MMAP_THRESHOLD, _LARGEST)
     _ask("mallopt", _TRIM_THRESHOLD, _KEPT)
 
 
 def give_back() -> None:
-    """Give freed memory back, where the C library can be asked to (glibc). Any thread may ask."""
+    """Return freed memory to the system, if the C library supports it (glibc). Thread-safe."""
     _ask("mallopt", _TRIM_THRESHOLD, _KEPT_OTHERWISE)
     _ask("malloc_trim", 0)
 

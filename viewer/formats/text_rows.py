@@ -1,4 +1,4 @@
-"""What readers of row-wise texts share: lines of bytes, rows that do not fit, distinct texts."""
+"""Shared by readers of row-based texts: lines as bytes, rows that do not match, distinct texts."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 
-# A whole number of µs: 15 digits are 31 years; longer ones would not fit int64 as nanoseconds.
+# A whole number of µs. 15 digits are 31 years; longer numbers would overflow int64 ns.
 MICROSECONDS = r"[ ]*(-?[0-9]{1,15})[ ]*"
 
-# The cells of half a MB of text stay in the processor's cache: half the time of 8 MB at once.
+# The cells of half a MB of text fit in the processor's cache: half the time of 8 MB at once.
 CHUNK = 1 << 19
-# Codes below this are combined as they are: to make them dense takes a pass over all rows.
+# Codes below this are combined unchanged: making them dense takes a pass over all rows.
 DENSE = 1 << 16
 ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """A column of texts: codes into the distinct ones."""
+    """A column of texts: codes into the list of distinct texts."""
 
     codes: Codes
     distinct: list[str]
 
 
 class DistinctTexts(dict[str, int]):
-    """Distinct texts with their codes; a new one gets the next code."""
+    """Distinct texts with their codes; a new text gets the next code."""
 
     def __missing__(self, text: str) -> int:
         code = self[text] = len(self)
@@ -47,7 +47,7 @@ class DistinctTexts(dict[str, int]):
         return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
 
     def codes_of(self, texts: TextColumn) -> Codes:
-        """The codes of a column that is given by its own distinct texts (uint32)."""
+        """The codes of a column that has its own distinct texts (uint32)."""
         distinct, first = texts.distinct, len(self)
         if self.keys().isdisjoint(distinct):
             numbers = np.arange(first, first + len(distinct), dtype=np.uint32)
@@ -58,21 +58,21 @@ class DistinctTexts(dict[str, int]):
 
 
 def distinct_texts(cells: Sequence[str]) -> TextColumn:
-    """A column of texts as codes into the distinct ones."""
+    """Convert texts to codes into a list of distinct texts."""
     known = DistinctTexts()
     codes = known.codes(cells)
     return TextColumn(codes, list(known))
 
 
 def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
-    """One number for each distinct combination of codes, and the first row of each number."""
+    """A number for each distinct combination of codes, and the first row of each number."""
     count = int(columns[0].max(initial=0)) + 1
     numbers = columns[0].astype(np.int64)
     if len(columns) == 1 or count > DENSE:
         distinct, numbers = distinct_codes(numbers, count)
         count = len(distinct)
     for column in columns[1:]:
-        # Numbered anew at each step, so the product of two counts never leaves int64.
+        # Renumbered at each step, so that the product of two counts never overflows int64.
         size = int(column.max(initial=0)) + 1
         pair = numbers * size
         pair += column
@@ -82,14 +82,14 @@ def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
 
 
 def _first_rows(numbers: Ints, count: int) -> Ints:
-    """The first row of each number. Most files have shown all of them after a few thousand rows."""
+    """The first row of each number. Most files show all numbers within a few thousand rows."""
     first = np.full(count, -1, np.int64)
     left = count
     for begin in range(0, len(numbers), ROWS_AT_ONCE):
         part = numbers[begin : begin + ROWS_AT_ONCE]
         fresh = np.flatnonzero(first[part] < 0)
         part, rows = part[fresh], fresh + begin
-        # Of equal ones the last one written stays: the first.
+        # Among equal numbers, the last one written stays: the first row.
         first[part[::-1]] = rows[::-1]
         left -= int(np.count_nonzero(first[part] == rows))
         if not left:
@@ -98,18 +98,20 @@ def _first_rows(numbers: Ints, count: int) -> Ints:
 
 
 def numbers_of(columns: Sequence[Codes], number: Callable[[int], int]) -> Codes:
-    """For every row what `number` says of the first row with its combination of codes (uint32);
-    it is asked once for each combination, in the order of those rows."""
+    """Map each row's combination of codes through `number`, which gets a row (uint32).
+
+    `number` is called once per distinct combination, with its first row, in row order.
+    """
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     rows = len(columns[0])
     if math.prod(sizes) > rows // 4 + DENSE:
         combined, first = combined_codes(columns)
-        made = np.empty(len(first), np.uint32)
+        numbers_found = np.empty(len(first), np.uint32)
         for which in np.argsort(first).tolist():
-            made[which] = number(int(first[which]))
-        return made[combined]
-    # A part at a time stays in the processor's cache: of ten million rows each pass over all of
-    # them, in memory that is fresh every time, takes 0.1 s.
+            numbers_found[which] = number(int(first[which]))
+        return numbers_found[combined]
+    # Each part stays in the processor's cache: for ten million rows, every pass over all of them
+    # takes 0.1 s in newly allocated memory.
     known = np.full(math.prod(sizes), -1, np.int64)
     found = np.empty(rows, np.uint32)
     for begin in range(0, rows, ROWS_AT_ONCE):
@@ -129,18 +131,20 @@ def numbers_of(columns: Sequence[Codes], number: Callable[[int], int]) -> Codes:
 
 
 class GrowingColumn:
-    """A column that is put together part by part, in place: joining them all at the end would
-    fill the memory twice."""
+    """A column that is filled part by part, in place.
+
+    Joining the parts at the end would take twice the memory.
+    """
 
     def __init__(self, dtype: type) -> None:
         self._values: NDArray[Any] = np.empty(0, dtype)
         self._used = 0
 
     def add(self, part: NDArray[Any], expected: int) -> None:
-        """Put a part at the end; `expected`: how many values there are in all, as far as known."""
+        """Append a part. expected: the estimated total number of values."""
         end = self._used + len(part)
         if end > len(self._values):
-            # Room that is not used takes no memory.
+            # Unused capacity takes no memory.
             grown = np.empty(max(expected, end + end // 8), self._values.dtype)
             grown[: self._used] = self.values
             self._values = grown
@@ -149,23 +153,23 @@ class GrowingColumn:
 
     @property
     def values(self) -> NDArray[Any]:
-        """All parts one after another."""
+        """All values added so far."""
         return self._values[: self._used]
 
     def take(self) -> NDArray[Any]:
-        """All parts one after another; they are not held any longer."""
+        """All values; the column releases them."""
         found = self.values
         self._values, self._used = self._values[:0].copy(), 0
         return found
 
 
 def numbered(values: Ints) -> Codes:
-    """Codes of any numbers, equal for equal ones."""
+    """Codes for arbitrary numbers, equal for equal numbers."""
     return np.unique(values, return_inverse=True)[1].astype(np.uint32)
 
 
 def count_rows(builder: TraceBuilder, kind: str, rows: NDArray[np.integer]) -> None:
-    """Count odd rows, given by their numbers from 0; people count them from 1."""
+    """Count a problem of rows, given by their numbers from 0 and displayed from 1."""
     if len(rows):
         builder.problem(kind, len(rows), f"row {int(rows[0]) + 1}")
 
@@ -175,7 +179,7 @@ def chunks_of_lines(
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Whole lines of a file in parts, each with the number of its first line (from 1).
 
-    A byte order mark is taken off. Raises UnreadableFile and ReadCancelled.
+    A byte order mark is removed. Raises UnreadableFile and ReadCancelled.
     """
     line, done = 1, 0
     try:
@@ -195,13 +199,16 @@ def chunks_of_lines(
 
 
 def first_line(head: bytes, separator: str) -> str:
-    """The first line of a text with the spaces around its cells taken off."""
+    """The first line of a text, with the spaces around its cells removed."""
     line = head.decode("utf-8-sig", "replace").partition("\n")[0]
     return separator.join(cell.strip() for cell in line.split(separator))
 
 
 def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
-    """UTF-8 with "\\n" as line ends; other bytes are replaced and counted. `line`: of the first."""
+    r"""Decode UTF-8 and normalize line ends to "\\n". line: number of the first line.
+
+    Invalid bytes are replaced and counted.
+    """
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -223,10 +230,10 @@ def matching_rows(
     line: int,
     builder: TraceBuilder,
 ) -> tuple[list[tuple[str, ...]], list[int], int]:
-    """The groups of each line that fits a pattern, its row, and how many rows there are in all.
+    """The groups of each matching line, their row numbers, and the total number of rows.
 
-    Empty lines are no rows. A line that does not fit is a row that is counted: as one with a number
-    too large where `huge` matches, else as one that is not as `spelled`. `line`: of the first one.
+    Empty lines are not rows. A line that does not match is counted: as a number too large if `huge`
+    matches, else as not `spelled`. line: number of the first line.
     """
     found: list[tuple[str, ...]] = []
     rows: list[int] = []
@@ -247,7 +254,7 @@ def matching_rows(
 
 
 class RowCells:
-    """The cells of a text's rows, taken in part by part by one pattern."""
+    """Parses the rows of a text part by part with one pattern."""
 
     def __init__(
         self, pattern: re.Pattern[str], huge: re.Pattern[str], spelled: str, builder: TraceBuilder
@@ -257,7 +264,7 @@ class RowCells:
         self._row = 0
 
     def take(self, line: int, raw: Sequence[bytes]) -> tuple[list[tuple[str, ...]], Codes]:
-        """The groups of each row of some whole lines, and the number of each row in the file."""
+        """The groups of each matching row in some whole lines, and its row number in the file."""
         text = decoded(b"".join(raw), line, self._builder)
         found: list[tuple[str, ...]] = self._pattern.findall(text)
         count, first = len(raw), self._row

@@ -1,1 +1,1 @@
-"""Chrome trace JSON; `reader.py` is the format."""
+"""Chrome trace JSON; `reader.py` defines the format."""

@@ -1,8 +1,8 @@
-"""The arguments of trace events, which each event names as it likes, as columns.
+"""Converts the arguments of trace events, whose names each event chooses, to columns.
 
-Events with the same names of arguments are taken together, so that an argument of a thousand events
-is parsed at once. Values stay as they are in the file: numbers as numbers, texts as texts, arrays
-and objects as their JSON text. A column whose values are of several kinds is one of texts.
+Events with the same argument names are processed together, so that an argument of a thousand events
+is parsed at once. Values stay as in the file: numbers as numbers, strings as texts, arrays and
+objects as their JSON text. A column with values of several kinds becomes text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOO_MANY = "argument of a few events left out: all together would fill the memo
 
 @dataclass(slots=True)
 class _Part:
-    """Values of one argument in one block: of which events, and numbers or codes of texts."""
+    """Values of one argument in one block: event rows, and numbers or text codes."""
 
     rows: Codes
     values: NDArray[Any]
@@ -53,19 +53,19 @@ class _Argument:
         self.count += len(rows)
 
     def add_codes(self, rows: Codes, texts: Sequence[str], codes: Codes) -> None:
-        """Texts by their codes in some distinct ones."""
+        """Add texts given as codes into a list of distinct texts."""
         self.parts.append(_Part(rows, self.texts.codes(texts)[codes], True))
         self.count += len(rows)
 
     def add_raw(self, rows: Codes, values: Sequence[bytes]) -> int:
-        """Texts as they stand in the file; how many of them are not UTF-8."""
+        """Add values as their text in the file; returns how many are not UTF-8."""
         distinct: dict[bytes, int] = {}
         codes = [distinct.setdefault(value, len(distinct)) for value in values]
         known = self.texts.codes([text_of(value) for value in distinct])
         self.parts.append(_Part(rows, known[codes], True))
         self.count += len(rows)
-        odd = {code for value, code in distinct.items() if not _is_utf8(value)}
-        return sum(code in odd for code in codes) if odd else 0
+        not_utf8 = {code for value, code in distinct.items() if not _is_utf8(value)}
+        return sum(code in not_utf8 for code in codes) if not_utf8 else 0
 
     def add_numbers(self, rows: Codes, values: NDArray[Any]) -> None:
         self.parts.append(_Part(rows, values, False))
@@ -73,7 +73,7 @@ class _Argument:
 
 
 class _Kinds(dict[tuple[str, ...], int]):
-    """The names of arguments that events of a block have, numbered."""
+    """Numbers the distinct tuples of argument names in a block."""
 
     def __missing__(self, names: tuple[str, ...]) -> int:
         number = self[names] = len(self)
@@ -81,31 +81,31 @@ class _Kinds(dict[tuple[str, ...], int]):
 
 
 class ArgumentColumns:
-    """The arguments of all events read so far; an event is known by its row in the file."""
+    """The arguments of all events read so far, by row of the event in the file."""
 
     def __init__(self) -> None:
         self._arguments: dict[str, _Argument] = {}
         self.problems: dict[str, int] = {}
 
     def add(self, rows: Codes, arguments: Sequence[Arguments]) -> None:
-        """Take in the arguments of some events."""
+        """Add the arguments of some events."""
         kinds = _Kinds()
         kind = np.fromiter(map(kinds.__getitem__, map(tuple, arguments)), np.uint32, len(rows))
         for names, number in kinds.items():
             numbers, given = rows, arguments
             if len(kinds) > 1:
-                own = np.flatnonzero(kind == number)
-                numbers, given = rows[own], [arguments[i] for i in own.tolist()]
+                members = np.flatnonzero(kind == number)
+                numbers, given = rows[members], [arguments[i] for i in members.tolist()]
             for name in names:
                 known = self._of(name, len(given))
                 if known is None:
                     continue
-                odd = _take(known, numbers, [values[name] for values in given])
-                if odd:
-                    self._problem(NOT_UTF8, odd)
+                not_utf8 = _take(known, numbers, [values[name] for values in given])
+                if not_utf8:
+                    self._problem(NOT_UTF8, not_utf8)
 
     def add_alike(self, rows: Codes, events: EventsAlike) -> None:
-        """Take in the arguments of events of one layout, `rows` in the file."""
+        """Add the arguments of events with one layout; `rows` are their rows in the file."""
         for name, values in events.numbers.items():
             if (known := self._of(name, len(rows))) is not None:
                 known.add_numbers(rows, values)
@@ -121,7 +121,7 @@ class ArgumentColumns:
                 _take(known, rows, [msgspec.Raw(raw[code]) for code in codes.tolist()])
 
     def _of(self, name: str, count: int) -> _Argument | None:
-        """The argument of a name; None if there are too many for one more."""
+        """The argument with a name; None if there are too many to add it."""
         known = self._arguments.get(name)
         if known is None:
             if len(self._arguments) >= MAX_COLUMNS:
@@ -134,22 +134,22 @@ class ArgumentColumns:
         self.problems[kind] = self.problems.get(kind, 0) + count
 
     def columns(self, slice_of: NDArray[np.int32], count: int, budget: int) -> dict[str, Column]:
-        """One column per argument; forgets them.
+        """One column per argument; releases the arguments.
 
-        slice_of: the slice of each row, -1 if none. count: how many slices. budget: bytes that the
-        columns may take; the rarest are left out, and counted, where they would take more.
+        slice_of: the slice of each row, -1 if none. count: number of slices. budget: maximum size
+        of the columns in bytes; beyond it, the rarest arguments are left out and counted.
         """
-        kept, spent = set(), 0
+        included, spent = set(), 0
         for name in sorted(self._arguments, key=lambda n: -self._arguments[n].count):
             spent += 9 * count
             if spent <= budget:
-                kept.add(name)
+                included.add(name)
             else:
                 self._problem(_TOO_MANY, self._arguments[name].count)
         columns = {}
         for name in list(self._arguments):
             found = self._arguments.pop(name)
-            if name in kept:
+            if name in included:
                 column = _column(found, slice_of, count)
                 if column is not None:
                     columns[name] = column
@@ -157,7 +157,7 @@ class ArgumentColumns:
 
 
 def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
-    """Add values that are JSON; how many of them are texts that are not UTF-8."""
+    """Add JSON values of one argument; returns how many are not UTF-8."""
     joined = b"[" + b",".join(values) + b"]"
     first = joined[1:2]
     try:
@@ -171,14 +171,14 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
     plain = [bytes(value) for value in values]
-    there = [value != _NULL for value in plain]
-    if all(there):
+    is_present = [value != _NULL for value in plain]
+    if all(is_present):
         return argument.add_raw(rows, plain)
-    if not any(there):
+    if not any(is_present):
         return 0
-    has = np.array(there, np.bool_)
+    has = np.array(is_present, np.bool_)
     return _take(
-        argument, rows[has], [v for v, is_there in zip(values, there, strict=True) if is_there]
+        argument, rows[has], [v for v, is_there in zip(values, is_present, strict=True) if is_there]
     )
 
 
@@ -193,9 +193,11 @@ def _is_utf8(value: bytes) -> bool:
 def _numbers(
     joined: bytes, values: Sequence[msgspec.Raw]
 ) -> list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]:
-    """Which of some numbers are whole as int64, and which are fractions as float64: among texts
-    each stays as it stands. Raises OverflowError where a whole number does not fit, and as the
-    decoders do where some are no numbers."""
+    """Split numbers into integers (int64) and fractions (float64): (rows, values) of each.
+
+    Both stay as written if the column becomes text. Raises OverflowError if an integer does not
+    fit, and the errors of the decoders if a value is not a number.
+    """
     try:
         return [(slice(None), np.array(_INTS.decode(joined), np.int64))]
     except msgspec.ValidationError:
@@ -211,7 +213,7 @@ def _numbers(
 
 
 def text_of(value: bytes) -> str:
-    """A JSON text as what it says, anything else as it stands; odd characters are replaced."""
+    """Decode a JSON string; other JSON stays as written. Invalid characters are replaced."""
     plain = value.decode("utf-8", "replace")
     if value[:1] == b'"':
         try:
@@ -227,7 +229,7 @@ def _column(argument: _Argument, slice_of: NDArray[np.int32], count: int) -> Col
     numbers = [part.values for part in argument.parts if not part.is_text]
     is_float = any(part.dtype == np.float64 for part in numbers)
     is_text = len(numbers) < len(argument.parts) or (
-        # Among fractions a whole number beyond 2**53 would become another one.
+        # Next to fractions, an integer beyond 2**53 would lose precision.
         is_float and any(part.dtype == np.int64 and _beyond(part) for part in numbers)
     )
     dtype = np.uint32 if is_text else np.float64 if is_float else np.int64

@@ -1,8 +1,8 @@
-"""Begin and end events of trace files put together, thread by thread.
+"""Pairs begin and end events of trace files, thread by thread.
 
-Events are ordered by time, those of one time as the file has them. An end closes the innermost
-begin that is open on its thread; an end that has a name, the innermost one of that name, so that
-slices which overlap keep their own lengths.
+Events are sorted by time; events at one time keep their file order. An end closes the innermost
+open begin on its thread. An end with a name closes the innermost begin with that name, so that
+overlapping slices keep their durations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from viewer.arrays import Bools, Codes, Ints
 
 @dataclass(frozen=True, slots=True)
 class EventPairs:
-    """begin[i] is closed by end[i]; both are positions, as are those that found no other."""
+    """begin[i] is closed by end[i]. All arrays are positions; lone events have no counterpart."""
 
     begin: Ints
     end: Ints
@@ -27,18 +27,18 @@ class EventPairs:
 def paired(
     stack: Codes | Ints, time: Ints, is_end: Bools, name: Codes, nameless: int
 ) -> EventPairs:
-    """Pairs of some events, given as parallel arrays.
+    """Pair events given as parallel arrays.
 
-    stack: what begins and ends have in common, such as their thread. nameless: the code in `name`
-    of an end that may close any begin.
+    stack: what a begin and its end share, such as their thread. nameless: the code in `name` of
+    ends that may close any begin.
     """
     order = np.lexsort((time, stack))
     of, ends = stack[order], is_end[order]
     named = name[order]
     level, lone_end = _levels(of, ends)
-    # At one level of a stack begins and ends take turns; only a last begin may have no end.
-    kept = np.flatnonzero(~lone_end)
-    by_level = kept[np.lexsort((level[kept], of[kept]))]
+    # On one level of a stack, begins and ends alternate; only the last begin may have no end.
+    matched = np.flatnonzero(~lone_end)
+    by_level = matched[np.lexsort((level[matched], of[matched]))]
     begins = by_level[~ends[by_level]]
     follows = np.flatnonzero(~ends[by_level]) + 1
     inside = follows < len(by_level)
@@ -58,16 +58,15 @@ def paired(
 
 
 def _levels(of: Ints | Codes, ends: Bools) -> tuple[Ints, Bools]:
-    """The level at which each event begins or ends, and which ends close nothing; events are
-    ordered by stack."""
+    """The nesting level of each event, and which ends close nothing; events sorted by stack."""
     step = np.where(ends, -1, 1)
     total = np.cumsum(step)
     first = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.empty(0, np.int64)
     lengths = np.diff(np.append(first, len(of)))
     before = np.repeat(np.append(0, total)[first], lengths)
     height = total - before
-    # An end closes nothing where the height is less than ever before on its stack. Stacks are told
-    # apart by an offset that falls faster than heights can.
+    # An end closes nothing if it reduces the height to a new minimum of its stack. An offset that
+    # falls faster than heights can separates the stacks.
     number = np.repeat(np.arange(len(first)), lengths)
     sunk = np.minimum.accumulate(np.minimum(height, 0) - number * (len(of) + 1)) + number * (
         len(of) + 1
@@ -80,7 +79,7 @@ def _levels(of: Ints | Codes, ends: Bools) -> tuple[Ints, Bools]:
 
 
 def _may_fit(of: Ints | Codes, named: Codes, begins: Ints, ends: Ints) -> bool:
-    """Whether a begin without an end and an end without a begin are of one stack and name."""
+    """Whether a lone begin and a lone end have the same stack and name."""
     if not len(begins) or not len(ends):
         return False
     pairs = {(int(of[i]), int(named[i])) for i in begins.tolist()}
@@ -88,7 +87,7 @@ def _may_fit(of: Ints | Codes, named: Codes, begins: Ints, ends: Ints) -> bool:
 
 
 def _by_name(order: Ints, of: Ints | Codes, ends: Bools, named: Codes, nameless: int) -> EventPairs:
-    """The same one by one, for files in which an end does not name the innermost begin."""
+    """Like `paired`, one by one, for files where an end does not match the innermost begin."""
     begin, end, lone_begin, lone_end = [], [], [], []
     open_: list[int] = []
     by_name: dict[int, list[int]] = {}

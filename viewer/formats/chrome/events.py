@@ -1,10 +1,10 @@
-"""Chrome trace events as columns: what every event of a file says, whatever it is of.
+"""Reads Chrome trace events into columns, whatever their phase.
 
-Slices that are laid out alike, as most are, are read by columns (`chrome_layouts`). The others are
-parsed a block at a time into structs that leave times and arguments as they stand in the file; of
-those, times are read exactly and arguments as columns. What cannot be parsed so is parsed
-by Python's own reader, event by event, which takes NaN, Infinity and values of other types than
-usual. What that cannot read either is counted.
+Slices with a common layout, which most have, are read as columns (`layouts`). Other events are
+parsed a block at a time into structs that keep times and arguments as raw JSON; times are then
+parsed exactly and arguments as columns. Events that this cannot parse go one by one to Python's
+JSON parser, which accepts NaN, Infinity and values of unusual types. If that fails too, they are
+counted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FLOWS = frozenset("stf")
 
 
 class Event(msgspec.Struct, gc=False):
-    """One event as it stands in a file; its times and arguments are not parsed yet."""
+    """One event of a file; its times and arguments are still raw JSON."""
 
     ph: str = ""
     name: str = ""
@@ -63,7 +63,7 @@ class Event(msgspec.Struct, gc=False):
 
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-# Their arguments are names and values, not arguments of a slice.
+# The arguments of these phases are names and values, not arguments of a slice.
 _OWN_ARGUMENTS = frozenset("MC")
 _EVENTS = msgspec.json.Decoder(list[Event])
 _PIECES = msgspec.json.Decoder(list[list[Event]])
@@ -74,11 +74,11 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
-_TRIES = 4  # blocks of which few events are of a layout
+_TRIES = 4  # blocks in which few events have a common layout, before giving up
 
 
 class _Threads(dict[tuple[Name, Name], int]):
-    """Pairs of pid and tid, numbered as they come."""
+    """Numbers the pairs of pid and tid in order of appearance."""
 
     def __missing__(self, pair: tuple[Name, Name]) -> int:
         number = self[pair] = len(self)
@@ -88,9 +88,9 @@ class _Threads(dict[tuple[Name, Name], int]):
 class EventColumns:
     """The events of a file as parallel columns; a row is the position of an event in the file.
 
-    phase, name, cat: codes into the texts `phases`, `names`, `cats`; thread: code into `threads`,
-    pairs of pid and tid. ns, ps: time in ns and thousandths, where `timed`; long_ns, long_ps: the
-    duration, where `is_long`. identity: of the rows `identified`, a code into `identities`: an
+    phase, name, cat: codes into the texts `phases`, `names`, `cats`. thread: code into `threads`,
+    pairs of pid and tid. ns, ps: time in ns and thousandths of it, where `timed`. long_ns, long_ps:
+    duration, where `is_long`. identity: for the rows `identified`, a code into `identities`: an
     async event's id, a flow's id with its name and `bp`, or the scope of an instant. metadata:
     (name, pid, tid, arguments).
     """
@@ -113,11 +113,11 @@ class EventColumns:
         }
 
     def take(self, name: str) -> NDArray[Any]:
-        """One column; it is not held any longer."""
+        """One column; it is released here."""
         return self._grown.pop(name).values
 
     def read(self, source: PackedFile, progress: Progress, cancelled: Cancelled) -> bool:
-        """Take in a whole file. False if it has no array of events. Raises ReadCancelled."""
+        """Read a whole file. Returns False if it has no array of events. Raises ReadCancelled."""
         parts = Blocks(source)
         for data in parts.blocks():
             if cancelled():
@@ -137,7 +137,7 @@ class EventColumns:
 
     def _block(self, parts: Blocks, data: bytes, source: PackedFile) -> None:
         position = parts.position
-        # What is behind the cut pads the block; it comes again.
+        # The data after the cut serves as padding; it comes again in the next block.
         at = cut(data, len(data) - PADDING)
         if at:
             try:
@@ -148,7 +148,7 @@ class EventColumns:
                 parts.used = data.index(b",", at) + 1
                 read = (position + at) / source.unpacked * source.done / max(source.size, 1)
                 count = sum(map(len, alike)) + len(events)
-                # Two hundredths more than the events so far promise.
+                # Two percent more than the events so far suggest.
                 expected = int((self.rows + count) * 1.02 / max(read, 1e-9))
                 self._add(events, expected, rows, alike)
                 return
@@ -158,13 +158,15 @@ class EventColumns:
     def _parsed(
         self, data: bytes, size: int
     ) -> tuple[Sequence[EventsAlike], Ints | None, Sequence[Event]]:
-        """The events of the first bytes of a text: those of few layouts by columns, and the rows
-        and structs of the others; None for the rows where these are all."""
+        """Parse the first `size` bytes: events by layout, rows of the others, their structs.
+
+        The rows are None if the structs are all events.
+        """
         if self._layouts is not None:
             found = _by_layouts(self._layouts, Objects(data, size))
             if found is not None:
                 return found
-            # Of a file in which it does not pay for some blocks it will not for others.
+            # If it does not pay off for some blocks, it will not for the rest of the file.
             self._tries -= 1
             if not self._tries:
                 self._layouts = None
@@ -173,7 +175,7 @@ class EventColumns:
     def _each(
         self, data: bytes, found: Sequence[tuple[int, int]], position: int
     ) -> Iterator[Event]:
-        """The events that stand at some places; as many at once as can be read so."""
+        """Parse the events at some positions, as many at once as possible."""
         if not found:
             return
         try:
@@ -234,7 +236,7 @@ class EventColumns:
         which: Ints | None = None,
         alike: Sequence[EventsAlike] = (),
     ) -> None:
-        """Take in the events of a block: structs, of the objects `which`, and those by columns."""
+        """Add the events of a block: structs, at the rows `which`, and events by layout."""
         count = len(events) + sum(map(len, alike))
         if not count:
             return
@@ -248,8 +250,8 @@ class EventColumns:
                 values = parts[0][1][name]
             else:
                 values = np.empty(count, dtype)
-                for own, columns in parts:
-                    values[own] = columns[name]
+                for positions, columns in parts:
+                    values[positions] = columns[name]
             self._grown[name].add(values, expected)
         for some in alike:
             self.arguments.add_alike((some.rows + first).astype(np.uint32), some)
@@ -329,9 +331,9 @@ class EventColumns:
         return self.identities.setdefault(key, len(self.identities))
 
     def _counter(self, row: int, event: Event) -> None:
-        """Each argument of a counter event is a series of values of its own."""
+        """Add a counter event. Each of its arguments is a separate series."""
         thread = self.threads[_PAIR(event)]
-        own = "" if event.id is None else str(event.id)
+        ident = "" if event.id is None else str(event.id)
         for name, value in (event.args or {}).items():
             try:
                 found = float(bytes(value).strip(b'"'))
@@ -340,7 +342,7 @@ class EventColumns:
             if not math.isfinite(found):
                 self._builder.problem(_NO_VALUE, 1, f"event {row}")
                 continue
-            rows, values = self.counters.setdefault((thread, event.name, own, name), ([], []))
+            rows, values = self.counters.setdefault((thread, event.name, ident, name), ([], []))
             rows.append(row)
             values.append(found)
 
@@ -348,8 +350,10 @@ class EventColumns:
 def _by_layouts(
     layouts: EventLayouts, objects: Objects
 ) -> tuple[Sequence[EventsAlike], Ints, Sequence[Event]] | None:
-    """The events of a block, most of them by columns, and the rows and structs of the others; None
-    if few are of a layout, or the pieces of the block are no objects."""
+    """The events of a block by layout, and rows and structs of the others.
+
+    None if few events share a layout, or if the pieces of the block are not objects.
+    """
     if not objects.is_plain:
         return None
     alike, left = layouts.read(objects)
@@ -361,9 +365,9 @@ def _by_layouts(
         parsed = _PIECES.decode(b"[[%b]]" % pieces) if begin else []
     except _FAULTS:
         return None
-    if len(parsed) != len(left):  # two pieces of one text
+    if len(parsed) != len(left):  # one text was cut into two pieces
         return None
-    # Mostly a piece is one event.
+    # Usually a piece is one event.
     counts = np.ones(len(objects), np.int64)
     counts[left] = list(map(len, parsed))
     row = np.cumsum(counts) - counts
@@ -381,7 +385,7 @@ _PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")
 
 
 class _Number(str):
-    """A number of a JSON text as it is written there."""
+    """A JSON number as written."""
 
     __slots__ = ()
 
@@ -393,7 +397,7 @@ def _raw(value: Any) -> msgspec.Raw:
 
 
 def _shown(value: Any) -> str:
-    """Any JSON value as a text; half of a surrogate pair can be neither shown nor written."""
+    """Any JSON value as text. Half of a surrogate pair, which cannot be shown, is replaced."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value)
@@ -405,10 +409,10 @@ def _identity(value: Any) -> Name:
 
 
 def _id_of(event: Event) -> tuple[str, ...]:
-    """What makes async events or flow events belong together."""
+    """The key that async or flow events with the same id share."""
     if event.id2:
         kind, value = next(iter(event.id2.items()))
-        # A local id is of its process alone.
+        # A local id is valid only in its process.
         owner = str(event.pid) if kind == "local" else ""
         return event.cat, event.scope, owner, str(value)
     return event.cat, event.scope, "", "" if event.id is None else str(event.id)

@@ -1,9 +1,9 @@
-"""Trace events of equal layout as columns, in a block of a Chrome trace.
+"""Reads trace events of equal layout as columns, in a block of a Chrome trace.
 
-Of the events that a profiler writes by the million, nearly all say the same things in the same
-order; `json_layouts` finds them, and here their values become times, codes and arguments, without
-an object an event. Only slices (X, B, E) are read so, and only what reads the same as by the parser
-of `chrome_events`: all else is left to it.
+Nearly all events that a profiler writes by the million have the same fields in the same order.
+`viewer.codecs.json_layouts` finds them, and this module converts their values to times, codes and
+arguments without an object per event. It reads only slices (X, B, E), and only values that the
+parser in `events` would read identically; that parser reads everything else.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ Ids = tuple[int | str | None, int | str | None]
 
 @dataclass(slots=True)
 class EventsAlike:
-    """Events of one layout: their rows in the block, and what they say.
+    """Events of one layout: their rows in the block, and their values.
 
-    texts: ph, name and cat, distinct ones and codes. threads: distinct pairs of pid and tid, and
-    codes. times: ts and dur in ns and thousandths, where there are such. numbers, words and raw:
-    arguments that are whole numbers, texts, or any other JSON.
+    texts: ph, name and cat, as distinct texts and codes. threads: distinct pairs of pid and tid,
+    and codes. times: ts and dur in ns and thousandths, if present. numbers, words, raw: arguments
+    that are integers, strings or other JSON.
     """
 
     rows: Ints
@@ -58,16 +58,16 @@ class EventsAlike:
 
 
 class EventLayouts:
-    """The layouts of the events of a file, kept from block to block."""
+    """The layouts of a file's events, kept from block to block."""
 
     def __init__(self, is_read: Callable[[str], bool]) -> None:
-        """is_read: whether events of a phase are read by columns."""
+        """is_read: whether events of a phase can be read as columns."""
         self._known: dict[int, list[JsonLayout]] = {}
         self._is_read = is_read
-        self._said: dict[JsonLayout, _Said | None] = {}  # of all events of a layout
+        self._said: dict[JsonLayout, _Said | None] = {}  # the constant values of each layout
 
     def read(self, objects: Objects) -> tuple[list[EventsAlike], Ints]:
-        """The events of a block by layout, and which objects are left."""
+        """The events of a block by layout, and the remaining objects."""
         found, left = [], []
         alike, others = objects.alike(self._known, ARGUMENTS)
         for one in alike:
@@ -78,16 +78,16 @@ class EventLayouts:
         return found, np.sort(np.concatenate([others, *left]))
 
     def _events(self, objects: Objects, alike: AlikeObjects) -> tuple[EventsAlike | None, Ints]:
-        """What the events of one layout say, None if they are none to be read so; and the rest."""
+        """The events of one layout, None if not readable as columns, and the remaining rows."""
         layout, rows = alike.layout, alike.rows
-        said = self._of_all(layout)
-        if said is None:
+        shared = self._of_all(layout)
+        if shared is None:
             return None, rows
-        made = _Said(EventsAlike(rows))
+        values = _Said(EventsAlike(rows))
         for value, span in zip(layout.values, alike.spans, strict=True):
-            if not made.take(objects, value, span):
+            if not values.take(objects, value, span):
                 return None, rows
-        good, events = made.good, made.events
+        good, events = values.good, values.events
         if "ph" in events.texts:
             phases, codes = events.texts["ph"]
             good &= np.array([self._is_read(phase) for phase in phases])[codes]
@@ -97,20 +97,20 @@ class EventLayouts:
             spans = tuple((start[good], end[good]) for start, end in alike.spans)
             found, rest = self._events(objects, AlikeObjects(layout, rows[good], spans))
             return found, np.concatenate([rows[~good], rest])
-        made.add(said)
-        events.threads = _pairs(made.ids, len(rows))
+        values.add(shared)
+        events.threads = _pairs(values.ids, len(rows))
         return events, rows[:0]
 
     def _of_all(self, layout: JsonLayout) -> _Said | None:
-        """What all events of a layout say; None if such events are not read by columns."""
+        """The constant values of a layout; None if its events cannot be read as columns."""
         if layout not in self._said:
-            said = _Said(EventsAlike(np.zeros(1, np.int64)))
+            shared = _Said(EventsAlike(np.zeros(1, np.int64)))
             is_read = self._are_read(layout) and all(
-                said.take(layout.example, value, span) for value, span in layout.constants
+                shared.take(layout.example, value, span) for value, span in layout.constants
             )
-            phases, _ = said.events.texts.get("ph", ([], None))
-            is_read &= bool(said.good.all()) and all(map(self._is_read, phases))
-            self._said[layout] = said if is_read else None
+            phases, _ = shared.events.texts.get("ph", ([], None))
+            is_read &= bool(shared.good.all()) and all(map(self._is_read, phases))
+            self._said[layout] = shared if is_read else None
         return self._said[layout]
 
     def _are_read(self, layout: JsonLayout) -> bool:
@@ -121,8 +121,10 @@ class EventLayouts:
 
 
 class _Said:
-    """What some values of events say, as it is put together. good: of which events all could be
-    read. ids: pid and tid, distinct ones and codes."""
+    """Collects values of events.
+
+    good: which events were read completely. ids: pid and tid, as distinct values and codes.
+    """
 
     def __init__(self, events: EventsAlike) -> None:
         self.events = events
@@ -130,17 +132,17 @@ class _Said:
         self.ids: dict[str, tuple[list[int] | list[str], Codes]] = {}
 
     def take(self, objects: Objects, value: Value, span: tuple[Ints, Ints]) -> bool:
-        """Take in one value of all events; False if it is none to be read so."""
-        name, is_text, made = value.path[-1], value.is_text, self.events
+        """Add one value of all events; False if it cannot be read as a column."""
+        name, is_text, events = value.path[-1], value.is_text, self.events
         fits: Bools | None
         if len(value.path) > 1:
-            fits = _argument(made, objects, name, value.sample, is_text, span)
+            fits = _argument(events, objects, name, value.sample, is_text, span)
         elif name in _TEXTS:
-            fits = _put_text(made.texts, objects, name, span) if is_text else None
+            fits = _put_text(events.texts, objects, name, span) if is_text else None
         elif name in _IDS:
             fits = _id(self.ids, objects, name, is_text, span)
         elif name in _TIMES:
-            fits = None if is_text else _time(made, objects, name, value.sample, span)
+            fits = None if is_text else _time(events, objects, name, value.sample, span)
         else:
             raw, _ = distinct(objects, span[0] - is_text, span[1] + is_text)
             fits = self.good if are_values(raw) else None
@@ -150,7 +152,7 @@ class _Said:
         return True
 
     def add(self, said: _Said) -> None:
-        """Take in what all events say."""
+        """Add the values that are constant in all events."""
         own, more, count = self.events, said.events, len(self.events)
 
         def wide(values: NDArray[_Type]) -> NDArray[_Type]:
@@ -203,7 +205,7 @@ def _is_whole(raw: bytes) -> bool:
 def _pairs(
     ids: dict[str, tuple[list[int] | list[str], Codes]], count: int
 ) -> tuple[list[Ids], Codes]:
-    """The distinct pairs of pid and tid in the order in which they come, and codes."""
+    """The distinct pairs of pid and tid in order of appearance, and codes."""
     none: tuple[list[None], Codes] = [None], np.zeros(count, np.uint32)
     (pids, pid), (tids, tid) = (ids.get(name, none) for name in _IDS)
     pair = pid.astype(np.int64) * len(tids) + tid

@@ -1,27 +1,27 @@
-"""Reads Chrome Trace Event JSON, plain or as gzip.
+"""Reads Chrome Trace Event JSON, plain or compressed with gzip.
 
 PyTorch, TensorFlow, ONNX Runtime, viztracer, Perfetto's own tools and chrome://tracing write it.
 
-Specified in "Trace Event Format" (catapult, Google). An object with the key `traceEvents`, or a
-bare array of events, which need not be closed. Read are:
+Specified in "Trace Event Format" (catapult, Google): an object with the key `traceEvents`, or a
+bare array of events, which need not be closed. Supported phases:
 
     X        a slice with its duration
-    B E      begin and end of a slice; paired as `viewer.formats.chrome.begin_end` tells
-    i I R    instants: slices without length, on their thread, or on tracks of the process or of
-             the whole file (column `scope`)
-    b n e    asynchronous slices by (cat, scope, id): a track of their own each; where there are
-             more than a hundred, one for each name, on which those that overlap go to lanes
-    C        counters: a series for each argument
-    s t f    flows between slices; `viewer.formats.chrome.flows` tells which
+    B E      start and end of a slice; `viewer.formats.chrome.begin_end` pairs them
+    i I R    instants: slices without duration, on their thread, or on tracks of the process or
+             of the whole file (column `scope`)
+    b n e    asynchronous slices by (cat, scope, id): one track each; if there are more than a
+             hundred, one track per name, where overlapping slices go to separate lanes
+    C        counters: one series per argument
+    s t f    flows between slices; see `viewer.formats.chrome.flows`
     M        names and order of processes and threads
 
-Samples, objects, memory dumps and other phases are counted and not drawn. A begin
-without an end is drawn with no length, since the file does not say how long it was (column
-`unpaired`). `ts` and `dur` are µs with decimals, read exactly; a tick is 1 ns or, in a file with
-finer decimals whose times allow for it, 1 ps. Kineto's `baseTimeNanoseconds` is not added.
+Samples, objects, memory dumps and other phases are counted and not drawn. A begin without an end is
+drawn with no duration, because the file does not state it (column `unpaired`). `ts` and `dur` are
+decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times
+fit. Kineto's `baseTimeNanoseconds` is not added.
 
-Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`. The
-profiles of ONNX Runtime are such arrays: its nodes are named `X_kernel_time`, and `op_name` and
+Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`. ONNX
+Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op_name` and
 `provider` are arguments.
 """
 
@@ -72,12 +72,12 @@ _TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to k
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it begins as a JSON object or as an array of them, packed or not."""
+    """Whether it starts as a JSON object or an array of objects, compressed or not."""
     return _START.match(inflated_head(head) or head) is not None
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """Slices, instants, async slices and counters. Raises UnreadableFile, ReadCancelled."""
+    """Read slices, instants, async slices and counters. Raises UnreadableFile, ReadCancelled."""
     try:
         with PackedFile(path) as source:
             reader = _Reader(path, source, progress, cancelled)
@@ -88,7 +88,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Slices by the events that they begin and end at; `end` is None where durations are stated."""
+    """Slices by the events at which they start and end; `end` is None if durations are stated."""
 
     begin: Ints
     end: Ints | None
@@ -98,8 +98,11 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _FlowEvents:
-    """Flow events in the order of the file: the place of their thread, which flow they are of, "s",
-    "t" or "f", and whether they are of the next slice to begin."""
+    """Flow events in file order.
+
+    place: that of their thread. identity: their flow. phase: "s", "t" or "f". is_next: whether they
+    belong to the next slice that starts.
+    """
 
     rows: Ints
     place: Codes
@@ -109,7 +112,7 @@ class _FlowEvents:
 
 
 class _Reader:
-    """One file: its events, and the slices that they make."""
+    """The events of one file, and the slices built from them."""
 
     def __init__(
         self, path: str, source: PackedFile, progress: Progress, cancelled: Cancelled
@@ -136,7 +139,7 @@ class _Reader:
             raise ReadCancelled
 
     def trace(self) -> Trace:
-        """The trace of all events. Raises ReadCancelled."""
+        """Build the trace of all events. Raises ReadCancelled."""
         events, builder = self._events, self._builder
         self._step()
         self._phase: Codes = events.take("phase")
@@ -145,7 +148,7 @@ class _Reader:
         self._ps: NDArray[np.int16] = events.take("ps")
         self._thread: Codes = events.take("thread")
         self._name: Codes = events.take("name")
-        # Async events and instants with what they belong to; flows are among them.
+        # Async events, instants and flow events, with their identities.
         self._identified: Codes = events.take("identified")
         self._identity: Codes = events.take("identity")
         self._pids = [text_of_id(pid) for pid, _ in events.threads]
@@ -174,23 +177,24 @@ class _Reader:
             source_row=rows.astype(np.uint32),
             columns=columns,
         )
-        # The tracks of threads without slices are of no place that is in use.
+        # Tracks of threads without slices have no used place.
         flow_tracks = np.where(np.isin(flows.place, place), tracks[flows.place], _NO_CODE)
         del start, end, name, rows, place, columns
         if not len(flows.rows):
             return builder.build(self._step)
-        # What a flow leads to is known when all slices are laid out: what is odd is counted late.
+        # The targets of flows are known only after all slices are laid out, so this problem is
+        # counted late.
         trace = builder.build(self._step)
         found, lone = flows_of(
             trace.slices, flow_tracks, flow_ticks, flows.identity, flows.phase, flows.is_next
         )
-        odd = (Problem(_LONE_FLOWS, lone, ""),) if lone else ()
-        return replace(trace, flows=found, problems=(*trace.problems, *odd))
+        lone_flows = (Problem(_LONE_FLOWS, lone, ""),) if lone else ()
+        return replace(trace, flows=found, problems=(*trace.problems, *lone_flows))
 
     # -- which slices there are ---------------------------------------------------------------
 
     def _of(self, phases: Iterable[str]) -> Bools:
-        """Which events are of some phases and have a time."""
+        """Which events have one of some phases and a time."""
         return self._is(phases) & self._timed
 
     def _is(self, phases: Iterable[str]) -> Bools:
@@ -223,7 +227,7 @@ class _Reader:
         return self._paired(rows, self._thread[rows], self._on_threads(rows), "E")
 
     def _paired(self, rows: Ints, stack: Codes, place: Codes, end: str) -> list[_Part]:
-        """The slices of begin and end events with a stack each."""
+        """Pair start and end events on their stacks and return the slices."""
         if not len(rows):
             return []
         time = self._ns[rows]
@@ -271,10 +275,10 @@ class _Reader:
         self._ids = rows, which.astype(np.uint32), ids
         if len(distinct) <= _MOST_ASYNC_TRACKS:
             places = []
-            for at, own in zip(rows[first].tolist(), ids, strict=True):
+            for at, async_id in zip(rows[first].tolist(), ids, strict=True):
                 name = names[self._name[at]]
-                shown = f"{name} · {own}" if own else name
-                places.append(self._place(self._pids[self._thread[at]], _ASYNC, shown, own))
+                shown = f"{name} · {async_id}" if async_id else name
+                places.append(self._place(self._pids[self._thread[at]], _ASYNC, shown, async_id))
             place = np.array(places, np.uint32)[which]
         else:
             place = numbers_of(
@@ -290,8 +294,8 @@ class _Reader:
         ]
 
     def _flow_events(self) -> _FlowEvents:
-        own = self._of(FLOWS)[self._identified]
-        rows, code = self._identified[own].astype(np.int64), self._identity[own]
+        is_flow = self._of(FLOWS)[self._identified]
+        rows, code = self._identified[is_flow].astype(np.int64), self._identity[is_flow]
         phase = np.array(list(self._events.phases) or [""])[self._phase[rows]]
         keys = list(self._events.identities)
         flows: dict[tuple[str, ...], int] = {}
@@ -336,7 +340,7 @@ class _Reader:
         return self._ticks(start_ns, start_ps), self._ticks(end_ns, end_ps)
 
     def _ticks(self, ns: Ints, ps: NDArray[np.int16]) -> Ints:
-        """Times in ticks of the clock that `_times` has chosen."""
+        """Times in ticks of the clock that `_times` chose."""
         if self._builder.clock.unit == "ps":
             return ns * 1000 + ps
         return ns + (ps >= 500)
@@ -344,22 +348,22 @@ class _Reader:
     def _counters(self) -> list[tuple[str, str, Ints, NDArray[Any]]]:
         """Process, name, ticks and values of each counter."""
         series: dict[tuple[str, str, str], list[tuple[str, Ints, NDArray[np.float64]]]] = {}
-        for (thread, name, own, argument), (given_rows, values) in self._events.counters.items():
+        for (thread, name, ident, argument), (given_rows, values) in self._events.counters.items():
             at = np.array(given_rows)
             timed = self._timed[at]
             self._problem(_NO_TIME, at[~timed])
-            series.setdefault((self._pids[thread], name, own), []).append(
+            series.setdefault((self._pids[thread], name, ident), []).append(
                 (argument, at[timed], np.array(values)[timed])
             )
         self._events.counters.clear()
         found: list[tuple[str, str, Ints, NDArray[Any]]] = []
         limit = TIME_LIMIT // 1000 if self._builder.clock.unit == "ps" else TIME_LIMIT
-        for (pid, name, own), given in series.items():
+        for (pid, name, ident), given in series.items():
             several = len({argument for argument, _, _ in given}) > 1
             for argument in dict.fromkeys(argument for argument, _, _ in given):
                 rows = np.concatenate([r for a, r, _ in given if a == argument])
                 value = np.concatenate([v for a, _, v in given if a == argument])
-                shown = " ".join(filter(None, (name, own)))
+                shown = " ".join(filter(None, (name, ident)))
                 shown = f"{shown} · {argument}" if several else shown or argument
                 if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
                     self._builder.problem("counter whose times do not fit: left out", 1, shown)
@@ -388,7 +392,7 @@ class _Reader:
         return np.array(places or [0], np.uint32)[self._thread[rows]]
 
     def _tracks(self, used: Codes) -> Codes:
-        """The track of each place; only those that are used have one, in order of display."""
+        """The track of each place, in display order; only used places have one."""
         builder, names = self._builder, TrackNames.of(self._events.metadata)
         of_process: dict[str, list[tuple[int, str, str]]] = {}
         number = np.zeros(len(self._places), np.uint32)
@@ -465,7 +469,7 @@ class _Reader:
 
 
 def _plain_keys(builder: TraceBuilder, names: Codes) -> Codes:
-    """One identity for each name."""
+    """One key per name."""
     count = len(names)
     return builder.distinct_keys(
         np.full(count, KeyKind.PLAIN, np.uint8),

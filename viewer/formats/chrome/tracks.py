@@ -1,8 +1,8 @@
-"""Processes and threads of Chrome trace events: how they are called, and in which order they stand.
+"""Names and display order of the processes and threads in Chrome trace events.
 
-A process is called by its `process_name` and `process_labels`, a thread by its `thread_name`, else
-by its number; the number is added where two would have one name. The order is that of
-`process_sort_index` and `thread_sort_index`, then of the numbers.
+A process is named by its `process_name` and `process_labels`, a thread by its `thread_name`, or by
+its number if it has none. The number is appended to repeated names. The order is by
+`process_sort_index` and `thread_sort_index`, then by number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Metadata = Iterable[tuple[str, Name, Name, dict[str, str]]]
 
 @dataclass(slots=True)
 class _Said:
-    """What metadata events say of one process or thread."""
+    """The metadata of one process or thread."""
 
     name: str = ""
     labels: str = ""
@@ -31,56 +31,56 @@ class _Said:
 
 @dataclass(slots=True)
 class TrackNames:
-    """The names of processes (by pid) and threads (by pid and tid), and how to sort them."""
+    """The names of processes (by pid) and threads (by pid and tid), and their sort order."""
 
     _processes: dict[str, _Said] = field(default_factory=dict)
     _threads: dict[tuple[str, str], _Said] = field(default_factory=dict)
 
     @staticmethod
     def of(metadata: Metadata) -> TrackNames:
-        """What metadata events tell; of several the last one counts."""
+        """Collect the metadata events; repeated events replace earlier ones."""
         names = TrackNames()
-        for kind, pid, tid, told in metadata:
+        for kind, pid, tid, arguments in metadata:
             process = names._processes.setdefault(text_of_id(pid), _Said())
             if kind == "process_name":
-                process.name = told.get("name", "")
+                process.name = arguments.get("name", "")
             elif kind == "process_labels":
-                process.labels = told.get("labels", "")
+                process.labels = arguments.get("labels", "")
             elif kind == "process_sort_index":
-                process.rank = _rank(told.get("sort_index", ""))
+                process.rank = _rank(arguments.get("sort_index", ""))
             elif kind in ("thread_name", "thread_sort_index"):
                 pair = text_of_id(pid), text_of_id(tid)
                 thread = names._threads.setdefault(pair, _Said())
                 if kind == "thread_name":
-                    thread.name = told.get("name", "")
+                    thread.name = arguments.get("name", "")
                 else:
-                    thread.rank = _rank(told.get("sort_index", ""))
+                    thread.rank = _rank(arguments.get("sort_index", ""))
         return names
 
     def processes(self, pids: Iterable[str]) -> dict[str, str]:
-        """The name of each process, no two alike, in order of display."""
-        said = {pid: self._processes.get(pid, _Said()) for pid in pids}
-        order = sorted(said, key=lambda pid: (said[pid].rank, *_by_number(pid)))
+        """The distinct name of each process, in display order."""
+        known = {pid: self._processes.get(pid, _Said()) for pid in pids}
+        order = sorted(known, key=lambda pid: (known[pid].rank, *_by_number(pid)))
         plain = {}
         for pid in order:
-            name = said[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
-            labels = said[pid].labels
+            name = known[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
+            labels = known[pid].labels
             plain[pid] = f"{name or NO_PROCESS} · {labels}" if labels else name or NO_PROCESS
         return _told_apart(plain)
 
     def threads(self, pid: str, tids: Iterable[str]) -> dict[str, str]:
-        """The name of each thread of a process, no two alike, in order of display."""
-        said = {tid: self._threads.get((pid, tid), _Said()) for tid in tids}
-        order = sorted(said, key=lambda tid: (said[tid].rank, *_by_number(tid)))
+        """The distinct name of each thread of a process, in display order."""
+        known = {tid: self._threads.get((pid, tid), _Said()) for tid in tids}
+        order = sorted(known, key=lambda tid: (known[tid].rank, *_by_number(tid)))
         plain = {}
         for tid in order:
-            name = said[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
+            name = known[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
             plain[tid] = name or NO_THREAD
         return _told_apart(plain)
 
 
 def text_of_id(number: Name) -> str:
-    """A pid or tid as a text: 7 and "7" are one."""
+    """A pid or tid as text, so that 7 and "7" are the same."""
     return "" if number is None else str(number)
 
 

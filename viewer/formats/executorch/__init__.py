@@ -1,1 +1,1 @@
-"""ExecuTorch: ETDump, ETRecord, debug handle map, Inspector table."""
+"""ExecuTorch formats: ETDump, ETRecord, debug handle map and Inspector table."""

@@ -1,13 +1,14 @@
-"""A debug handle map file, read as a `Program`: what a delegate's identifiers mean, and no more.
+"""Reads a debug handle map file as a `Program` with the operators behind a delegate's identifiers.
 
-Written by `viewer.record.write_debug_handle_map` or by any other tool; the format is specified in
-`viewer.record.debug_handle_map_file`. It is opened beside any profile instead of an ETRecord. What
-it says no instruction of, and which operators a call has beside those of its map, is not known.
+`viewer.record.write_debug_handle_map` or any other tool writes it;
+`viewer.record.debug_handle_map_file` specifies the format. It is opened with any profile in place
+of an ETRecord. It does not state instructions outside delegates, or operators of a call that are
+not in its map.
 
-Each debug handle that an entry names is an operator of its method, called by its number where
-`operators` does not tell more. A handle under `operators` that no entry names belongs to the
-method if there is but one. Of an identifier that is in a map twice the last entry counts, as in the
-Python dict that such maps are made from; 10 and "10" are two.
+Each debug handle that an entry names is an operator of its method, named by its number unless
+`operators` describes it. A handle in `operators` that no entry names belongs to the method if there
+is only one. If an identifier is repeated in a map, the last entry counts, as in the Python dict
+that such maps are made from; 10 and "10" are different.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ from viewer.program.debug_handles import (
 )
 from viewer.program.program import Frame, GraphNode, Method, Operator, Program
 
-# A map of 100,000 entries takes 4 MB. JSON is parsed in one piece, at about 50 MB a second.
+# A map of 100,000 entries has 4 MB. JSON is parsed in one call, at about 50 MB/s.
 MOST_BYTES = 16 << 20
-_PER_CHECK = 2000  # entries, or operators, between two looks at whether to go on
+_PER_CHECK = 2000  # entries or operators between checks for cancelling
 _HIGHEST = 1 << 63
 _MOST_LINES = 10**9
 _EVENTS = "traceEvents"
 _KEYS = ("methods", "operators")
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{")
-# A whole text with the colon behind it, if one is; a bracket; a text that is cut off.
+# A complete string, with the colon after it if any; a bracket; or a string that is cut off.
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"([ \t\r\n]*:)?|[{}\[\]]|"', re.DOTALL)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is a JSON object with the mark as one of its own keys.
+    """Whether it is a JSON object with the marker as one of its own keys.
 
-    A tool that sorts keys puts the mark behind the methods, and so beyond the first bytes: an
-    object that begins with them, and has no trace events as far as can be seen, is taken for one.
+    A tool that sorts keys writes the marker after the methods, outside the first bytes. So an
+    object that starts with those keys and shows no trace events is accepted too.
     """
     start = _START.match(head)
     if start is None:
@@ -59,7 +60,7 @@ def sniff(head: bytes) -> bool:
 
 
 def _own_keys(inside: bytes) -> tuple[list[str], bool]:
-    """The keys of an object by its inside, as far as it is there, and whether it ends in it."""
+    """The keys of an object in a prefix of its contents, and whether the object ends there."""
     keys: list[str] = []
     depth = 1
     for token in _TOKEN.finditer(inside):
@@ -78,7 +79,10 @@ def _own_keys(inside: bytes) -> tuple[list[str], bool]:
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
-    """The operators and maps of a file; what is odd in it becomes a counted problem."""
+    """Read the operators and maps of a file; unexpected data becomes a counted problem.
+
+    Raises UnreadableFile, ReadCancelled.
+    """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         raw = file.read(size) if size <= MOST_BYTES else b""
@@ -108,7 +112,7 @@ FORMAT = format_of("executorch.debug_handle_map")
 
 
 class _Reader:
-    """One file while it is read."""
+    """Reads one file."""
 
     def __init__(self, path: str, parsed: Parsed, cancelled: Cancelled) -> None:
         self._path = path
@@ -121,6 +125,7 @@ class _Reader:
         self._first = 0
 
     def program(self) -> Program:
+        """Build the program. Raises UnreadableFile."""
         version = whole_number(self._value.get(MAP_MARK))
         if version is None or version < 1:
             raise UnreadableFile(
@@ -161,15 +166,17 @@ class _Reader:
 
     def _delegates(self, method: str, calls: Any) -> dict[int, DelegateMap]:
         found = {}
-        for call, told in mapping(calls).items():
+        for call, delegate in mapping(calls).items():
             instruction = NO_INSTRUCTION if call == ANY_INSTRUCTION else whole_number(call)
-            if instruction is None or not isinstance(told, dict):
+            if instruction is None or not isinstance(delegate, dict):
                 self._problem(
                     'an entry of a method is not an instruction id or "*" with a delegate',
                     f"{method}, {call}",
                 )
                 continue
-            found[instruction] = DelegateMap(text(told.get("delegate")), self._entries(told, call))
+            found[instruction] = DelegateMap(
+                text(delegate.get("delegate")), self._entries(delegate, call)
+            )
         return found
 
     def _entries(self, told: dict[str, Any], call: str) -> dict[Identifier, tuple[int, ...]]:
@@ -185,7 +192,8 @@ class _Reader:
             listed = pair[1] if isinstance(pair[1], list) else [pair[1]]
             handles = [h for h in map(whole_number, listed) if h is not None]
             if len(handles) < len(listed):
-                # As a whole: with a part of its operators it would be linked to the wrong ones.
+                # Left out as a whole: with only some of its operators, it would link to the wrong
+                # ones.
                 self._problem(
                     "an identifier's debug handles are not numbers: left out", repr(identifier)
                 )
@@ -198,16 +206,16 @@ class _Reader:
     # -- operators ---------------------------------------------------------------------------------
 
     def _read_operators(self) -> None:
-        for key, told in mapping(self._value.get("operators")).items():
+        for key, description in mapping(self._value.get("operators")).items():
             handle = whole_number(key)
-            if handle is None or not isinstance(told, dict):
+            if handle is None or not isinstance(description, dict):
                 self._problem("an entry of operators is not a debug handle with an object", key)
             else:
-                self._told[handle] = told
+                self._told[handle] = description
 
     def _method(self, name: str, delegates: dict[int, DelegateMap], alone: set[int]) -> Method:
         of_call = {
-            instruction: tuple(h for own in (delegate.entries or {}).values() for h in own)
+            instruction: tuple(h for some in (delegate.entries or {}).values() for h in some)
             for instruction, delegate in delegates.items()
         }
         named = alone.union(*of_call.values())
@@ -216,22 +224,22 @@ class _Reader:
             for i, handle in enumerate(sorted(named))
         )
         self._first += len(operators)
-        # What its map names is in a call, even if that may not be all.
-        handles = {i: own for i, own in of_call.items() if i != NO_INSTRUCTION and own}
+        # A call contains the operators of its map, even if that may be incomplete.
+        handles = {i: some for i, some in of_call.items() if i != NO_INSTRUCTION and some}
         return Method(name, operators, handles, delegates, delegates_only=True)
 
     def _nodes(self, number: int, handle: int) -> tuple[GraphNode, ...]:
-        """What is told of a debug handle, as the graph nodes that it is of."""
+        """The description of a debug handle as graph nodes."""
         if number % _PER_CHECK == 0:
             _go_on(self._cancelled)
-        told = self._told.get(handle)
-        if told is None:
+        description = self._told.get(handle)
+        if description is None:
             return (GraphNode("", "", handle, source_op=_called(handle)),)
-        targets = told.get("target")
+        targets = description.get("target")
         targets = [t for t in (targets if isinstance(targets, list) else [targets]) if text(t)]
-        called = text(told.get("name")) or ("" if targets else _called(handle))
-        file, line = text(told.get("file")), whole_number(told.get("line")) or 0
-        module = text(told.get("module"))
+        display_name = text(description.get("name")) or ("" if targets else _called(handle))
+        file, line = text(description.get("file")), whole_number(description.get("line")) or 0
+        module = text(description.get("module"))
         return tuple(
             GraphNode(
                 name="",
@@ -239,27 +247,27 @@ class _Reader:
                 debug_handle=handle,
                 frames=(Frame(file, line, "", ""),) if file and 0 < line < _MOST_LINES else (),
                 modules=_around(module),
-                source_op=called,
+                source_op=display_name,
             )
             for target in targets or [""]
         )
 
 
 def _called(handle: int) -> str:
-    """What an operator is called of which nothing else is known."""
+    """The name of an operator without a description."""
     return f"debug handle {handle}"
 
 
 def _around(module: str) -> tuple[tuple[str, str], ...]:
-    """(path, type) of the modules that a path lies in, outermost first; types are not told."""
+    """(path, type) of the modules that contain a path, outermost first; types are not known."""
     parts = module.split(".") if module else []
-    if len(parts) > 64:  # not a module of any model: kept as one, since its tree would be as deep
+    if len(parts) > 64:  # not a real module path: kept as one, because its tree would be as deep
         return ((module, ""),)
     return tuple((".".join(parts[: n + 1]), "") for n in range(len(parts)))
 
 
 def _identifier(value: Any) -> Identifier | None:
-    """An identifier as the file has it, None for what is neither a text nor a 64-bit number."""
+    """An identifier as in the file; None if it is neither a string nor a 64-bit integer."""
     if isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and -_HIGHEST <= value < _HIGHEST:

@@ -1,17 +1,17 @@
-"""Reads the table that ExecuTorch's Inspector saves, as far as single times are in it.
+"""Reads the table saved by ExecuTorch's Inspector, as far as it contains single times.
 
-`Inspector.save_data_to_tsv` and `inspector_cli --tsv_path` write it.
-A row is one event over all runs of its block: percentiles, mean, minimum and maximum of its
-durations, and a list of its starts. So a slice is known only where an event ran once, or where
-minimum and maximum are one: then each of its starts has that duration. Of any other event the
-starts are known and not which duration each had; those are counted and left out. A table of mostly
-such events is refused, as is one without starts, which Inspector 0.6 and before wrote.
+`Inspector.save_data_to_tsv` and `inspector_cli --tsv_path` write it. A row is one event over all
+runs of its block: percentiles, mean, minimum and maximum of its durations, and a list of its
+starts. So a slice is known only if an event ran once, or if minimum and maximum are equal: then
+each start has that duration. For any other event, the durations of the single starts are not known;
+such events are counted and left out. A table with mostly such events is rejected, and so is one
+without starts, as written by Inspector 0.6 and before.
 
-`event_block_name` is the thread, `op_types`, `delegate_backend_name` and `delegate_debug_metadata`
-are columns. Durations have the unit that their header states. Starts have that of the runtime's
-clock, which the table does not state: taken as ns, Inspector's default. What a delegate counted on
-a clock of its own is left out: its name ends in a unit, as "(cycles)", or it does not lie inside of
-any event of the runtime. OPERATOR_CALL events are not in such tables.
+`event_block_name` is the thread. `op_types`, `delegate_backend_name` and `delegate_debug_metadata`
+become columns. The header states the unit of durations. Starts are in the unit of the runtime's
+clock, which the table does not state: assumed to be ns, the Inspector's default. Events that a
+delegate timed on its own clock are left out: their names end in a unit such as "(cycles)", or they
+are not inside any runtime event. Such tables have no OPERATOR_CALL events.
 
 Layouts: `devtools/inspector/_inspector.py` of ExecuTorch 0.6 to 1.5.
 """
@@ -41,7 +41,7 @@ _NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?")
 _OWN_UNIT = re.compile(r".*\((cycles|us|ns)\)\s*", re.DOTALL)
 _WHOLE = re.compile(r"[0-9]{1,18}")
-# Who logged an event: the runtime, a delegate, or a delegate that names a unit of its own.
+# Who logged an event: the runtime, a delegate, or a delegate whose name for it states a unit.
 _RUNTIME, _DELEGATE, _OTHER_CLOCK = range(3)
 _ROWS_AT_ONCE = 4096
 _SEVERAL = (
@@ -54,7 +54,7 @@ _REMEDY += "such a table of it"
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line names an Inspector's columns, separated by tabs."""
+    """Whether the first line has the Inspector's columns, separated by tabs."""
     names = _names(head.decode("utf-8-sig", "replace").partition("\n")[0])
     return {_BLOCK, _NAME} <= set(names) and any(_UNIT.fullmatch(name) for name in names)
 
@@ -111,7 +111,7 @@ class _Table:
         self._known = self._unknown = 0
 
     def add(self, number: int, cells: list[str]) -> None:
-        """Take in one row, counted from 1."""
+        """Add one row, numbered from 1."""
         if not any(cells):
             return
         cell = {name: cells[at] for name, at in self._at.items() if at < len(cells)}
@@ -124,7 +124,7 @@ class _Table:
             self._builder.problem(_SEVERAL, 1, f"row {number}")
             self._unknown += 1
             return
-        # An event without a length has none in every run, and tells little.
+        # An event without a duration has none in every run, so it is weak evidence.
         self._known += least > 0
         builder, name = self._builder, cell.get(_NAME, "")
         track = builder.track(os.path.basename(self._path), cell.get(_BLOCK, ""))
@@ -146,14 +146,14 @@ class _Table:
                 builder.run(run, name, track, scope, start, start + least)
 
     def _duration(self, text: str) -> int | None:
-        """Whole ns: the table has the runtime's whole ns divided in binary floating point."""
+        """Whole ns: the table contains whole ns of the runtime divided in binary floating point."""
         if not _NUMBER.fullmatch(text):
             return None
         ns = round(Fraction(text) * self._ns)
         return ns if 0 <= ns < 1 << 62 else None
 
     def trace(self) -> Trace:
-        """The slices of all rows. Raises UnreadableFile where most of the events have none."""
+        """The slices of all rows. Raises UnreadableFile if most of the events have none."""
         if self._unknown > self._known:
             raise UnreadableFile(
                 self._path,
@@ -163,11 +163,13 @@ class _Table:
             )
         if self._slices:
             rows = np.array(self._slices, np.int64).T
-            own = _on_own_clock(*rows[[0, 1, 2, 6]])
-            if own.any():
-                self._builder.problem(_OWN_CLOCK, int(own.sum()), f"row {rows[5][own].min() + 1}")
-            kept = np.flatnonzero(~own)
-            track, start, end, name, key, row, _ = rows[:, kept]
+            on_own_clock = _on_own_clock(*rows[[0, 1, 2, 6]])
+            if on_own_clock.any():
+                self._builder.problem(
+                    _OWN_CLOCK, int(on_own_clock.sum()), f"row {rows[5][on_own_clock].min() + 1}"
+                )
+            included = np.flatnonzero(~on_own_clock)
+            track, start, end, name, key, row, _ = rows[:, included]
             self._builder.add(
                 track=track.astype(np.uint32),
                 start=start,
@@ -176,7 +178,7 @@ class _Table:
                 key=key.astype(np.uint32),
                 source_row=row.astype(np.uint32),
                 columns={
-                    n: Column.of_texts([texts[i] for i in kept.tolist()])
+                    n: Column.of_texts([texts[i] for i in included.tolist()])
                     for n, texts in self._columns.items()
                 },
             )
@@ -184,20 +186,20 @@ class _Table:
 
 
 def _on_own_clock(track: Ints, start: Ints, end: Ints, by: Ints) -> Bools:
-    """Which slices were timed by another clock than the runtime's; by: who logged each."""
-    own: Bools = by == _OTHER_CLOCK
+    """Which slices were timed by a clock other than the runtime's; by: who logged each."""
+    found: Bools = by == _OTHER_CLOCK
     for one in np.unique(track).tolist():
         around = np.flatnonzero((track == one) & (by == _RUNTIME))
         around = around[np.argsort(start[around], kind="stable")]
         inside = np.flatnonzero((track == one) & (by == _DELEGATE))
         reach = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end[around]))
-        begun = np.searchsorted(start[around], start[inside], side="right")
-        own[inside] |= reach[begun] < end[inside]
-    return own
+        started = np.searchsorted(start[around], start[inside], side="right")
+        found[inside] |= reach[started] < end[inside]
+    return found
 
 
 def _starts(text: str) -> Iterator[int]:
-    """The whole numbers of a Python list."""
+    """The whole numbers in the text of a Python list."""
     if text[:1] == "[" and text[-1:] == "]":
         for part in text[1:-1].split(","):
             if _WHOLE.fullmatch(part.strip()):

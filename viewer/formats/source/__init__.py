@@ -1,1 +1,1 @@
-"""Source texts: MLIR and Python."""
+"""Source formats: MLIR and Python."""

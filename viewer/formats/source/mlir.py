@@ -1,16 +1,15 @@
-"""MLIR text as a program: one method per function, one operator per operation.
+"""Reads MLIR text as a program: one method per function, one operator per operation.
 
-Read: custom and generic assembly of any dialect (`*.mlir`), as printed by iree-compile, mlir-opt or
-torq-compile. The operations are found by `viewer.program.mlir.locations`, which knows no dialect;
-values and attributes are not interpreted here, types where they are asked for
-(`viewer.analysis.workload.mlir_tensors`). Operations outside of any function are the method
-"(module)", last.
+Supported: custom and generic assembly of any dialect (`*.mlir`), as printed by iree-compile,
+mlir-opt or torq-compile. `viewer.program.mlir.operations` finds the operations and knows no
+dialect. Values and attributes are not interpreted here; `viewer.analysis.workload.mlir_tensors`
+parses types on demand. Operations outside functions form the method "(module)", which comes last.
 
-A text with the attributes of Torq debug info, in generic form, has its dispatches read too
+For a text in generic form with the attributes of Torq debug info, its dispatches are read too
 (`viewer.program.torq.debug_info`).
 
 Recognized but not read: MLIR bytecode (`*.mlirb`), as `torq-compile --torq-debug-info=DIR` writes
-it. Its operations cannot be decoded without their dialects; the error names the command that prints
+it. Its operations cannot be decoded without their dialects. The error names the command that prints
 it as text.
 
 Grammar: https://mlir.llvm.org/docs/LangRef/
@@ -36,7 +35,7 @@ MODULE_METHOD = "(module)"
 _BYTECODE_MAGIC = b"ML\xefR"
 _CHUNK = 4 << 20
 _OPERATIONS_PER_CHECK = 2000
-# A line may hold the weights of a layer; a frame shows one line to a reader.
+# A line may contain the weights of a layer; a frame displays one line.
 _FRAME_TEXT_LIMIT = 500
 
 _COMMENT = re.compile(r"//(.*)\s*")
@@ -56,7 +55,7 @@ _OPERATION = re.compile(
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first thing after comments and aliases is an operation, or MLIR bytecode."""
+    """Whether an operation follows leading comments and aliases, or it is MLIR bytecode."""
     if head.startswith(_BYTECODE_MAGIC):
         return True
     if b"\0" in head:
@@ -76,7 +75,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
-    """The program of an MLIR text; `operators[i].index == i`."""
+    """The program of an MLIR text. Raises UnreadableFile, ReadCancelled."""
     text, problems = _decode(path, _read_bytes(path, progress, cancelled))
     lines = tuple(line.removesuffix("\r") for line in text.split("\n"))
     if lines[-1] == "":
@@ -105,8 +104,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
         problems = (*problems, Problem("no operation in the text", 1, ""))
     dispatches: tuple[Dispatch, ...] = ()
     if MARK in text:
-        dispatches, odd = read_dispatches(path, found_all, reader, LocationAliases(lines))
-        problems = (*problems, *odd)
+        dispatches, more_problems = read_dispatches(path, found_all, reader, LocationAliases(lines))
+        problems = (*problems, *more_problems)
     return Program(path, FORMAT.name, "", tuple(methods), problems, lines, dispatches=dispatches)
 
 
@@ -145,7 +144,7 @@ def _decode(path: str, data: bytes) -> tuple[str, tuple[Problem, ...]]:
 
 
 def _printing(name: str) -> str:
-    """The command that turns a file of bytecode into the text beside it."""
+    """The command that prints a bytecode file as text, next to it."""
     text = os.path.splitext(name)[0] + FORMAT.suffixes[0]
     return (
         f"iree-opt {shlex.quote(name)} --mlir-print-op-generic --mlir-print-debuginfo "

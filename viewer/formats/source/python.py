@@ -1,7 +1,7 @@
-"""Python source: a model's own file, opened so that its lines can be shown.
+"""Reads a Python source file, such as the model's own, so that its lines can be displayed.
 
-It has neither slices nor operators. Records name the files of their stack traces; a source that was
-opened together with them is looked up there first. Nothing of it is executed or imported.
+It has neither slices nor operators. ETRecords name the files of their stack traces; a source that
+is open is used for them first. Nothing in it is executed or imported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from viewer.formats import format_of
 from viewer.program.program import Program
 from viewer.program.sources.files import MAX_SOURCE, read_source
 
-# A line that begins like Python and like nothing else that is opened here.
+# A line start that is typical of Python and of no other format here.
 _STATEMENT = re.compile(
     rb"^(?:\xef\xbb\xbf)?(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+ *[(:]|@\w[\w.]*"
     rb"|#!.*python|# -\*- coding|[rR]?\"\"\"|[rR]?''')",
@@ -22,12 +22,12 @@ _STATEMENT = re.compile(
 
 
 def sniff(head: bytes) -> bool:
-    """Text that has a statement of Python at the beginning of a line."""
+    """Whether a line starts with a Python statement."""
     return b"\0" not in head and _STATEMENT.search(head) is not None
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
-    """The lines of a source file, as a program without methods."""
+    """The lines of a source file, as a program without methods. Raises UnreadableFile."""
     lines = read_source(path)
     if lines is None:
         raise UnreadableFile(path, f"no plain text of at most {MAX_SOURCE >> 20} MB")

@@ -1,1 +1,1 @@
-"""Plain profile CSV."""
+"""Plain profile CSV; `reader.py` defines the format."""

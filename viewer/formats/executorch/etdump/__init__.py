@@ -1,1 +1,1 @@
-"""ETDump; `reader.py` is the format, the rest its steps."""
+"""ETDump; `reader.py` defines the format, the other modules are its steps."""

@@ -1,10 +1,10 @@
-"""The profile events of an ETDump as columns, straight from its flatbuffer.
+"""Reads the profile events of an ETDump into columns, directly from its flatbuffer.
 
-`load` takes the file into memory, `read_runs` and `read_events` turn its tables into parallel
-arrays and lists of distinct texts; events without a time are handed on. What the events mean is
-settled in `viewer.formats.executorch.etdump.reader`, which also says where the layout is specified.
-Offsets that lead out of the file raise `Malformed`; anything odd within a readable file is counted
-as a problem of the trace.
+`load` reads the file into memory. `read_runs` and `read_events` convert its tables to parallel
+arrays and lists of distinct texts; events without a time are passed on.
+`viewer.formats.executorch.etdump.reader` interprets the events and cites the specification. Offsets
+that lead outside the file raise `Malformed`; other unexpected data is counted as a problem of the
+trace.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from viewer.model.building.builder import BACKWARDS, TraceBuilder
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
 _IDENTIFIER = b"ED00"
-_CHUNK = 1 << 16  # events per gather: their columns stay in the processor's cache
+_CHUNK = 1 << 16  # events per gather, so that their columns fit in the processor's cache
 _READ = 1 << 22
-# Bytes in a file: an offset and the head of a table; for an event its inner table and offset too.
+# Minimum size in bytes: an offset and the head of a table; an event adds its inner table and
+# offset.
 _LEAST_RUN = 8
 _LEAST_EVENT = 16
 
@@ -34,10 +35,10 @@ Codes32 = NDArray[np.int32]
 
 @dataclass(slots=True)
 class ProfileEvents:
-    """The profile events of a file in file order; codes index the lists of distinct texts.
+    """The profile events in file order; codes index the lists of distinct texts.
 
     row: position among all events of the file. number: integer identifier, -1 if none. metadatas:
-    as text where they are text, else in hexadecimal.
+    as text if printable, else in hexadecimal.
     """
 
     run: Codes32
@@ -58,17 +59,17 @@ class ProfileEvents:
         return len(self.run)
 
     def named(self, *names: str) -> Bools:
-        """Which events have one of some names."""
+        """Which events have one of the names."""
         found: Bools = np.array([*(name in names for name in self.names), False])[self.name]
         return found
 
 
 @dataclass(slots=True)
 class Runs:
-    """The runs of a file: their names, and where each one's list of events lies.
+    """The runs of a file: their names, and the position and length of their event lists.
 
-    allocators: first element and length of each one's list of allocators. bundled_input: the index
-    of the bundled input that it ran on, -1 if none.
+    allocators: first element and length of each run's list of allocators. bundled_input: index of
+    the bundled input that it ran on, -1 if none.
     """
 
     names: list[str]
@@ -79,12 +80,12 @@ class Runs:
 
 
 def sniff(head: bytes) -> bool:
-    """True for the identifier of ETDumps, with or without a size prefix."""
+    """Whether it has the identifier of ETDumps, with or without a size prefix."""
     return head[4:8] == _IDENTIFIER or head[8:12] == _IDENTIFIER
 
 
 def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
-    """The whole file; progress counts it as half of the work. Raises UnreadableFile."""
+    """Read the whole file; this is half of the progress. Raises UnreadableFile, ReadCancelled."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -114,7 +115,7 @@ def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
 
 
 def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
-    """The runs; tells the builder the schema's generation. Raises Malformed."""
+    """Read the runs and set the builder's schema generation. Raises Malformed."""
     prefix = 0 if buffer.bytes[4:8].tobytes() == _IDENTIFIER else 4
     if prefix:
         stated = int(buffer.bytes[:4].view("<u4")[0]) + 4
@@ -133,7 +134,7 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
     if not tables.fields(3).any() and _holds_events(buffer, tables.targets(2)):
         slot, builder.generation = 2, "G1"
     codes, names = distinct_texts(buffer, tables.targets(0), "run names")
-    texts = [*decoded(names, builder), ""]  # code -1, no name, is the last one
+    texts = [*decoded(names, builder), ""]  # code -1, no name, is the last entry
     first, length = buffer.vectors(tables.targets(slot), 4, "list of events")
     allocators = buffer.vectors(tables.targets(slot - 1), 4, "list of allocators")
     bundled = np.full(len(tables), -1, np.int32)
@@ -143,7 +144,7 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
 
 
 def _holds_events(buffer: Buffer, lists: Ints) -> bool:
-    """Whether lists hold events or allocators, whose only field is a name."""
+    """Whether the lists contain events, not allocators, whose only field is a name."""
     first, length = buffer.vectors(lists, 4, "list in a run")
     some = np.flatnonzero(length > 0)[:1]
     tables = Tables(
@@ -161,11 +162,11 @@ def _holds_events(buffer: Buffer, lists: Ints) -> bool:
 
 
 def decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
-    """Texts of the file as text; what is not UTF-8 is counted."""
+    """Decode the texts of a file; texts that are not UTF-8 are counted."""
     decoded = [text.decode("utf-8", "replace") for text in texts]
-    odd = [t for t, raw in zip(decoded, texts, strict=True) if "\ufffd" in t and t.encode() != raw]
-    if odd:
-        builder.problem("text is not UTF-8: shown with \ufffd", len(odd), repr(odd[0]))
+    bad = [t for t, raw in zip(decoded, texts, strict=True) if "\ufffd" in t and t.encode() != raw]
+    if bad:
+        builder.problem("text is not UTF-8: shown with \ufffd", len(bad), repr(bad[0]))
     return decoded
 
 
@@ -177,10 +178,10 @@ def read_events(
     progress: Progress,
     cancelled: Cancelled,
 ) -> ProfileEvents:
-    """All profile events whose times fit int64, no end before its start. Raises Malformed.
+    """All profile events whose times fit int64, with end >= start. Raises Malformed.
 
-    others: takes the events that are no profile events, by their positions among all events and
-    in the file.
+    others: called with the other events, by position among all events and position in the file.
+    Raises ReadCancelled.
     """
     at = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
     total = len(at)
@@ -208,7 +209,7 @@ def read_events(
             builder, "end before start: taken as a 32-bit counter that wrapped", rows[wrapped]
         )
         e += wrapped.astype(np.int64) << 32
-        # Here already: a length on a clock of its own is never below 0 either.
+        # Here already, so that durations on foreign clocks are not negative either.
         count_rows(builder, BACKWARDS, rows[s > e])
         span = slice(n, n + len(keep))
         n += len(keep)
@@ -238,7 +239,7 @@ def read_events(
 
 
 def _shown(metadata: bytes) -> str:
-    """As text if it is text, else in hexadecimal."""
+    """Metadata as text if printable, else in hexadecimal."""
     try:
         text = metadata.decode()
     except UnicodeDecodeError:
@@ -247,7 +248,7 @@ def _shown(metadata: bytes) -> str:
 
 
 def filled(codes: Ints | Codes32, texts: list[str]) -> Bools:
-    """Where codes (-1: none) are of a text that is not empty."""
+    """Where codes (-1: none) refer to a non-empty text."""
     has: Bools = np.array([*map(bool, texts), False])[codes]
     return has
 

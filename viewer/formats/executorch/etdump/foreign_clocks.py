@@ -1,16 +1,17 @@
-"""Events of delegates that count on a clock of their own, placed inside their call for drawing.
+"""Places delegate events that have their own clock inside their call, for drawing.
 
-QNN logs start 0 and a number of cycles or microseconds; Vulkan's shaders carry the times of the
-GPU. Such events lie outside their DELEGATE_CALL, or say "(cycles)". What they logged is kept in the
-columns `native_start`, `native_dur` and `native_unit`; only those are ever counted. For drawing:
+QNN logs start 0 and a number of cycles or microseconds; Vulkan's shaders have the times of the GPU.
+Such events are outside their DELEGATE_CALL, or their names contain "(cycles)". The columns
+`native_start`, `native_dur` and `native_unit` keep the logged values, and only these are used in
+figures. For drawing:
 
 * A total ("QNN accelerator (execute) time (cycles)") spans what it sums up: it is the parent of the
-  call's other events, not one more of them. Totals in several units lie inside one another, the
-  longest outside, those in units of time before those in cycles.
-* Vulkan's host events lie inside their call and stay where they are; its shaders are laid out
-  inside "ETVK_EXECUTE".
-* The others follow one another in the order in which they were logged: on the scale of the total
-  in their unit, else as long as their unit says, and shrunk where the room is too small.
+  call's other events, not one more of them. Totals in several units are nested, the longest
+  outermost, and units of time outside cycles.
+* Vulkan's host events are inside their call and are not moved. Its shaders are placed inside
+  "ETVK_EXECUTE".
+* Other events follow each other in the order they were logged: on the scale of the total in their
+  unit, else with the duration of their unit, and scaled down if there is too little room.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from viewer.program.debug_handles import is_host_event, is_total
 
 UNITS = ("cycles", "us", "ns", "ticks")
 _CYCLES, _US, _NS, _TICKS = range(len(UNITS))
-# How many ticks of the dump (taken as ns) one of each unit lasts; cycles have no length of their
-# own, and are drawn as ticks where nothing tells more.
+# Ticks of the ETDump (assumed to be ns) per unit. Cycles have no known duration, and are drawn as
+# ticks if nothing else determines it.
 _TICKS_PER_UNIT = np.array([1.0, 1000.0, 1.0, 1.0])
 _UNIT = re.compile(r"\((cycles|us|ns)\)\s*\Z")
 _CONTAINER = "ETVK_EXECUTE"
-# QNN's most detailed profile has four totals; a chain of more would only bury the events.
+# QNN's most detailed profile has four totals; a longer chain would only hide the events.
 _MOST_TOTALS = 8
 
 
 @dataclass(slots=True)
 class Foreign:
-    """Which events run on a clock of their own, and what they logged, in parallel arrays."""
+    """The events on foreign clocks and their logged values, in parallel arrays."""
 
     at: Ints
     start: Ints
@@ -47,11 +48,11 @@ class Foreign:
     unit: NDArray[np.uint8]
 
     def columns(self, count: int) -> dict[str, Column]:
-        """The columns of `count` events that keep what was logged; none if nothing is foreign."""
+        """Columns for `count` events with the logged values; none if no event is foreign."""
         if not len(self.at):
             return {}
-        own = np.zeros(count, np.bool_)
-        own[self.at] = True
+        is_foreign = np.zeros(count, np.bool_)
+        is_foreign[self.at] = True
 
         def spread(values: NDArray[np.int64]) -> NDArray[np.int64]:
             column = np.zeros(count, np.int64)
@@ -60,9 +61,9 @@ class Foreign:
 
         units = spread(self.unit.astype(np.int64)).astype(np.uint32)
         return {
-            "native_start": Column(spread(self.start), own),
-            "native_dur": Column(spread(self.length), own),
-            "native_unit": Column.of_codes(units, UNITS, own),
+            "native_start": Column(spread(self.start), is_foreign),
+            "native_dur": Column(spread(self.length), is_foreign),
+            "native_unit": Column.of_codes(units, UNITS, is_foreign),
         }
 
 
@@ -73,15 +74,15 @@ def place_foreign(
     depth: NDArray[np.int32],
     order: Ints,
 ) -> tuple[Foreign, NDArray[np.int32], Ints]:
-    """Find the events on clocks of their own and give them a place inside their calls.
+    """Find the events on foreign clocks and place them inside their calls.
 
     parent: index of each event's parent, -1 if none. depth, order: the nesting so far and its
-    preorder (position -> event). Moves `events.start` and `events.end` of what it finds; returns
-    it with the depth and the preorder that follow.
+    preorder (position -> event). Changes `events.start` and `events.end` of the events found.
+    Returns them with the updated depth and preorder.
     """
     by_chain = np.where(events.chain < 0, KeyKind.FRAMEWORK, KeyKind.DELEGATE_CALL)
-    mine = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
-    at, box = _find(events, mine, parent)
+    is_candidate = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
+    at, box = _find(events, is_candidate, parent)
     found = Foreign(
         at, events.start[at], events.end[at] - events.start[at], _units(events)[events.text[at]]
     )
@@ -92,7 +93,7 @@ def place_foreign(
     _lay_out(events, found, box, rank, level, total)
     depth = depth.copy()
     depth[at] = depth[box] + 1 + level
-    # What was moved comes right behind the event that it is laid out in, by rank.
+    # Moved events come directly after the event that contains them, by rank.
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     within = np.zeros(len(order), np.int64)
@@ -101,14 +102,14 @@ def place_foreign(
 
 
 def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
-    """The events on clocks of their own, ascending, and the event that each is laid out in."""
+    """The events on foreign clocks, ascending, and the event that each is placed in."""
     outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
     in_cycles = np.append(_units_of(events.texts) == _CYCLES, False)[events.text]
     stray = np.zeros(len(events), np.bool_)
     stray[parent[mine & (outside | in_cycles)]] = True
     in_stray = mine & stray[parent]
-    # An event that lies inside such a call may do so by chance, unless it is known to be the
-    # host's: only a call with a container has those.
+    # An event inside such a call may be there by chance, unless it is known to be a host event.
+    # Only a call with a container has those.
     host = np.array([*(is_host_event(t) for t in events.texts), False])[events.text]
     container = np.array([*(t == _CONTAINER for t in events.texts), False])[events.text]
     boxes = np.flatnonzero(in_stray & container & ~outside)
@@ -125,17 +126,17 @@ def _units_of(texts: list[str]) -> NDArray[np.uint8]:
 
 
 def _units(events: ProfileEvents) -> NDArray[np.uint8]:
-    """The unit of every distinct identifier; the last one is that of events without a text."""
+    """The unit of every distinct identifier; the last entry is for events without a text."""
     return np.append(_units_of(events.texts), np.uint8(_TICKS))
 
 
 def _arrange(found: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools]:
-    """Rank of every event in its box, its level there, and which are totals in the end.
+    """The rank of every event in its box, its level there, and which events are used as totals.
 
-    Totals come first, each a level below the one before; the others follow below all of them.
+    Totals come first, each one level below the one before. The other events are below all totals.
     """
     ticks = found.length * _TICKS_PER_UNIT[found.unit]
-    # By box, totals before others, times before cycles, the longest first; then as logged.
+    # By box, totals first, units of time before cycles, longest first; then in logged order.
     by = np.lexsort((np.where(total, -ticks, 0), total & (found.unit == _CYCLES), ~total, box))
     rank = np.empty(len(box), np.int64)
     rank[by] = np.arange(len(box)) - np.searchsorted(box[by], box[by])
@@ -157,19 +158,19 @@ def _lay_out(
     for k in range(int(level[total].max(initial=-1)) + 1):
         here = np.flatnonzero(total & (level == k))
         g, unit, length = number[here], found.unit[here], found.length[here]
-        wanted = np.where(unit == _CYCLES, room[g], length * scale[g, unit])
-        # Whole rooms stay exact: beyond 2^53 a float of one may be larger than it is.
-        less = wanted < room[g]
-        room[g[less]] = wanted[less].astype(np.int64)
+        duration = np.where(unit == _CYCLES, room[g], length * scale[g, unit])
+        # Full rooms stay exact: beyond 2^53, the float of a room may be larger than the room.
+        less = duration < room[g]
+        room[g[less]] = duration[less].astype(np.int64)
         scale[g, unit] = room[g] / np.maximum(length, 1)
         end[here] = origin[g] + room[g]
     rest = np.flatnonzero(~total)
     rest = rest[np.lexsort((rank[rest], number[rest]))]
     if len(rest):
         g = number[rest]
-        # Bounded so that no sum overflows.
-        wanted = np.minimum(found.length[rest] * scale[g, found.unit[rest]], (1 << 62) / len(box))
-        length = np.maximum(wanted, 0).astype(np.int64)
+        # Limited, so that no sum overflows.
+        duration = np.minimum(found.length[rest] * scale[g, found.unit[rest]], (1 << 62) / len(box))
+        length = np.maximum(duration, 0).astype(np.int64)
         done = np.cumsum(length)
         first = np.searchsorted(g, g)
         done -= (done - length)[first]

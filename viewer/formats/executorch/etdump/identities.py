@@ -1,7 +1,7 @@
-"""What the events of an ETDump are: their kinds, and a name and a key for each identity.
+"""Determines the kind of each event in an ETDump, and a name and key per identity.
 
-An identity is a kind, a method's scope, an instruction, a name and a delegate debug identifier. A
-dump may have as many of them as events, so all is array work but for the distinct texts.
+An identity is a kind, a method's scope, an instruction, a name and a delegate debug identifier. An
+ETDump may have as many identities as events, so everything but the distinct texts is array work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CALLS = {OPERATOR_CALL: KeyKind.OPERATOR_CALL, DELEGATE_CALL: KeyKind.DELEGATE_
 
 def kinds(events: ProfileEvents) -> NDArray[np.uint8]:
     """The `KeyKind` of every event."""
-    of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last one: no name
+    of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last entry: no name
     for i, name in enumerate(events.names):
         if name.startswith(KERNEL_PREFIX):
             of_name[i] = KeyKind.KERNEL
@@ -37,18 +37,18 @@ def kinds(events: ProfileEvents) -> NDArray[np.uint8]:
 def identities(
     events: ProfileEvents, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
 ) -> tuple[Codes, Codes]:
-    """Name and key of every slice, made once per distinct identity, in order of appearance.
+    """The name and key of every slice, created once per identity, in order of appearance.
 
     scope: the number of each event's scope.
     """
     delegate = kind == KeyKind.DELEGATE_EVENT
-    label, called, identifier = _labels(events, delegate)
-    appears = np.full(len(called), len(events))
-    appears[label[::-1]] = np.arange(len(events) - 1, -1, -1)  # the last assignment holds
+    label, label_names, identifier = _labels(events, delegate)
+    appears = np.full(len(label_names), len(events))
+    appears[label[::-1]] = np.arange(len(events) - 1, -1, -1)  # the last assignment stays
     used = np.argsort(appears, kind="stable")[: int((appears < len(events)).sum())]
-    name = np.zeros(len(called), np.uint32)
-    name[used] = builder.intern_all([called[i] for i in used.tolist()])
-    # Names that read alike are one, but the identifier 1 is another than "1".
+    name = np.zeros(len(label_names), np.uint32)
+    name[used] = builder.intern_all([label_names[i] for i in used.tolist()])
+    # Equal names are one name, but the identifiers 1 and "1" are different.
     is_integer = np.array([isinstance(i, int) for i in identifier], np.uint64)
     same = name.astype(np.uint64) * np.uint64(2) + is_integer
     instruction = np.where(events.chain < 0, -1, events.instruction)
@@ -76,9 +76,9 @@ def identities(
 
 
 def _labels(events: ProfileEvents, delegate: Bools) -> tuple[Ints, list[str], NDArray[np.object_]]:
-    """Per event a number, and per number what it is called and its identifier, None if none.
+    """A label per event; per label, its name and its identifier (None if none).
 
-    The numbers are [nothing | names | texts | integers].
+    The labels are numbered [nothing | names | texts | integers].
     """
     names, texts = events.names, events.texts
     integers, number = np.unique(events.number, return_inverse=True)
@@ -86,6 +86,6 @@ def _labels(events: ProfileEvents, delegate: Bools) -> tuple[Ints, list[str], ND
         events.number == -1, 1 + len(names) + events.text, 1 + len(names) + len(texts) + number
     )
     label: Ints = np.where(delegate, by_identifier, events.name + 1)
-    own = [*texts, *integers.tolist()]
-    called = ["event", *(name or "event" for name in names), *map(str, own)]
-    return label, called, np.array([*[None] * (len(names) + 1), *own], object)
+    identifiers = [*texts, *integers.tolist()]
+    label_names = ["event", *(name or "event" for name in names), *map(str, identifiers)]
+    return label, label_names, np.array([*[None] * (len(names) + 1), *identifiers], object)

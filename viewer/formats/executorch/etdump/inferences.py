@@ -1,6 +1,6 @@
-"""The runs of an ETDump: which load a method, which failed, how long they last, on which clock.
+"""Classifies the runs of an ETDump: loads, failed runs, durations and clocks.
 
-An event block is one run, but for a load that steps follow in the same block: those are two.
+An event block is one run, except for a load followed by steps in the same block: those are two.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from viewer.model.executorch_names import EXECUTE, INIT, LOAD, STEP
 from viewer.model.trace import KeyKind
 
 LOADS = (INIT, LOAD)
-# Every restart of the clock is a thread; beyond so many, runs share the last one.
+# Every restart of the clock is a thread; beyond this number, runs share the last one.
 MOST_CLOCKS = 1000
 _INT64 = np.iinfo(np.int64)
 
 
 def part_runs(events: ProfileEvents, loading: Bools) -> tuple[Codes32, Ints]:
-    """Cut blocks in two where instructions follow a load: the parts, and where each begins.
+    """Split blocks where instructions follow a load: the distinct parts and their first events.
 
-    Makes `events.run` twice the block's number, plus 1 for what follows a load in it, and gives the
-    distinct ones. `Method::step` opens no event block, so its events land in that of the load
-    before it.
+    Sets `events.run` to twice the block's number, plus 1 for events after a load in it.
+    `Method::step` opens no event block, so its events go to the block of the load before it.
     """
     at = np.flatnonzero(loading)
     last = np.full(int(events.run[-1]) + 1, len(events))
@@ -44,10 +43,10 @@ def loads(
     kind: NDArray[np.uint8],
     loading: Bools,
 ) -> Bools:
-    """Which of the parts of runs load a method instead of executing one.
+    """Which parts of runs load a method instead of executing one.
 
-    A run "Default" without load scopes but with instructions is an execution: so it is named when
-    a program logs without opening an event block of its own.
+    A run named "Default" without load scopes but with instructions is an execution: a program that
+    opens no event block of its own logs this name.
     """
     working = (events.chain >= 0) & (kind != KeyKind.DELEGATE_EVENT)
     loads: Bools = np.logical_or.reduceat(loading, first)
@@ -57,16 +56,16 @@ def loads(
 
 
 def ends_of_runs(events: ProfileEvents) -> Bools:
-    """Which events are a Method::execute, which the runtime logs when a run came to its end."""
+    """Which events are Method::execute, which the runtime logs when a run completes."""
     return events.named(EXECUTE) & (events.chain < 0)
 
 
 def failed_runs(
     events: ProfileEvents, kind: NDArray[np.uint8], first: Ints, is_load: Bools, loading: Bools
 ) -> Ints:
-    """The runs that began with instructions and never came to their end, by their positions.
+    """The positions of runs that started instructions but never completed.
 
-    None in a file that logs no scopes of the runtime at all. Steps end one by one and have no
+    Empty for a file without any scopes of the runtime. Steps complete one by one and have no
     Method::execute.
     """
     executes = ends_of_runs(events)
@@ -78,22 +77,23 @@ def failed_runs(
 
 
 def spans(events: ProfileEvents, first: Ints) -> tuple[Ints, Ints]:
-    """Begin and end of every run; `first`: where the events of each begin.
+    """Start and end of every run; `first`: the first event of each.
 
-    A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
+    If a run has a Method::execute, only that counts, because a counter that wrapped inside the run
+    stretches other events.
     """
     executes = ends_of_runs(events)
     has_one = np.logical_or.reduceat(executes, first)
     count = np.diff(np.append(first, len(events)))
     counted = executes | np.repeat(~has_one, count)
-    begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first)
-    return begin, np.maximum.reduceat(np.where(counted, events.end, _INT64.min), first)
+    run_start = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first)
+    return run_start, np.maximum.reduceat(np.where(counted, events.end, _INT64.min), first)
 
 
 def clocks(begin: Ints, finish: Ints) -> Ints:
-    """How often the clock had started again before each run, at most `MOST_CLOCKS` - 1 times.
+    """How often the clock had restarted before each run, at most `MOST_CLOCKS` - 1 times.
 
-    Runs never overlap, so one that begins before an earlier one was over tells so.
+    Runs never overlap, so the clock restarted if a run starts before an earlier one ended.
     """
     found = np.zeros(len(begin), np.int64)
     clock, over = 0, int(_INT64.min)
