@@ -1,1 +1,1 @@
-"""Perfetto traces; `reader.py` is the format."""
+"""Perfetto traces; `reader.py` defines the format."""

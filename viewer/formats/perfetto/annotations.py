@@ -1,7 +1,7 @@
-"""The debug annotations of a Perfetto file as columns: one an argument's name, sparse until asked.
+"""Reads debug annotations into one column per argument name, stored sparsely until requested.
 
-Values of one name may be of several types: whole numbers become int64 where all fit, numbers of
-both sorts float64, and with a text among them all become texts.
+Values of one name may have several types. Integers become int64 if all fit, integers and fractions
+together become float64, and if one value is text, all become text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from viewer.model.trace import Column
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
 MOST_COLUMNS = 4096
-_AT_ONCE = 1 << 15  # slices whose texts are looked at while they are near the processor
+_AT_ONCE = 1 << 15  # slices per step, so that their texts stay in the processor's cache
 _LEAST = -(2**31)
 _DTYPES = {BOOL: np.bool_, UINT: np.uint64, INT: np.int64, DOUBLE: np.float64, TEXT: np.uint32}
 _NAME_IID, _NAME, _TEXT, _JSON, _TEXT_IID = 1, 10, 6, 9, 17
@@ -41,7 +41,7 @@ _TAGS = frozenset(
 
 
 class Annotations:
-    """Collects the annotations of events, named by their numbers in the file."""
+    """Collects the annotations of events; events are identified by number."""
 
     def __init__(self, texts: TextTable, problem: Problem) -> None:
         self._texts = texts
@@ -59,7 +59,7 @@ class Annotations:
         state: Ints,
         states: list[SequenceState],
     ) -> None:
-        """Take in annotations: event, state: of each the number of its event and its state."""
+        """Add annotations; event, state: the number of each one's event and its state."""
         if not len(spans):
             return
         fields = block.fields(spans.at, spans.end, _TAGS, self._layouts)
@@ -100,7 +100,7 @@ class Annotations:
         return interned(table, found.value, state[found.owner], states)
 
     def _put(self, name: Ints, event: Ints, kind: int, values: NDArray[Any]) -> None:
-        """Keep values of one kind, by name."""
+        """Store values of one kind, by name."""
         if len(self._names) < len(self._texts.codes):
             self._names = self._texts.all()
         short = name.astype(np.int16) if len(self._names) < 1 << 15 else name
@@ -118,6 +118,7 @@ class Annotations:
             self.keep(self._names[int(short[a])], kind, event[rows], values[rows])
 
     def keep(self, name: str, kind: int, event: Ints, values: NDArray[Any]) -> None:
+        """Store values of one argument and kind, up to `MOST_COLUMNS` distinct ones."""
         key = (name, kind)
         if key not in self._parts and len(self._parts) >= MOST_COLUMNS:
             self._problem(
@@ -126,7 +127,7 @@ class Annotations:
             return
         dtype: Any = _DTYPES[kind]
         if kind == INT and len(values) and values.min() > _LEAST and values.max() < -_LEAST:
-            dtype = np.int32  # half of the memory, and as good
+            dtype = np.int32  # half the memory, same values
         self._parts.setdefault(key, []).append((event.astype(np.uint32), values.astype(dtype)))
 
     def _nested(
@@ -139,7 +140,7 @@ class Annotations:
         state: Ints,
         states: list[SequenceState],
     ) -> None:
-        """Dictionaries and arrays: worked out once for equal bytes, as most slices repeat them."""
+        """Add dictionaries and arrays; equal bytes, which most slices repeat, are decoded once."""
         found: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
         data = block.data.data
         for i in owners.tolist():
@@ -205,7 +206,7 @@ class Annotations:
             out.append((path, TEXT, self._texts.code(value)))
 
     def _plain(self, tree: Any, state: SequenceState, depth: int) -> Any:
-        """An annotation as JSON knows it."""
+        """An annotation as a JSON value."""
         if depth > 50:
             return None
         if tree.array_values:
@@ -224,7 +225,7 @@ class Annotations:
         return as_text(value) if isinstance(value, bytes) else value
 
     def _name_of(self, entry: Any, state: SequenceState) -> str:
-        """The key of an entry of a dictionary."""
+        """The key of a dictionary entry."""
         stated = as_text(entry.name)
         return stated or self._text_of(state, "debug_annotation_names", entry.name_iid)
 
@@ -237,28 +238,30 @@ class Annotations:
     def take(
         self, name: str, kind: int, slice_of: Places, count: int
     ) -> tuple[NDArray[Any], Bools] | None:
-        """The values of an argument of one kind, and which slices have it; None if none has, or
-        what is no slice.
+        """Remove and return the values of one kind of an argument, and which slices have it.
 
-        slice_of: the slice of every event.
+        None if no slice has it, or if an event with it is not a slice. slice_of: the slice of every
+        event.
         """
         parts = self._parts.get((name, kind), [])
         if not parts or not count:
             return None
         values: NDArray[Any] = np.zeros(count, _DTYPES[kind])
-        told = np.zeros(count, np.bool_)
+        has_value = np.zeros(count, np.bool_)
         for event, part in parts:
             rows = slice_of[event]
             values[rows] = part
-            told[rows] = True
+            has_value[rows] = True
             if int(rows.min()) < 0:
                 return None
         del self._parts[name, kind]
-        return values, told
+        return values, has_value
 
     def mixed(self, name: str, slice_of: Places, count: int) -> tuple[list[Any], Ints]:
-        """An argument whose numbers stay numbers beside its texts: the distinct values, and of
-        every slice which of them it has, -1 for none. It is no column any more."""
+        """Remove an argument of both numbers and texts, without converting the numbers to text.
+
+        Returns the distinct values, and the index of each slice's value, -1 if none.
+        """
         values: list[Any] = []
         which = np.full(count, -1)
         texts = self._texts.all()
@@ -272,7 +275,7 @@ class Annotations:
         return values, which
 
     def at(self, name: str, events: Ints) -> list[Any]:
-        """The values that an argument has at a few events, None where it has none."""
+        """The values of an argument at some events, None where it has none."""
         found: dict[int, Any] = {}
         texts = self._texts.all()
         for kind in _DTYPES:
@@ -285,7 +288,7 @@ class Annotations:
         return [found.get(event) for event in events.tolist()]
 
     def flags(self, name: str, slice_of: Places, count: int) -> Bools | None:
-        """An argument that is true for some slices and stands on no other; None if none is."""
+        """Remove a boolean argument: True for some slices, False for all others; None if unused."""
         parts = self._parts.pop((name, BOOL), None)
         if parts is None:
             return None
@@ -296,7 +299,7 @@ class Annotations:
         return found
 
     def columns(self, slice_of: Places, count: int) -> dict[str, Column]:
-        """All arguments as columns of `count` slices; the parts are given up one after another."""
+        """All arguments as columns of `count` slices; releases the parts one by one."""
         texts = self._texts.all()
         names = self._most_used(count)
         found = {}
@@ -308,24 +311,27 @@ class Annotations:
         return found
 
     def _most_used(self, count: int) -> list[str]:
-        """The names of the arguments, as they came, that a table of all slices has room for: the
-        32 that most slices have, and more as long as it is not nearly empty."""
+        """The argument names that become columns, in order of appearance.
+
+        These are the 32 most frequent ones, and more if the whole table does not become nearly
+        empty.
+        """
         uses: dict[str, int] = {}
         for (name, _), parts in self._parts.items():
             uses[name] = uses.get(name, 0) + sum(len(event) for event, _ in parts)
         room = 32 + 8 * sum(uses.values()) // max(count, 1)
         if len(uses) <= room:
             return list(uses)
-        kept = set(sorted(uses, key=lambda name: -uses[name])[:room])
-        lost = {name: n for name, n in uses.items() if name not in kept}
+        included = set(sorted(uses, key=lambda name: -uses[name])[:room])
+        rare = {name: n for name, n in uses.items() if name not in included}
         self._problem(
             "values of arguments that few slices have: left out",
-            sum(lost.values()),
-            next(iter(lost)),
+            sum(rare.values()),
+            next(iter(rare)),
         )
-        for key in [key for key in self._parts if key[0] in lost]:
+        for key in [key for key in self._parts if key[0] in rare]:
             del self._parts[key]
-        return [name for name in uses if name in kept]
+        return [name for name in uses if name in included]
 
 
 def _column(
@@ -394,7 +400,7 @@ def _text(value: Any) -> str:
 
 
 def _old_nested(tree: Any, depth: int) -> Any:
-    """The older form of dictionaries and arrays."""
+    """Decode the older encoding of dictionaries and arrays."""
     if depth > 50:
         return None
     if tree.dict_keys:
@@ -414,7 +420,7 @@ def _old_nested(tree: Any, depth: int) -> Any:
 def interned(
     table: str, iids: NDArray[np.uint64], state: Ints, states: list[SequenceState]
 ) -> Ints:
-    """The codes of interned texts, each in its state; -1 where one is not there."""
+    """The codes of interned texts, each looked up in its state; -1 if missing."""
     found = np.full(len(iids), -1)
     if not len(iids):
         return found
@@ -430,7 +436,7 @@ def interned(
 
 
 def codes_of(block: PaddedBytes, spans: Field, texts: TextTable) -> Ints:
-    """The codes of texts that stand in the packets themselves."""
+    """The codes of texts stored in the packets themselves."""
     data, code = block.data.data, texts.code
     known: dict[bytes, int] = {}
     found = np.empty(len(spans), np.int64)

@@ -1,4 +1,4 @@
-"""Makes a trace of the events of a Perfetto file: pairs them, and puts the slices on tracks."""
+"""Builds a trace from the events of a Perfetto file: pairs them and assigns slices to tracks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_END = "begin without an end"
 
 
 class Assembly:
-    """A file that is read to its end, on the way to a trace."""
+    """Converts a file that was read completely to a trace."""
 
     def __init__(self, recording: Recording, events: TrackEvents) -> None:
         self._recording = recording
@@ -44,7 +44,7 @@ class Assembly:
         self._tracks = recording.tracks
 
     def trace(self, step: Callable[[], None]) -> Trace:
-        """What was read, as a trace; `step` is called now and then, and may raise."""
+        """Build the trace. `step` is called regularly and may raise."""
         events = self._events
         time, track, kind = events.time.take(), events.track.take(), events.kind.take()
         uuids = list(events.uuids)
@@ -60,15 +60,15 @@ class Assembly:
         runs = self._stated_runs(track, pairs.begin)
         if events.run_tracks:
             pairs = pairs.chosen(~np.isin(track[pairs.begin], list(events.run_tracks)))
-        begin, level = pairs.begin, pairs.level
-        count = len(begin)
+        begins, level = pairs.begin, pairs.level
+        count = len(begins)
         is_open = pairs.end < 0
         self._problem(
             f"{_NO_END}: drawn with no length, as nothing says how long it took",
             int(is_open.sum()),
             "",
         )
-        starts = taken(time, begin)
+        starts = taken(time, begins)
         ends = taken(time, pairs.end)
         if is_open.any():
             ends[is_open] = starts[is_open]
@@ -79,8 +79,8 @@ class Assembly:
             rows = slice_of[event]
             rows, length = rows[rows >= 0], length[rows >= 0]
             ends[rows] = starts[rows] + np.maximum(length, 0)
-        name = taken(events.name.take(), begin)
-        its_track = taken(track, begin)
+        name = taken(events.name.take(), begins)
+        on_track = taken(track, begins)
         unleveled = {int(t) for event, _ in events.complete for t in np.unique(track[event])}
         del track
         if count and int(name.min()) < 0:
@@ -120,27 +120,27 @@ class Assembly:
             keys = taken(numbers, name)
         flows, lone = events.flows.edges(slice_of, starts)
         self._problem("flow arrows that lead to no other slice: left out", lone, "")
-        builder.flows(begin[flows[0]], begin[flows[1]])
+        builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         self._pour(
             builder,
             uuids,
-            its_track,
+            on_track,
             unleveled,
             starts,
             ends,
             names,
             keys,
-            begin,
+            begins,
             level,
             columns,
             derived,
         )
-        # What the builder holds by now is not needed twice while it works.
+        # The builder has these arrays now; release them to save memory while it works.
         is_own_clock = in_ticks is not None
-        del name, names, keys, its_track, begin, level, starts, ends, in_ticks, is_open, columns
+        del name, names, keys, on_track, begins, level, starts, ends, in_ticks, is_open, columns
         counters = self._stated_counters(uuids, clock if is_own_clock else None, provenance)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.tracks_of(process):
@@ -151,13 +151,13 @@ class Assembly:
         return replace(builder.build(step), counters=counters, provenance=provenance, runs=placed)
 
     def _argument_names(self) -> list[str]:
-        """The names of arguments in the order of their numbers; of one sequence, as ours are."""
+        """The argument names in order of their ids; from one sequence, as in Opscope exports."""
         texts = self._texts.all()
         tables = {id(s.tables): s.tables for s in self._sequences.states}.values()
         return [texts[c] for t in tables for c in t["debug_annotation_names"].in_order()]
 
     def _stated_runs(self, track: Codes, begin: Ints) -> list[tuple[int, Run]]:
-        """The inferences that our own export drew on tracks of their own, each with its track."""
+        """The inferences that an Opscope export drew on separate tracks, each with its track."""
         if not self._events.run_tracks:
             return []
         own = begin[np.isin(track[begin], list(self._events.run_tracks))]
@@ -169,7 +169,7 @@ class Assembly:
         return [(int(track[e]), run) for e, run in zip(own.tolist(), found, strict=True) if run]
 
     def _placed(self, runs: list[tuple[int, Run]], builder: TraceBuilder) -> tuple[Run, ...]:
-        """Inferences on the first track of their process."""
+        """Move inferences to the first track of their process."""
         uuids = list(self._events.uuids)
         places = self._tracks.names({uuids[track] for track, _ in runs})
         found = []
@@ -199,7 +199,7 @@ class Assembly:
         return self._recording.clocks.converted(list(self._recording.clock_numbers)[clock], times)
 
     def _converted(self, time: Ints) -> Any:
-        """Puts all times on one clock; which events stay, None for all."""
+        """Convert all times to one clock, in place; returns which events remain, None for all."""
         keep = None
         clock = self._events.clock.take()
         if not clock.any():
@@ -236,8 +236,8 @@ class Assembly:
         columns: dict[str, Column],
         derived: Bools | None,
     ) -> None:
-        """Hand the slices to the builder, track by track in the order of the descriptors."""
-        # Slices come track by track.
+        """Add the slices to the builder, track by track in descriptor order."""
+        # Slices are sorted by track.
         is_first = np.ones(len(track), np.bool_)
         is_first[1:] = track[1:] != track[:-1]
         first = np.flatnonzero(is_first)
@@ -258,7 +258,7 @@ class Assembly:
         number_of = {}
         units = {uuids[number]: unit for number, unit in self._events.units.items()}
         for uuid in order:
-            # Lanes of our own in none of which a slice lies in another one: of a flat track.
+            # Lanes of an Opscope export without nested slices: they come from a flat track.
             flat = (
                 self._recording.is_own
                 and shared.get(places[uuid], 0) > 1

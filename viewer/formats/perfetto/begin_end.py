@@ -1,7 +1,7 @@
-"""Which END closes which BEGIN of a Perfetto track, for all events at once.
+"""Pairs END with BEGIN events on Perfetto tracks, for all events at once.
 
-Events are matched a part at a time that stays in the processor's cache: the ten passes over twenty
-million events that matching takes need 5 s in memory that is fresh each time, and 0.5 s so.
+Events are matched in parts that fit in the processor's cache. Matching takes ten passes over the
+events: for twenty million, 5 s if each pass allocates new memory, and 0.5 s in parts.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ BEGIN, END, POINT, COMPLETE = 1, 2, 3, 4
 _SHORT = 1 << 16
 AT_ONCE = 1 << 15
 
-# Positions of events, int32 as long as there are fewer than 2**31.
+# Positions of events: int32 if there are fewer than 2**31.
 Places = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class PairedSlices:
-    """The slices of all tracks, by track, time and place in the file: parents before children.
+    """The slices of all tracks, sorted by track, time and file order: parents before children.
 
-    begin: the event that begins each. end: the one that ends it, -1 for a BEGIN without one; of a
-    point itself. level: how many slices of its track are open around it (int32). lone_ends: how
-    many ENDs have no BEGIN.
+    begin: the event that starts each slice. end: the event that ends it, -1 for a BEGIN without
+    one; for a point, itself. level: the number of slices open around it on its track (int32).
+    lone_ends: the number of ENDs without a BEGIN.
     """
 
     begin: Places
@@ -37,20 +37,20 @@ class PairedSlices:
     lone_ends: int
 
     def chosen(self, which: Bools) -> PairedSlices:
-        """Some of the slices."""
+        """A subset of the slices."""
         return PairedSlices(self.begin[which], self.end[which], self.level[which], self.lone_ends)
 
 
 def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> PairedSlices:
-    """Sorts events by track and time, stable, and matches as a stack a track would.
+    """Sort events by track and time (stable) and match them like one stack per track would.
 
-    kind: BEGIN, END, POINT or COMPLETE, the last two of which neither open nor close anything.
+    kind: BEGIN, END, POINT or COMPLETE. The last two neither open nor close anything.
     """
     order = _by_track_and_time(track, time)
     matching = _Matching(len(kind) - int(np.count_nonzero(kind == END)), len(kind))
     first = 0
     while first < len(kind):
-        # What is open is looked at again in every part, so a part is no smaller than that.
+        # Every part rescans the open slices, so a part is at least as large as their number.
         here = slice(first, min(first + max(AT_ONCE, len(matching.open)), len(kind)))
         rows = here if order is None else order[here]
         matching.add(rows, track[rows], kind[rows])
@@ -59,7 +59,7 @@ def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> PairedSlices:
 
 
 def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
-    """The values at some places, a part at a time: numpy makes int64 of all other places first."""
+    """The values at some positions, in parts: numpy first converts the positions to int64."""
     found = np.empty(len(places), values.dtype)
     for first in range(0, len(places), AT_ONCE):
         part = slice(first, first + AT_ONCE)
@@ -68,8 +68,9 @@ def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
 
 
 def slices_of(pairs: PairedSlices, events: int) -> Places:
-    """Which slice each of all events begins or ends, -1 where none."""
-    found = np.full(events + 1, -1, pairs.begin.dtype)  # the last one is for what has no end
+    """The slice that each event starts or ends, -1 if none."""
+    # the last entry is for slices without an end
+    found = np.full(events + 1, -1, pairs.begin.dtype)
     for first in range(0, len(pairs.begin), AT_ONCE):
         part = slice(first, first + AT_ONCE)
         begin = pairs.begin[part]
@@ -80,9 +81,9 @@ def slices_of(pairs: PairedSlices, events: int) -> Places:
 
 
 class _Matching:
-    """The pairs of the events so far, which come by track and time, and what is open at the end.
+    """The pairs of the events so far, which come sorted by track and time.
 
-    open: the slices, by their numbers, that the last track has open, outermost first.
+    open: numbers of the slices still open on the last track, outermost first.
     """
 
     def __init__(self, slices: int, events: int) -> None:
@@ -96,12 +97,12 @@ class _Matching:
         self._track = -1
 
     def add(self, rows: slice | Ints, track: Codes, kind: NDArray[np.uint8]) -> None:
-        """Match some events: where each stands, its track and its kind."""
+        """Match some events, given their positions, tracks and kinds."""
         if int(track[0]) != self._track:
             self.open = self.open[:0]
         self._track = int(track[-1])
         is_one = int(track[0]) == self._track and bool((track == track[0]).all())
-        # What is open comes again, as if it began here: so the events that close it find it.
+        # Open slices are repeated as if they started here, so that later events can close them.
         known = len(self.open)
         if known:
             kind = np.concatenate([np.full(known, BEGIN, np.uint8), kind])
@@ -116,12 +117,12 @@ class _Matching:
         number = np.cumsum(own, dtype=np.int64)
         number += self._count - known - 1
         number[:known] = self.open
-        begun = np.flatnonzero(own[known:])
-        new = slice(self._count, self._count + len(begun))
-        places = _at(rows, begun)
+        slice_starts = np.flatnonzero(own[known:])
+        new = slice(self._count, self._count + len(slice_starts))
+        places = _at(rows, slice_starts)
         self._count = new.stop
-        self.begin[new], self.level[new] = places, level[known:][begun]
-        self.end[new] = np.where(kind[known:][begun] >= POINT, places, -1)
+        self.begin[new], self.level[new] = places, level[known:][slice_starts]
+        self.end[new] = np.where(kind[known:][slice_starts] >= POINT, places, -1)
         opening, closing = _brackets(level, starts, is_begin, is_end, is_lone)
         self.end[number[opening]] = _at(rows, closing - known)
         is_begin[opening] = False
@@ -130,8 +131,11 @@ class _Matching:
 
 
 def _levels(is_begin: Bools, is_end: Bools, starts: Ints) -> tuple[Ints, Bools | None]:
-    """How many slices are open around each event, of a BEGIN or an END without its own, and which
-    ENDs have no BEGIN, None if each has one. starts: where the events of each track begin."""
+    """The number of slices open around each event, and which ENDs have no BEGIN.
+
+    A BEGIN or END does not count its own slice. The second is None if each END has a BEGIN. starts:
+    the first event of each track.
+    """
     step = is_begin.view(np.int8) - is_end.view(np.int8)
     opened = np.cumsum(step, dtype=np.int64)
     count = np.diff(np.append(starts, len(step)))
@@ -139,7 +143,7 @@ def _levels(is_begin: Bools, is_end: Bools, starts: Ints) -> tuple[Ints, Bools |
         opened -= np.repeat(np.append(0, opened[starts[1:] - 1]), count)
     is_lone = None
     if int(opened.min()) < 0:
-        # An END at a new low closes nothing; all after it stand one level higher.
+        # An END at a new minimum closes nothing; all later events are one level higher.
         base = np.repeat(np.arange(len(starts)) * np.int64(2 * len(step) + 2), count)
         low = np.minimum.accumulate(np.minimum(opened, 0) - base) + base
         was = np.append(0, low[:-1])
@@ -165,7 +169,7 @@ def _brackets(
     if not is_bracket.all():
         turn = np.flatnonzero(is_bracket)
         place = place[turn]
-    # Inside one track and level begins and ends take turns, a begin first. Short numbers are
+    # On one track and level, BEGINs and ENDs alternate, starting with a BEGIN. Short integers are
     # sorted by radix.
     top = int(place.max(initial=0))
     if top < 1 << 8:
@@ -183,7 +187,7 @@ def _at(rows: slice | Ints, some: Ints) -> Ints:
 
 
 def _by_track_and_time(track: Codes, time: Ints) -> Ints | None:
-    """The order by track, then time, then place in the file; None if that is the order already."""
+    """The order by track, time and file position; None if already sorted."""
     order = None
     if _falls(track):
         short = track.astype(np.uint16) if int(track.max(initial=0)) < _SHORT else track
@@ -196,13 +200,13 @@ def _by_track_and_time(track: Codes, time: Ints) -> Ints | None:
 
 
 def _falls(track: Codes) -> bool:
-    """Whether some number is less than the one before it."""
+    """Whether a number is less than the one before it."""
     parts = (track[a : a + AT_ONCE + 1] for a in range(0, len(track), AT_ONCE))
     return any(bool((part[1:] < part[:-1]).any()) for part in parts)
 
 
 def _falls_within(time: Ints, track: Codes) -> bool:
-    """Whether some time is less than the one before it on its track."""
+    """Whether a time is less than the one before it on its track."""
     for a in range(0, len(track), AT_ONCE):
         part = slice(a, a + AT_ONCE + 1)
         t, own = time[part], track[part]

@@ -1,4 +1,4 @@
-"""The counters of a Perfetto file: step functions of the values that its events state."""
+"""Reads the counters of a Perfetto file as step functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNITS = {0: "", 1: "ns", 2: "", 3: "B"}  # by CounterDescriptor.Unit
 
 
 class CounterEvents:
-    """Times, clocks and values of all counter events, in the order of the file."""
+    """Tracks, times, clocks and values of all counter events in file order."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[Codes, Ints, Ints, Any, Any]] = []
@@ -26,7 +26,7 @@ class CounterEvents:
     def add(
         self, block: PaddedBytes, fields: Fields, rows: Ints, times: Ints, clock: Ints, track: Codes
     ) -> None:
-        """Take in the events `rows` of some; a value is an int or a double."""
+        """Add the events at `rows`; a value is an int or a double."""
         n = len(times)
         whole, real = np.zeros(n, np.int64), np.full(n, np.nan)
         found = fields.get(_INT, VARINT)
@@ -45,8 +45,10 @@ class CounterEvents:
         problem: Problem,
         converted: Callable[[int, Ints], Ints | None],
     ) -> tuple[Counter, ...]:
-        """One counter a track that was described as one, by time; values that are no number are
-        left out. converted(clock, times): times on the clock of the trace."""
+        """One counter per track that is described as one, by time; invalid values are left out.
+
+        converted(clock, times): converts times to the clock of the trace, None if not possible.
+        """
         if not self.parts:
             return ()
         track, time, clock, value, is_whole = (
@@ -73,7 +75,7 @@ class CounterEvents:
         if not len(own):
             return ()
         bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist()
-        made = []
+        counters = []
         for a, b in zip(bounds, [*bounds[1:], len(own)], strict=True):
             rows = order[a:b]
             described = tracks.by_uuid.get(uuids[int(own[a])])
@@ -89,5 +91,5 @@ class CounterEvents:
             ticks, steps = changes(time[rows], values)
             unit = as_text(of.unit_name) or _UNITS.get(of.unit, "")
             process, thread = tracks.place_of_counter(described)
-            made.append(Counter(process, thread, unit, ticks, steps, note=described.note))
-        return tuple(made)
+            counters.append(Counter(process, thread, unit, ticks, steps, note=described.note))
+        return tuple(counters)

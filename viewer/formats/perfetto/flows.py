@@ -1,8 +1,8 @@
-"""The flow arrows of a Perfetto file: events with one id follow one another in time.
+"""Reads the flow arrows of a Perfetto file: events with the same id, connected in time order.
 
-An id leads from each of its events to the next one; at a terminating one it ends, and what comes
-after begins anew. Ids stand in `flow_ids` and `terminating_flow_ids`, of older files in fields of
-other numbers.
+An id connects each of its events to the next one. A terminating event ends the flow; later events
+with that id start a new one. Ids are in `flow_ids` and `terminating_flow_ids`; older files use
+other field numbers.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.protobuf.reader import Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT
 
-# Field numbers of TrackEvent, with whether the flow ends there.
+# Field numbers of TrackEvent, and whether the flow ends there.
 _FIELDS = ((36, VARINT, False), (47, FIXED64, False), (42, VARINT, True), (48, FIXED64, True))
 
 
 class FlowEvents:
-    """Collects which events have which ids."""
+    """Collects the flow ids of events."""
 
     def __init__(self) -> None:
         self._events: list[Ints] = []
@@ -26,7 +26,7 @@ class FlowEvents:
         self._ends: list[Bools] = []
 
     def add(self, fields: Fields, event: Ints) -> None:
-        """Take in the ids of some events; event: the number of each, -1 where it is left out."""
+        """Add the ids of some events; event: the number of each, -1 if it is left out."""
         for number, wire, ends in _FIELDS:
             found = fields.get(number, wire)
             if len(found):
@@ -35,9 +35,9 @@ class FlowEvents:
                 self._ends.append(np.full(len(found), ends))
 
     def edges(self, slice_of: Ints, start: Ints) -> tuple[tuple[Ints, Ints], int]:
-        """From which slices to which, in the order of the ids; and how many lead nowhere.
+        """Producers and consumers in order of the ids, and the number of unconnected events.
 
-        slice_of: of every event its slice, -1 for none; start: of every slice.
+        slice_of: the slice of every event, -1 if none. start: the start of every slice.
         """
         none: Ints = np.empty(0, np.int64)
         if not self._events:
@@ -48,7 +48,7 @@ class FlowEvents:
         known = at >= 0
         lone = int(np.isin(ids, ids[known], invert=True).sum())
         at, ids, ends, event = at[known], ids[known], ends[known], event[known]
-        # Of an event that ends a flow and begins another of the same id, the end comes first.
+        # If an event ends a flow and starts another with the same id, the end comes first.
         order = np.lexsort((~ends, event, start[at], ids.view(np.uint64)))
         at, ids, ends = at[order], ids[order], ends[order]
         leads = (ids[1:] == ids[:-1]) & ~ends[:-1] & (at[1:] != at[:-1])

@@ -1,8 +1,8 @@
-"""What an export of ours says beyond what Perfetto knows, read back.
+"""Restores what an Opscope export contains beyond the Perfetto format.
 
-`viewer.export.perfetto.writer` says what it writes. Here become of it again: the identities of the
-slices, whose arguments all slices of one identity share; the unit of an NPU that a track is of; the
-inferences that no slice spans; the units of columns; what is said of the flows; clock and ticks.
+`viewer.export.perfetto.writer` describes what it writes. This module restores the identities of
+slices (all slices of one identity share their arguments), the NPU unit of a track, inferences that
+no slice spans, the units of columns, facts about flows, and clock and ticks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from viewer.model.trace import Clock, Column, KeyKind, Run, RunKind, Unit
 
 RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}
-# Columns whose values are those of an identity, beside its name, identifier and instruction.
+# Columns whose values belong to an identity, in addition to its name, identifier and instruction.
 _OF_KEYS = (
     "category", "correlation_id", "operator", "debug_handles", "module", "source", "link_reason",
     "estimate_ticks", "estimate_ns", "location",
@@ -43,13 +43,13 @@ def keys_of(
     identifiers: tuple[Sequence[Any], Ints],
     instructions: tuple[Ints, Bools] | None,
 ) -> Codes:
-    """The key of every slice, made of its name (a number of the builder's) and its arguments.
+    """The key of every slice, from its name (a number from the builder) and its arguments.
 
-    identifiers: the distinct ones, numbers and texts, and of every slice which it has, -1 for none.
-    instructions: the ids and which slices have one.
+    identifiers: the distinct identifiers (int or str), and the index of each slice's identifier, -1
+    if none. instructions: the ids, and which slices have one.
     """
     values, which = identifiers
-    # All numbers of names are in use: they are groups of slices already.
+    # All name numbers are used, so they already group the slices.
     group: NDArray[Any] = names
     if values:
         group = _combined(group, which)
@@ -61,7 +61,7 @@ def keys_of(
             group = _combined(group, _codes(columns[name]))
     total = int(group.max()) + 1 if len(group) else 0
     at = np.zeros(total, np.int64)
-    at[group] = np.arange(len(names))  # any slice of each
+    at[group] = np.arange(len(names))  # any slice of each group
     identifier = np.full(total, None, object)
     if values:
         identifier[:] = [values[i] if i >= 0 else None for i in which[at].tolist()]
@@ -91,7 +91,7 @@ def _codes(column: Column) -> Ints:
 
 
 def _dense(values: Ints) -> Ints:
-    """Numbers from 0 on in place of values."""
+    """Replace values by numbers starting from 0, keeping their order."""
     if not len(values):
         return values
     low, high = int(values.min()), int(values.max())
@@ -104,7 +104,7 @@ def _dense(values: Ints) -> Ints:
 
 
 def _combined(group: NDArray[Any], codes: Ints) -> NDArray[Any]:
-    """Groups of slices that have one group and one code; codes from -1 on."""
+    """Split groups of slices by codes (>= -1)."""
     if not len(codes) or (codes == codes[0]).all():
         return group
     size = int(codes.max()) + 2
@@ -131,8 +131,10 @@ def with_units(columns: Mapping[str, Column], provenance: Provenance) -> dict[st
 def stated_runs(
     names: Sequence[str], numbers: Sequence[Any], ticks: Sequence[Any]
 ) -> list[Run | None]:
-    """The inferences that slices are, by their names and the arguments "run" (a number) and "ticks"
-    ("0 to 10"), of no track yet; None for one that says nothing of use."""
+    """Inferences from slices: names, and the arguments "run" (a number) and "ticks" ("0 to 10").
+
+    They have no track yet. None for a slice without usable arguments.
+    """
     found: list[Run | None] = []
     for name, number, span in zip(names, numbers, ticks, strict=True):
         first, _, last = str(span).partition(" to ")
@@ -146,23 +148,23 @@ def stated_runs(
                 method = name.rpartition(_BETWEEN)[0] or name
                 run = Run(RunKind.INFERENCE, which, method, 0, 0, start, end)
         found.append(run)
-    # Of a part of a trace nothing says how many there were in all.
+    # If only part of a trace was exported, the total is not known.
     known = [run.number for run in found if run is not None]
     total = len(known) if sorted(known) == list(range(1, len(known) + 1)) else 0
     return [run and replace(run, total=total) for run in found]
 
 
 def about_flows(event: bytes) -> dict[str, int | str]:
-    """What the event that speaks about a source says of its flows, which no attribute does."""
+    """The facts about flows from the event that describes a source; no attribute has them."""
     try:
         found = pb.TrackEvent.FromString(event)
     except Exception:  # DecodeError of whichever protobuf runtime
         return {}
-    told: dict[str, int | str] = {}
+    facts: dict[str, int | str] = {}
     for one in found.debug_annotations:
         if (name := as_text(one.name)) == "flows_left_out":
-            told[name] = as_text(one.string_value)
-    return told
+            facts[name] = as_text(one.string_value)
+    return facts
 
 
 def own_ticks(
@@ -173,10 +175,11 @@ def own_ticks(
     end: Ints,
     problem: Problem,
 ) -> tuple[Clock, Ints, Ints] | None:
-    """Clock and ticks of our own export of one file, whose times are ns from its origin on.
+    """Clock, starts and ends in ticks, for an export of one file; its times are ns from its origin.
 
-    A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
-    input; those that the export added, inferences and marks, have the first tick of their ns.
+    A tick of 1 ns is the time itself. Otherwise, all slices from the input state their ticks; those
+    that the export added, inferences and bookmarks, get the first tick of their ns. None if the
+    ticks cannot be restored.
     """
     stated = of_source(provenance)
     try:
@@ -187,23 +190,23 @@ def own_ticks(
     if ratio <= 0 or first is None:
         return None
     if ratio == 1:
-        # Not where a tick would be beyond 64 bits: then the times of the file stay.
+        # If a tick would exceed 64 bits, the times of the file are kept.
         if not _fits(start, end, first):
             return None
         ticks, length = start + first, end - start
     else:
-        begun = arguments.take("start_ticks", INT, slice_of, len(start))
-        lasting = arguments.take("dur_ticks", INT, slice_of, len(start))
-        if begun is None or lasting is None or (begun[1] != lasting[1]).any():
+        start_ticks = arguments.take("start_ticks", INT, slice_of, len(start))
+        dur_ticks = arguments.take("dur_ticks", INT, slice_of, len(start))
+        if start_ticks is None or dur_ticks is None or (start_ticks[1] != dur_ticks[1]).any():
             return None
-        ticks, length = begun[0], lasting[0]
-        told = np.flatnonzero(begun[1])
-        if not _are_of(ticks[told], ratio, first, start[told]) or not _are_of(
-            (ticks + length)[told], ratio, first, end[told]
+        ticks, length = start_ticks[0], dur_ticks[0]
+        rows = np.flatnonzero(start_ticks[1])
+        if not _are_of(ticks[rows], ratio, first, start[rows]) or not _are_of(
+            (ticks + length)[rows], ratio, first, end[rows]
         ):
             problem(_OTHER_TICKS, 1, "")
             return None
-        for i in np.flatnonzero(~begun[1]).tolist():
+        for i in np.flatnonzero(~start_ticks[1]).tolist():
             a, b = (ns_to_tick(int(t[i]) + first, ratio) for t in (start, end))
             ticks[i], length[i] = clipped([a, b - a])
     if (length < 0).any():
@@ -218,7 +221,7 @@ def own_ticks(
 
 
 def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:
-    """Whether some times, in ns from the first on, are the floors of ticks."""
+    """Whether times, in ns from `first` on, are the floors of ticks."""
     most = max(abs(int(ticks.min(initial=0))), abs(int(ticks.max(initial=0))))
     if most * ns_per_tick.numerator >= 2**62 or abs(first) >= 2**62:
         floors = [tick_to_ns(t, ns_per_tick) - first for t in ticks.tolist()]
@@ -228,7 +231,7 @@ def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:
 
 
 def _fits(start: Ints, end: Ints, by: int) -> bool:
-    """Whether times can be moved by so much within 64 bits."""
+    """Whether times can be shifted by `by` within 64 bits."""
     if not len(start):
         return abs(by) < 2**63
     low, high = int(min(start.min(), end.min())), int(max(start.max(), end.max()))
@@ -236,5 +239,5 @@ def _fits(start: Ints, end: Ints, by: int) -> bool:
 
 
 def clipped(ticks: list[int]) -> Ints:
-    """Ticks as int64; what lies beyond stands at its end."""
+    """Ticks as int64; values out of range are clamped."""
     return np.array([min(max(t, -(2**63)), 2**63 - 1) for t in ticks], np.int64)

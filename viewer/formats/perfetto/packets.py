@@ -1,4 +1,4 @@
-"""The packets of a Perfetto file, block by block: plain, gzipped, or compressed inside packets."""
+"""Reads the packets of a Perfetto file block by block: plain, gzip, or compressed in packets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from viewer.codecs.protobuf.reader import Fields, PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 
-BLOCK = 1 << 20  # what is made of it then stays near the processor, and calls are few
+BLOCK = 1 << 20  # bytes: small enough for the processor's cache, large enough for few calls
 _MOST_PACKET = 1 << 26
-_MOST_INSIDE = 1 << 26  # of a packet inside a compressed one
+_MOST_INSIDE = 1 << 26  # for a packet inside a compressed one
 _COMPRESSED = 50
 _DAMAGED = "no packet, or one that is cut off: what comes after is lost"
 ALL_TAGS = range(8, 1100)  # of a TracePacket: fields 1 to 137
@@ -28,12 +28,12 @@ Problem = Callable[[str, int, str], None]
 
 
 class Packets:
-    """Some packets of a block: where they are, and their fields."""
+    """Some packets of a block: their positions and fields."""
 
     def __init__(self, block: PaddedBytes, begin: Ints, end: Ints, layouts: MessageLayouts) -> None:
         self.block = block
         self.begin = begin
-        self.share = 1.0  # of the file that was read with them, about
+        self.share = 1.0  # of the file read so far, approximately
         self.fields: Fields = block.fields(begin, end, ALL_TAGS, layouts)
 
     def __len__(self) -> int:
@@ -43,8 +43,10 @@ class Packets:
 def packets_of(
     path: str, progress: Progress, cancelled: Cancelled, problem: Problem
 ) -> Iterator[Packets]:
-    """All packets in the order of the file. Raises UnreadableFile and ReadCancelled; what is
-    damaged is told by `problem(kind, count, first)`."""
+    """All packets in file order. Raises UnreadableFile and ReadCancelled.
+
+    Damage is reported by `problem(kind, count, first)`.
+    """
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -86,7 +88,7 @@ def _more(stream: BinaryIO, size: int) -> tuple[bytes, str]:
 
 
 def _may_go_on(block: PaddedBytes) -> bool:
-    """Whether the message at the begin of a block is only cut off; damage is not waited for."""
+    """Whether the message at the start of a block is only incomplete, not damaged."""
     begin, end = block.cut_off()
     return begin > 0 and end > block.size
 
@@ -99,7 +101,7 @@ def _unpacked(
     layouts: MessageLayouts,
     depth: int,
 ) -> Iterator[Packets]:
-    """The packets of a block, with those inside compressed ones in their place."""
+    """The packets of a block, with compressed packets replaced by their contents."""
     if not len(begin):
         return
     whole = Packets(block, begin, end, layouts)
@@ -141,7 +143,7 @@ def _unpacked(
 
 
 def last(fields: Fields, field: int, count: int, wire_type: int = 0, default: int = 0) -> Ints:
-    """The number of a field in every message, the last one where there are several (uint64)."""
+    """A field's number in every message, the last one if it is repeated (uint64)."""
     found = fields.get(field, wire_type).sorted()
     if len(found) == count and found.is_single:
         return cast(Ints, found.value)

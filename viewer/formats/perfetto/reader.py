@@ -1,29 +1,28 @@
-"""Perfetto trace: the track events of a `.pftrace`, of whatever tool, and our own exports.
+"""Reads Perfetto traces: the track events of a `.pftrace` from any tool, and Opscope exports.
 
-A file is a protobuf `Trace`: packets one after another, gzipped or not, whole or in
-`compressed_packets`. Read are, of https://perfetto.dev/docs/reference/synthetic-track-event and
+A file is a protobuf `Trace`: a sequence of packets, optionally gzipped, or compressed in
+`compressed_packets`. Supported, from https://perfetto.dev/docs/reference/synthetic-track-event and
 protos/perfetto/trace/track_event/*.proto:
 
-* slices (BEGIN and END, instants as slices without a length, legacy events of the phases B, E, X,
-  I), with names, categories and debug annotations, interned or not. A dictionary becomes one column
-  a leaf ("args.size"), an array the text of its JSON;
+* slices (BEGIN and END, instants as slices without duration, legacy events of phases B, E, X, I),
+  with names, categories and debug annotations, interned or not. A dictionary becomes one column per
+  leaf ("args.size"), an array becomes JSON text;
 * counters (int and double, unit, multiplier, incremental);
-* tracks: a thread of its process; a plain track by its path below its process, or below its
-  outermost track; slices of one track that overlap go to lanes;
+* tracks: a thread in its process; other tracks by their path below their process or below their
+  outermost track; overlapping slices of one track go to lanes;
 * state of packet sequences: interned data, defaults, lost packets;
-* clocks: times of a clock that a snapshot relates to the clock of the trace are converted.
+* clocks: times are converted if a snapshot relates their clock to that of the trace;
+* flows: from each event of an id to the next one in time, until an event ends it.
 
-* flows: from each event of an id to the next one in time, until one ends it.
+An Opscope export of one file is restored with its ticks, clock, columns, lanes, counters, flows and
+derived slices, NPU units, inferences that no slice spans, and identifiers as int or str;
+`Trace.provenance` has its metadata. Exported again, the file is byte for byte the same
+(tests/formats/perfetto/test_opscope_exports.py). Slices have their exported labels as names,
+operator information is in columns, and the user's bookmarks are slices of a track. An export of
+several files keeps the common axis, in ns.
 
-Our own export of one file comes back with its ticks, clock, columns, lanes, counters, flows and
-derived slices, the units of an NPU, the inferences that no slice spans, and identifiers as the
-numbers or texts that they were; what it says of its origin is `Trace.provenance`. Exported again,
-it is the same file byte by byte (tests/formats/perfetto/test_opscope_exports.py). Slices are called
-as they are labeled in it, what was known of an operator stands in columns, and the user's marks
-are slices of a track. One of several files keeps the common axis, in ns.
-
-A begin without an end is a slice without length and is counted, since nothing says how long it
-took. Packets of other data sources (ftrace, samples, logs) and legacy async events are passed over
+A begin without an end is counted and becomes a slice without duration, because its duration is
+unknown. Packets of other data sources (ftrace, samples, logs) and legacy async events are skipped
 and counted.
 """
 
@@ -39,7 +38,7 @@ _MOST_FIELD = 1000
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the bytes, or what they unpack to, begin with packets of a Perfetto trace."""
+    """Whether the bytes, decompressed if necessary, start with packets of a Perfetto trace."""
     data = inflated_head(head) or head
     at = packets = 0
     while at < len(data) and packets < 3:
@@ -54,15 +53,15 @@ def sniff(head: bytes) -> bool:
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """The track events of a trace; see the module's text."""
-    # The official protos take longer to load than most files; `sniff` does without them.
+    """Read the track events of a trace; see the module docstring."""
+    # Loading the official protos takes longer than reading most files; `sniff` does not need them.
     from viewer.formats.perfetto.trace_reader import read_trace
 
     return read_trace(path, FORMAT.name, progress, cancelled)
 
 
 def _is_packet(body: bytes, is_cut: bool) -> bool:
-    """Whether these bytes are fields that a TracePacket may have, each of its own wire type."""
+    """Whether these bytes are possible fields of a TracePacket, each with its wire type."""
     at = 0
     while at < len(body):
         tag, at = _varint(body, at)
@@ -79,7 +78,7 @@ def _is_packet(body: bytes, is_cut: bool) -> bool:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and the position after it; -1 if it does not end in time."""
+    """A varint and the position after it; -1 if it does not end in the data."""
     value = 0
     for k in range(10):
         if at + k >= len(data):

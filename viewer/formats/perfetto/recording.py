@@ -1,4 +1,4 @@
-"""What a Perfetto file says beside its events: sequences, clocks, tracks, attributes, oddities."""
+"""State shared while reading a Perfetto file: sequences, clocks, tracks, attributes, problems."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from viewer.model.provenance import PREFIX
 
 
 class Recording:
-    """What was read of a file so far that its events refer to.
+    """Everything read from a file so far that its events refer to.
 
-    attributes: of the trace, by name; of our own exports also what was said of its sources.
-    clock_numbers: (sequence, clock) -> the small number that stands for it in columns.
-    problems: odd data by kind, how often and where first.
+    attributes: those of the trace, by name; for Opscope exports also the facts about sources.
+    clock_numbers: (sequence, clock) -> the small number used in columns. problems: kind -> count
+    and first place.
     """
 
     def __init__(self, path: str, format: str) -> None:
@@ -25,7 +25,7 @@ class Recording:
         self.clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
-        """Count odd data; the first place stays."""
+        """Count unexpected data; only the first place is stored."""
         if count:
             had, where = self.problems.get(kind, (0, first))
             self.problems[kind] = (had + count, where)
@@ -36,7 +36,7 @@ class Recording:
         return f"{PREFIX}tool" in self.attributes
 
     def provenance(self) -> dict[str, int | str]:
-        """What our own export says of itself; nothing of a file of another tool."""
+        """The metadata of an Opscope export; empty for a file from another tool."""
         if not self.is_own:
             return {}
         return {name.removeprefix(PREFIX): value for name, value in self.attributes.items()}

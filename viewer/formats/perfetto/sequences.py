@@ -1,7 +1,7 @@
-"""What the packets of a Perfetto file refer to: interned strings, defaults, clocks, track names.
+"""Data that the packets of a Perfetto file refer to: interned strings, defaults, clocks, tracks.
 
-All of it is read with the official protos, since such packets are few. Texts get one code each for
-the whole file; see `TextTable`.
+All of it is parsed with the official protos, because such packets are few. Each text has one code
+for the whole file; see `TextTable`.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ TABLES = (
     "correlation_id_str",
 )
 BOOTTIME = 6
-MOST_ABOVE = 64  # of the tracks above one, those that make its name
+MOST_ABOVE = 64  # number of ancestors that contribute to a track's name
 
 
 def as_text(value: str | bytes) -> str:
-    """A string field, which protobuf gives as bytes where it is not UTF-8."""
+    """A string field, which protobuf returns as bytes if it is not UTF-8."""
     return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 class TextTable:
-    """Distinct texts of a file with their codes; bytes that are not UTF-8 are replaced."""
+    """The distinct texts of a file with their codes; invalid UTF-8 is replaced."""
 
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
 
     def code(self, text: str | bytes) -> int:
-        """The code of a text."""
+        """The code of a text; new texts get the next code."""
         return self.codes.setdefault(as_text(text), len(self.codes))
 
     def all(self) -> list[str]:
-        """The texts by code."""
+        """All texts, indexed by code."""
         return list(self.codes)
 
 
 class InternedTable:
-    """Interned strings of one kind: number -> code of the text; the first meaning stays."""
+    """Interned strings of one kind: iid -> text code. The first definition stays."""
 
     def __init__(self) -> None:
         self._codes: dict[int, int] = {}
@@ -59,11 +59,11 @@ class InternedTable:
         self._known = 0
 
     def add(self, iid: int, code: int) -> None:
-        """Note what a number means."""
+        """Define an iid."""
         self._codes.setdefault(iid, code)
 
     def lookup(self, iids: Words) -> Ints:
-        """The codes of many numbers, -1 where one means nothing."""
+        """The codes of many iids, -1 if undefined."""
         if self._known != len(self._codes):
             limit = 4 * len(self._codes) + 1000
             self._dense = np.full(limit, -1, np.int64)
@@ -81,17 +81,17 @@ class InternedTable:
         return found
 
     def in_order(self) -> list[int]:
-        """The codes by the number of each."""
+        """The codes sorted by iid."""
         return [self._codes[iid] for iid in sorted(self._codes)]
 
     def get(self, iid: int) -> int:
-        """The code of one number, -1 where it means nothing."""
+        """The code of one iid, -1 if undefined."""
         return self._codes.get(iid, -1)
 
 
 @dataclass(slots=True)
 class SequenceState:
-    """Incremental state of a packet sequence, from one packet on to the next that changes it."""
+    """Incremental state of a packet sequence, valid until a packet changes it."""
 
     sequence: int
     is_valid: bool
@@ -101,7 +101,7 @@ class SequenceState:
 
 
 class Sequences:
-    """The states of all sequences of a file, and which one each packet is in."""
+    """The states of all packet sequences, and the current one of each."""
 
     def __init__(self, texts: TextTable, problem: Problem) -> None:
         self.states: list[SequenceState] = []
@@ -115,7 +115,7 @@ class Sequences:
         return len(self.states) - 1
 
     def current(self, sequence: int) -> int:
-        """The number of the state that a sequence is in."""
+        """The number of a sequence's current state."""
         known = self._current.get(sequence)
         if known is None:
             known = self._new(
@@ -124,7 +124,7 @@ class Sequences:
         return known
 
     def change(self, sequence: int, *, cleared: bool, dropped: bool, defaults: bytes | None) -> int:
-        """The state after a packet that clears, loses or sets defaults."""
+        """The state after a packet that clears state, reports lost packets, or sets defaults."""
         if cleared or dropped:
             self._new(SequenceState(sequence, cleared, {name: InternedTable() for name in TABLES}))
         number = self.current(sequence)
@@ -142,7 +142,7 @@ class Sequences:
         return number
 
     def intern(self, state: int, data: bytes) -> None:
-        """Take in the strings of one packet."""
+        """Add the strings of one packet."""
         found = parsed(pb.InternedData, data, self._problem)
         if found is None:
             return
@@ -157,7 +157,7 @@ class Sequences:
 
 
 def parsed(message: Any, data: bytes, problem: Problem) -> Any:
-    """A message, or None if it is damaged."""
+    """Parse a message; None if it is damaged, which is reported."""
     try:
         return message.FromString(data)
     except Exception:  # DecodeError of whichever protobuf runtime; UTF-8 faults of some
@@ -170,7 +170,7 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
 
 @dataclass(slots=True)
 class ClockSnapshots:
-    """Snapshots of clocks; a clock is (sequence, id), sequence 0 where all share it."""
+    """Snapshots of clocks. A clock is (sequence, id); sequence 0 for clocks that all share."""
 
     snapshots: list[dict[tuple[int, int], int]] = field(default_factory=list)
     primary: int = BOOTTIME
@@ -178,7 +178,7 @@ class ClockSnapshots:
     multiplier: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, sequence: int, data: bytes, problem: Problem) -> None:
-        """Take in one snapshot."""
+        """Add one snapshot."""
         found = parsed(pb.ClockSnapshot, data, problem)
         if found is None:
             return
@@ -196,7 +196,7 @@ class ClockSnapshots:
         self.snapshots.append(times)
 
     def converted(self, clock: tuple[int, int], times: Ints) -> Ints | None:
-        """Times of a clock on the clock of the trace; None if nothing relates them."""
+        """Convert times to the clock of the trace; None if no snapshots relate the clocks."""
         goal = (0, self.primary)
         if clock == goal or clock == (0, 0):
             return times
@@ -213,15 +213,15 @@ class ClockSnapshots:
         return times
 
     def _path(self, clock: tuple[int, int], goal: tuple[int, int]) -> list[tuple[int, int]] | None:
-        """The shortest way from snapshot to snapshot."""
-        beside: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        """The shortest path between two clocks that share snapshots."""
+        related: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for names in {frozenset(s) for s in self.snapshots}:
             for name in names:
-                beside.setdefault(name, set()).update(names)
+                related.setdefault(name, set()).update(names)
         paths = {clock: [clock]}
         todo = [clock]
         for here in todo:
-            for other in sorted(beside.get(here, ())):
+            for other in sorted(related.get(here, ())):
                 if other not in paths:
                     paths[other] = [*paths[here], other]
                     todo.append(other)
@@ -229,7 +229,7 @@ class ClockSnapshots:
 
 
 def clock_name(sequence: int, clock: int) -> tuple[int, int]:
-    """A clock with an id of 64 to 127 is one of its sequence."""
+    """The key of a clock: ids 64 to 127 belong to a sequence."""
     return (sequence if 64 <= clock < 128 else 0, clock)
 
 
@@ -238,7 +238,7 @@ def clock_name(sequence: int, clock: int) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class Described:
-    """One track: its names, and what it lies below."""
+    """One described track: its names, and its parent."""
 
     uuid: int
     name: str = ""
@@ -253,7 +253,7 @@ class Described:
 
 
 class Tracks:
-    """The tracks that the file describes, and names of processes and threads from anywhere."""
+    """The described tracks, and names of processes and threads from any packet."""
 
     def __init__(self, problem: Problem) -> None:
         self.by_uuid: dict[int, Described] = {}
@@ -263,7 +263,7 @@ class Tracks:
         self._problem = problem
 
     def describe(self, sequence: int, data: bytes) -> None:
-        """Take in one TrackDescriptor; the first name of a track stays."""
+        """Add one TrackDescriptor; the first name of a track stays."""
         found = parsed(pb.TrackDescriptor, data, self._problem)
         if found is None:
             return
@@ -295,7 +295,7 @@ class Tracks:
             self.processes.setdefault(process.pid, as_text(name))
 
     def thread_of_sequence(self, sequence: int, data: bytes) -> None:
-        """Take in an old ThreadDescriptor: the track of a sequence that names none."""
+        """Add a legacy ThreadDescriptor: the track of a sequence that names none."""
         found = parsed(pb.ThreadDescriptor, data, self._problem)
         if found is not None:
             self._name_thread(found)
@@ -304,13 +304,13 @@ class Tracks:
             self.of_sequence[sequence] = uuid
 
     def process_of_sequence(self, data: bytes) -> None:
-        """Take in an old ProcessDescriptor."""
+        """Add a legacy ProcessDescriptor."""
         found = parsed(pb.ProcessDescriptor, data, self._problem)
         if found is not None:
             self._name_process(found)
 
     def process_tree(self, data: bytes) -> None:
-        """Take in names of processes and threads that a tracing service wrote."""
+        """Add the names of processes and threads from a tracing service."""
         found = parsed(pb.ProcessTree, data, self._problem)
         if found is None:
             return
@@ -322,7 +322,7 @@ class Tracks:
                 self.threads.setdefault((thread.tgid, thread.tid), as_text(thread.name))
 
     def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Process and thread of some tracks. Different threads never share a name."""
+        """Process and thread names of some tracks. Different threads never share a name."""
         owners: dict[tuple[str, str], Any] = {}
         labels: dict[str, int] = {}
         found = {}
@@ -338,17 +338,17 @@ class Tracks:
         return found
 
     def place_of_counter(self, counter: Described) -> tuple[str, str]:
-        """The process of a counter and what it is called, with its thread if it is of one."""
+        """The process and name of a counter, including its thread if it has one."""
         process, path, _ = self._place(counter.uuid, {})
         return process, path
 
     def process_label(self, pid: int, labels: dict[str, int]) -> str:
-        """The name of a process, with its id where another one is called so already."""
+        """The name of a process, with its id appended if another process has that name."""
         name = self.processes.get(pid) or f"process {pid}"
         return name if labels.setdefault(name, pid) == pid else f"{name} {pid}"
 
     def _place(self, uuid: int, labels: dict[str, int]) -> tuple[str, str, Any]:
-        """Process, thread and what tells it from another of the same names."""
+        """Process, thread, and an identity that distinguishes it from others of the same name."""
         chain: list[Described] = []
         seen: set[int] = set()
         here: Described | None = self.by_uuid.get(uuid)
@@ -375,7 +375,7 @@ class Tracks:
             thread = (anchor.pid or 0, anchor.tid)
             name = self.threads.get(thread) or f"thread {anchor.tid}"
             if own.merge_key and own.name == f"{name} (overlapping)":
-                return process, name, thread  # a lane of it
+                return process, name, thread  # one of its lanes
             path.insert(0, name)
         if not path:
             path = [self.processes.get(own.pid or 0) or "events of the process"]

@@ -1,4 +1,4 @@
-"""Reads the packets of a Perfetto file into a trace; `reader.py` says what is read."""
+"""Reads the packets of a Perfetto file into a trace; `reader.py` lists what is supported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viewer.model.trace import Trace
 (_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
 (_CLEARED, _DROPPED, _PROCESS, _THREAD, _CLOCK, _DEFAULTS, _TRACK) = (41, 42, 43, 44, 58, 59, 60)
 _ATTRIBUTES = 126
-# Those that say something about the file, the recording or what else is read: not counted.
+# Packets about the file, the recording or other supported data: not counted as skipped.
 _SILENT = frozenset(
     (_PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED, _PROCESS, _THREAD, _DEFAULTS, _TRACK,
      _ATTRIBUTES, 33, 35, 36, 45, 46, 48, 50, 51, 69, 72, 89, 90, 124)
@@ -29,7 +29,7 @@ _SILENT = frozenset(
 
 
 def read_trace(path: str, format: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """Reads one file. Raises UnreadableFile, ReadCancelled."""
+    """Read one file. Raises UnreadableFile, ReadCancelled."""
     recording = Recording(path, format)
     reading = _Reading(recording)
     for packets in packets_of(path, progress, cancelled, recording.problem):
@@ -38,7 +38,7 @@ def read_trace(path: str, format: str, progress: Progress, cancelled: Cancelled)
 
 
 class _Reading:
-    """The packets of one file, block by block."""
+    """Reads the packets of one file block by block."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -46,7 +46,7 @@ class _Reading:
         self._skipped: dict[int, int] = {}
 
     def add(self, packets: Packets) -> None:
-        """Take in some packets."""
+        """Add some packets."""
         fields, n, block = packets.fields, len(packets), packets.block
         share = max(packets.share, 0.001)
         self._recording.problem("packets that are damaged: left out", len(fields.damaged), "")
@@ -86,7 +86,7 @@ class _Reading:
         )
 
     def _states(self, packets: Packets, sequence: Any, cleared: Any) -> Ints:
-        """The number of the state of every packet; takes in what is interned and described."""
+        """The state number of every packet; adds interned and described data."""
         fields, block = packets.fields, packets.block
         rare: list[tuple[int, int, int, int]] = []
         for number in (
@@ -114,42 +114,43 @@ class _Reading:
                 rare.append((owner, -999, 0, 0))
         state = np.empty(len(sequence), np.int64)
         is_one = bool((sequence == sequence[0]).all())
-        begun = sequence[:1] if is_one else np.unique(sequence)
+        distinct = sequence[:1] if is_one else np.unique(sequence)
         changes: dict[int, list[tuple[int, int]]] = {
-            int(s): [(0, self._recording.sequences.current(int(s)))] for s in begun.tolist()
+            int(s): [(0, self._recording.sequences.current(int(s)))] for s in distinct.tolist()
         }
         for owner, what, at, end in sorted(rare):
-            own = int(sequence[owner])
+            seq = int(sequence[owner])
             data = bytes(block.data.data[at:end])
             if what in (-1000, -999, -_DEFAULTS):
                 number = self._recording.sequences.change(
-                    own,
+                    seq,
                     cleared=what == -1000,
                     dropped=what == -999,
                     defaults=data if what == -_DEFAULTS else None,
                 )
-                changes[own].append((owner, number))
+                changes[seq].append((owner, number))
             elif what == _INTERNED:
-                self._recording.sequences.intern(self._recording.sequences.current(own), data)
+                self._recording.sequences.intern(self._recording.sequences.current(seq), data)
             elif what == _TRACK:
-                self._recording.tracks.describe(own, data)
+                self._recording.tracks.describe(seq, data)
             elif what == _SNAPSHOT:
-                self._recording.clocks.add(own, data, self._recording.problem)
+                self._recording.clocks.add(seq, data, self._recording.problem)
             elif what == _THREAD:
-                self._recording.tracks.thread_of_sequence(own, data)
+                self._recording.tracks.thread_of_sequence(seq, data)
             elif what == _PROCESS:
                 self._recording.tracks.process_of_sequence(data)
             elif what == _PROCESS_TREE:
                 self._recording.tracks.process_tree(data)
             else:
                 self._attribute(data)
-        # The packets of each sequence together, so that many sequences cost no more than one.
+        # Process the packets of each sequence together, so that many sequences cost no more than
+        # one.
         order = np.arange(len(sequence)) if is_one else np.argsort(sequence, kind="stable")
-        bounds = np.searchsorted(sequence[order], begun).tolist() if not is_one else [0]
-        for own, first, end in zip(
-            begun.tolist(), bounds, [*bounds[1:], len(sequence)], strict=True
+        bounds = np.searchsorted(sequence[order], distinct).tolist() if not is_one else [0]
+        for seq, first, end in zip(
+            distinct.tolist(), bounds, [*bounds[1:], len(sequence)], strict=True
         ):
-            steps = changes[int(own)]
+            steps = changes[int(seq)]
             if is_one and len(steps) == 1:
                 state[:] = steps[0][1]
                 break
@@ -171,7 +172,7 @@ class _Reading:
             self._recording.attributes.setdefault(as_text(one.key), value)
 
     def _incremental_times(self, packets: Packets, sequence: Any, state: Ints) -> tuple[Ints, Ints]:
-        """Time and clock of every packet; those of an incremental clock are added up."""
+        """Time and clock of every packet; times of incremental clocks are summed up."""
         fields, n = packets.fields, len(packets)
         times = last(fields, _TIME, n)
         clock = last(fields, _CLOCK, n)
@@ -200,16 +201,16 @@ class _Reading:
             )
             if name in self._recording.clocks.incremental:
                 base, unit = self._recording.clocks.incremental[name]
-                told = rows[stated[rows]]
-                if len(told):
-                    out[told] = base + np.cumsum(out[told]) * unit
-                    self._recording.clocks.incremental[name] = (int(out[told[-1]]), unit)
+                timed_rows = rows[stated[rows]]
+                if len(timed_rows):
+                    out[timed_rows] = base + np.cumsum(out[timed_rows]) * unit
+                    self._recording.clocks.incremental[name] = (int(out[timed_rows[-1]]), unit)
             elif name in self._recording.clocks.multiplier:
                 out[rows] *= self._recording.clocks.multiplier[name]
         return out, number
 
     def trace(self, cancelled: Cancelled) -> Trace:
-        """What was read, as a trace."""
+        """Build the trace. Raises ReadCancelled."""
 
         def step() -> None:
             if cancelled():

@@ -1,4 +1,4 @@
-"""The track events of a Perfetto file as columns, in the order of the file."""
+"""Reads the track events of a Perfetto file into columns, in file order."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ _ABOUT, _ABOUT_UUID = "Opscope export", 1
 (_CORRELATION, _CORRELATION_STR, _CORRELATION_IID) = (52, 53, 54)
 (_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
 _EVENT_TAGS = range(8, 512)
-_TYPES = np.array([0, BEGIN, END, POINT, 5, 0], np.uint8)  # by TrackEvent.Type; the last: others
+# by TrackEvent.Type; the last entry is for other types
+_TYPES = np.array([0, BEGIN, END, POINT, 5, 0], np.uint8)
 _COUNTER = 5
 _PHASES = {ord("B"): BEGIN, ord("E"): END, ord("X"): COMPLETE, ord("I"): POINT, ord("i"): POINT,
            ord("R"): POINT}  # fmt: skip
 
 
 class TrackEvents:
-    """All events that begin or end a slice, with their arguments, counters and flows.
+    """All events that start or end a slice, with their arguments, counters and flows.
 
-    `count` events are in the columns time, track (a number of `uuids`), kind, name (a text's code,
-    -1 for none) and clock (of `Recording.clock_numbers`). complete: events that state a length, and
-    it. units, run_tracks: of our own exports, which unit a track is of, and which tracks hold
+    `count` events are in the columns time, track (index of `uuids`), kind, name (text code, -1 if
+    none) and clock (of `Recording.clock_numbers`). complete: events that state a duration, and the
+    duration. units, run_tracks: for Opscope exports, the unit of a track, and the tracks with
     inferences.
     """
 
@@ -75,10 +76,10 @@ class TrackEvents:
         state: Ints,
         share: float,
     ) -> None:
-        """Take in the events at some places of a block.
+        """Add the events at some positions of a block.
 
-        times, clock, sequence, state: those of the packet of each event. share: how much of the
-        file is read by now.
+        times, clock, sequence, state: those of each event's packet. share: how much of the file has
+        been read.
         """
         fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS, self._layouts), len(spans)
         states = self._sequences.states
@@ -102,8 +103,8 @@ class TrackEvents:
         kind[about] = 0
         for row in about.tolist():
             self._spoken_of += 1
-            told = about_flows(bytes(block.data.data[int(spans.at[row]) : int(spans.end[row])]))
-            for what, value in told.items():
+            facts = about_flows(bytes(block.data.data[int(spans.at[row]) : int(spans.end[row])]))
+            for what, value in facts.items():
                 self._attributes.setdefault(f"{PREFIX}source{self._spoken_of}.{what}", value)
         is_counter = kind == _COUNTER
         track = self._track_numbers(uuid, has_uuid)
@@ -141,7 +142,7 @@ class TrackEvents:
         n: int,
         state: Ints,
     ) -> Ints:
-        """The codes of names, -1 where there is none or its number means nothing."""
+        """The codes of names, -1 if there is none or its iid is undefined."""
         name = np.full(n, -1)
         found = fields.get(iid, VARINT)
         codes = interned(table, found.value, state[found.owner], self._sequences.states)
@@ -152,7 +153,7 @@ class TrackEvents:
         return name
 
     def _uuids_of(self, fields: Fields, n: int, sequence: Any, state: Ints) -> tuple[Any, Any]:
-        """The track of every event: its own, the default of its sequence, or its thread's."""
+        """The track of every event: its own, its sequence's default, or its thread's."""
         uuid = last(fields, _UUID, n)
         has = np.zeros(n, np.bool_)
         has[fields.get(_UUID, VARINT).owner] = True
@@ -167,7 +168,7 @@ class TrackEvents:
         return uuid, has
 
     def _track_numbers(self, uuid: Any, has_uuid: Any) -> Codes:
-        """Small numbers for the uuids, in the order in which they come."""
+        """Number the uuids in order of appearance."""
         changes = np.flatnonzero(np.append(True, uuid[1:] != uuid[:-1]))
         runs = uuid[changes]
         distinct, first, inverse = np.unique(runs, return_index=True, return_inverse=True)
@@ -180,7 +181,7 @@ class TrackEvents:
     def _legacy(
         self, block: PaddedBytes, legacy: Field, kind: Any, name: Ints, state: Ints
     ) -> tuple[Ints, Ints]:
-        """Older events that tell their kind by a letter; which of them state a length, and it."""
+        """Read legacy events, whose kind is a letter; returns those with a duration, and it."""
         inner = block.fields(legacy.at, legacy.end, range(8, 256))
         n = len(legacy)
         phase = np.minimum(last(inner, _PHASE, n), np.uint64(255)).view(np.int64)
@@ -239,7 +240,11 @@ class TrackEvents:
         state: Ints,
         states: Any,
     ) -> None:
-        """The categories of events, those of one event joined; ours say what a track is of too."""
+        """Add the categories of events, joined per event.
+
+        In Opscope exports, some categories describe the track: its NPU unit, or that it has
+        inferences.
+        """
         found = fields.get(_CATEGORY_IID, VARINT)
         owners, iids = [found.owner], [found.value]
         packed = fields.get(_CATEGORY_IID, LENGTH_DELIMITED)
@@ -274,19 +279,20 @@ class TrackEvents:
         self._put_text("category", event[owner], codes)
 
     def _joined(self, owner: Ints, codes: Ints) -> tuple[Ints, Ints]:
-        """The categories of every event as one text, separated by commas."""
+        """Join the categories of every event into one text, separated by commas."""
         owner, codes = owner[codes >= 0], codes[codes >= 0]
         order = np.argsort(owner, kind="stable")
         owner, codes = owner[order], codes[order]
         while len(owner) > 1 and (again := owner[1:] == owner[:-1]).any():
-            # The second of each event is joined to its first, the next ones in the next turn.
+            # Append the second text of each event to its first; the next iteration appends the
+            # next.
             second = np.flatnonzero(again & np.append(True, ~again[:-1])) + 1
             texts = self._texts.all()
             pairs, which = np.unique(
                 np.stack([codes[second - 1], codes[second]]), axis=1, return_inverse=True
             )
-            made = [self._texts.code(f"{texts[a]},{texts[b]}") for a, b in pairs.T.tolist()]
-            codes[second - 1] = np.array(made)[which.reshape(-1)]
+            joined_codes = [self._texts.code(f"{texts[a]},{texts[b]}") for a, b in pairs.T.tolist()]
+            codes[second - 1] = np.array(joined_codes)[which.reshape(-1)]
             owner, codes = np.delete(owner, second), np.delete(codes, second)
         return owner, codes
 
@@ -296,7 +302,7 @@ class TrackEvents:
             self.arguments.keep(name, TEXT, event[known], codes[known])
 
     def _about(self, uuid: Any) -> Ints:
-        """Which events say about our own export what its attributes say too."""
+        """The events of an Opscope export that repeat its attributes."""
         found: Ints = np.empty(0, np.int64)
         described = self._tracks.by_uuid.get(_ABOUT_UUID)
         if described is not None and described.name == _ABOUT and self._recording.is_own:

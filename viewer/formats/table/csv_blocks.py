@@ -1,11 +1,11 @@
-"""The rows of a large CSV as codes and numbers, block by block, two blocks at a time.
+"""Parses the rows of a large CSV into codes and numbers, two blocks at a time.
 
-Pandas' C parser gives up the interpreter's lock while it works, so two threads read a plain file
-nearly twice as fast as one, and the window stays alive beside them. A block is cut at a line end.
-That is safe only where no cell can hold one, so blocks go on up to the first quote in the file;
-what follows is one stream (`Stream`), which is read in order.
+Pandas' C parser releases the interpreter lock while it works, so two threads read a plain file
+nearly twice as fast as one, and the window stays responsive. A block ends at a line end. That is
+safe only if no cell can contain one, so blocks are used up to the first quote in the file. The rest
+is one stream (`Stream`), which is read in order.
 
-Columns are numbered as in the header; one more than those takes the cells beyond the header.
+Columns are numbered as in the header; one extra column takes the cells beyond the header.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from viewer.formats.text_rows import TextColumn, distinct_texts
 if TYPE_CHECKING:
     import pandas as pd
 
-# Twice this still fits int64, so no sum or difference of two times can wrap around.
+# Twice this value still fits int64, so sums and differences of two times never overflow.
 TIME_LIMIT = 2**62 - 1
 BLOCK = 15 << 20
 _AT_ONCE = 2
 _PIECE = 1 << 18
 _CHUNK_CELLS = 2_000_000
-# With one distinct text in so many cells, sorting them costs more than the codes save.
+# If one in this many cells has a new text, sorting them costs more than the codes save.
 _OFTEN = 4
 FEW = 10_000
 _TIME = re.compile(r"\s*([+-]?[0-9]{1,19})(?:\.0*)?\s*")
@@ -43,13 +43,13 @@ _ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is read of each row: columns of whole numbers and of texts; `width`: of the header."""
+    """The columns read from each row: integers and texts. `width`: columns in the header."""
 
     separator: str
     width: int
     numbers: tuple[int, ...]
     texts: tuple[int, ...]
-    # Columns found to have another text in nearly every row; filled while blocks are read.
+    # Columns found to have a different text in nearly every row; filled while blocks are read.
     distinct: set[int] = field(default_factory=set)
 
     @property
@@ -60,9 +60,12 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class CsvBlock:
-    """Some rows. numbers: values and which of them are usable (others are 0); surplus: rows with
-    more cells than the header. replaced: how many bytes were not UTF-8, in how many in all. odd:
-    of a column of numbers the first row that has no usable one, and what stands there."""
+    """Some rows as columns.
+
+    numbers: values, and which of them are usable (others are 0). surplus: rows with more cells than
+    the header. replaced: number of invalid UTF-8 bytes, in a block of `size` bytes. odd: for a
+    column of numbers, the first row without a usable one, and its text.
+    """
 
     rows: int
     numbers: dict[int, tuple[Ints, Bools]]
@@ -74,9 +77,9 @@ class CsvBlock:
 
 
 def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock, int], None, None]:
-    """All rows from where the file stands, each block with the position in the file behind it.
+    """All rows from the current position, each block with the file position after it.
 
-    Raises UnreadableFile. Closing the iterator ends what is being parsed.
+    Raises UnreadableFile. Closing the iterator cancels pending parsing.
     """
     rows = 0
     with ThreadPoolExecutor(_AT_ONCE, "csv") as pool:
@@ -110,29 +113,30 @@ def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
 
 
 def _cut(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, with where they begin; what has no line end is one piece.
+    """Split into whole lines with their positions; a rest without a line end is one piece.
 
-    The end is looked for first: so a block is read as a whole, and only the last one is copied.
+    The line end is located first, so that a block is read in one call and only the last one is
+    copied.
     """
-    begin = file.tell()
+    block_start = file.tell()
     while True:
-        file.seek(begin + BLOCK)
+        file.seek(block_start + BLOCK)
         file.readline()
-        size = file.tell() - begin
-        file.seek(begin)
+        size = file.tell() - block_start
+        file.seek(block_start)
         data = file.read(size)
         if not data:
             return
         end = len(data) if data.endswith(b"\n") else data.rfind(b"\n") + 1
         if end:
-            yield begin, data[:end]
+            yield block_start, data[:end]
         if end < len(data):
-            yield begin + end, data[end:]
-        begin += len(data)
+            yield block_start + end, data[end:]
+        block_start += len(data)
 
 
 def _parsed(data: bytes, shape: Shape, path: str) -> CsvBlock:
-    """The rows of some whole lines without quotes."""
+    """Parse whole lines without quotes."""
     replaced, size = 0, len(data)
     if not data.isascii():
         text = data.decode("utf-8", "replace")
@@ -142,24 +146,23 @@ def _parsed(data: bytes, shape: Shape, path: str) -> CsvBlock:
     try:
         return _coded(data, shape, replaced, size)
     except (ValueError, OverflowError):
-        # Some number is none, or a text column is nothing but numbers to pandas.
+        # A number cell is not a number, or pandas converts a text column of only numbers.
         stream = Stream(io.BytesIO(data), shape)
         frames = list(_frames(path, stream, shape, 0, len(data)))
         return _taken(frames[0] if frames else _no_rows(shape), shape, replaced, size)
 
 
 def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
-    """The rows as pandas' own codes and numbers. Raises ValueError where a cell is not as it must
-    be for that."""
+    """The rows as pandas' own codes and numbers. Raises ValueError if a cell does not fit that."""
     import pandas as pd
 
-    # A first row of our own: pandas turns categories that all look like numbers into numbers,
-    # and "007" or a 19-digit hash would not survive that.
+    # An extra first row: pandas turns categories that all look like numbers into numbers, which
+    # would change "007" or a 19-digit hash.
     cells = ["0" if column in shape.numbers else "x" for column in range(shape.width + 1)]
     first = shape.separator.join(cells).encode() + b"\n"
     every = list(range(shape.width + 1))
-    # Numbers have no dtype given: int64 is then tried alone, while for a column that must be int64
-    # pandas would also take "1e3" and round long numbers with a decimal point.
+    # Number columns have no dtype, so pandas tries only int64. With dtype int64, it would also
+    # accept "1e3" and round long numbers with a decimal point.
     kinds: dict[int, object] = dict.fromkeys((*shape.texts, shape.width), "category")
     kinds.update(dict.fromkeys(shape.distinct, object))
     frame = pd.read_csv(  # type: ignore[call-overload]
@@ -199,7 +202,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
 
 
 def _without_first(column: pd.Series) -> TextColumn:
-    """A category column without the row of our own, and without its text if no other has it."""
+    """A category column without the extra row, and without its text if no other row has it."""
     distinct = column.cat.categories.tolist()
     if not all(isinstance(text, str) for text in distinct):
         raise ValueError("texts that were turned into numbers")
@@ -212,7 +215,7 @@ def _without_first(column: pd.Series) -> TextColumn:
 
 
 def _taken(frame: pd.DataFrame, shape: Shape, replaced: int, size: int) -> CsvBlock:
-    """The rows of a frame of str cells."""
+    """Convert a frame of str cells."""
     numbers = {column: _whole_numbers(frame[column].tolist()) for column in shape.numbers}
     first = {column: int(np.argmin(ok)) for column, (_, ok) in numbers.items() if not ok.all()}
     return CsvBlock(
@@ -227,10 +230,10 @@ def _taken(frame: pd.DataFrame, shape: Shape, replaced: int, size: int) -> CsvBl
 
 
 def _whole_numbers(cells: list[str]) -> tuple[Ints, Bools]:
-    """Whole numbers and which of them are one of a usable size."""
+    """Parse integers; also returns which are usable."""
     joined = "".join(cells)
     try:
-        # int() would also take "1_000" and digits of other scripts.
+        # int() would also accept "1_000" and digits of other scripts.
         if not joined.isascii() or "_" in joined:
             raise ValueError
         values = np.fromiter(map(int, cells), np.int64, len(cells))
@@ -244,11 +247,11 @@ def _whole_numbers(cells: list[str]) -> tuple[Ints, Bools]:
 
 
 class _Pieces:
-    """A line of our own and then some whole lines, for the C parser as much as it works on at once.
+    """An extra line and then whole lines, in pieces as large as the C parser processes at once.
 
-    Around a file in memory pandas puts a layer that makes text of it and bytes again, all of it
-    with the interpreter's lock: a quarter of the time. No piece ends in a line, since what the
-    parser then loses are spaces before the first cell.
+    Pandas wraps a file in memory in a layer that decodes and encodes it again, holding the
+    interpreter lock: a quarter of the time. Pieces end at line ends; otherwise the parser loses
+    spaces before the first cell.
     """
 
     def __init__(self, first: bytes, data: bytes) -> None:
@@ -268,15 +271,15 @@ class _Pieces:
 
 
 class Stream:
-    """A binary file as valid UTF-8 for the C parser, after one line of our own.
+    """A binary file as valid UTF-8 for the C parser, after an extra line.
 
-    That line has one cell more than the header, so that rows with too many cells come through and
-    can be counted.
+    That line has one cell more than the header, so that rows with too many cells are not rejected
+    and can be counted.
     """
 
     def __init__(self, file: BinaryIO, shape: Shape) -> None:
         self.replaced = 0
-        self.size = 0  # of the last bytes in which something was replaced
+        self.size = 0  # bytes in the last chunk where something was replaced
         self._file = file
         self._first = (shape.separator.join(map(str, range(shape.width + 1))) + "\n").encode()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -312,9 +315,9 @@ def _no_rows(shape: Shape) -> pd.DataFrame:
 def _frames(
     path: str, text: Stream, shape: Shape, before: int, most: int = 0
 ) -> Iterator[pd.DataFrame]:
-    """The rows of a stream in frames of str cells, `most` in each.
+    """The rows of a stream in frames of str cells, `most` rows in each.
 
-    before: rows of the file before the stream.
+    before: number of rows in the file before the stream. Raises UnreadableFile.
     """
     import pandas as pd
 

@@ -1,19 +1,20 @@
-"""Plain profile CSV: one slice a row, for tools of one's own and for our own export read back.
+"""Reads the plain profile CSV: one slice per row, for custom tools and for Opscope exports.
 
 The first line names the columns, in any order, separated by comma, tab or semicolon:
 
-    process,thread,name,start_ns,dur_ns    required; times are whole nanoseconds, exact to 2**62
+    process,thread,name,start_ns,dur_ns    required; times are integer nanoseconds up to 2**62
     depth                                  level of the slice on its track, 0 outermost
-    method,instruction_id,identifier       what it was: instruction of a method, or the debug
+    method,instruction_id,identifier       identity: instruction of a method, or the debug
                                            identifier of an event that a delegate logged
-    derived                                "true": computed by Opscope, stated by no file
-    anything else                          an argument of the slice: numbers where all cells are
+    derived                                "true": computed by Opscope, not stated by any file
+    anything else                          an argument of the slice: numbers if all cells are
                                            numbers, else text
 
-Cells may be quoted as in RFC 4180. UTF-8, with or without a byte order mark; UTF-16 is recognized
-and refused with a remedy. Read over, since only an export writes them: `debug_handles`,
-`operators`, `source`, `link_reason` (links are made anew) and `start_ticks`, `dur_ticks` (the rate
-of those ticks is not in the file). A row whose times cannot be used is left out and counted.
+Cells may be quoted as in RFC 4180. The encoding is UTF-8, with or without a byte order mark; UTF-16
+is recognized and rejected with a remedy. Columns that only an export writes are ignored:
+`debug_handles`, `operators`, `source`, `link_reason` (links are created again) and `start_ticks`,
+`dur_ticks` (the file does not contain the clock rate). A row with unusable times is left out and
+counted.
 
 `depth` is used for a track if all its rows have one; the builder checks it against the times.
 """
@@ -54,18 +55,18 @@ IGNORED = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
 _SEPARATORS = ",\t;"
-_NEARLY = 2  # of the required columns: a CSV of another kind has a name, or a process
-_NAMED = 4  # of the columns that are there instead
+_NEARLY = 2  # of the required columns: other kinds of CSV often have a name or a process
+_NAMED = 4  # similar column names to list in a message
 _TIMES = ("start_ns", "dur_ns")
 _UNUSABLE = "row without a usable start_ns or dur_ns"
-_QUOTED = 24  # characters of a cell
-# Short rows are padded to the header's width: a bound keeps a small file from filling the memory.
+_QUOTED = 24  # displayed characters of a cell
+# Short rows are padded to the header's width: the limit keeps a small file from filling memory.
 MAX_COLUMNS = 256
 _HEADER_LIMIT = 1 << 20
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
-# 15 digits are exact as float64; longer ones, and leading zeros, are names rather than amounts.
+# 15 digits are exact in float64; longer numbers and leading zeros are identifiers, not amounts.
 _DECIMAL = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 )
@@ -77,7 +78,7 @@ _CALLS = {
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line has all required columns, none of them twice."""
+    """Whether the first line has all required columns, without repetitions."""
     for mark, encoding in _UTF16.items():
         if head.startswith(mark):
             text = head[len(mark) :].decode(encoding, "replace")
@@ -86,13 +87,13 @@ def sniff(head: bytes) -> bool:
 
 
 def why_not(head: bytes) -> tuple[str, str] | None:
-    """What the columns of a file that is nearly one lack, and the remedy; None for any other.
+    """Why a file is almost a profile CSV but not one, and the remedy; None for other files.
 
-    One that has two of the required columns is taken for nearly one.
+    A file counts as almost one if it has two of the required columns.
     """
     line = _first_line(head).rstrip("\r")
     if len(line) + 4 > len(head) >= HEAD_SIZE:
-        return None  # the rest of it is not known
+        return None  # the line continues beyond the known bytes
     names = max((_cells(line, one) for one in _SEPARATORS), key=lambda cells: _required_in(cells))
     if _required_in(names) < _NEARLY:
         return None
@@ -110,7 +111,7 @@ def why_not(head: bytes) -> tuple[str, str] | None:
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """One slice a row, in nanoseconds."""
+    """One slice per row, in nanoseconds. Raises UnreadableFile, ReadCancelled."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -151,7 +152,7 @@ def _first_line(head: bytes) -> str:
 
 
 def _cells(line: str, separator: str) -> list[str]:
-    """The cells of a header, [] where quotes do not close."""
+    """The cells of a header, [] if its quotes are not closed."""
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
     except csv.Error:
@@ -163,7 +164,7 @@ def _required_in(names: Sequence[str]) -> int:
 
 
 def _header(line: str) -> tuple[str, list[str]] | None:
-    """The separator and the column names, None if this is no header of ours."""
+    """The separator and the column names, None if this is not a profile CSV header."""
     line = line.rstrip("\r")
     for separator in _SEPARATORS:
         names = _cells(line, separator)
@@ -174,10 +175,10 @@ def _header(line: str) -> tuple[str, list[str]] | None:
 
 
 class _Rows:
-    """The rows read so far, as columns; `trace` makes slices of them."""
+    """The rows read so far, as columns; `trace` converts them to slices."""
 
     def __init__(self, path: str, names: Sequence[str], separator: str, size: int) -> None:
-        """size: of the file in bytes."""
+        """size: size of the file in bytes."""
         self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
         self._names = names
         self._row = 0
@@ -198,7 +199,7 @@ class _Rows:
         )
 
     def add(self, block: CsvBlock, at: int) -> None:
-        """Take in one block; `at`: the position in the file behind it."""
+        """Add one block; `at`: the file position after it."""
         (start, start_ok), (length, length_ok) = (block.numbers[n] for n in self.shape.numbers)
         length_ok = length_ok & (length >= 0) & (start + length <= TIME_LIMIT)
         usable = start_ok & length_ok & ~block.surplus
@@ -206,7 +207,7 @@ class _Rows:
         self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
         keep = slice(None) if usable.all() else np.flatnonzero(usable)
         read = self._row + block.rows
-        # Two hundredths more than the rows so far promise, as those of later times are longer.
+        # Two percent more than the rows so far suggest, because rows with later times are longer.
         expected = read * self._size * 51 // (50 * max(at, 1))
         self._times["start"].add(start[keep], expected)
         self._times["end"].add(start[keep] + length[keep], expected)
@@ -265,7 +266,7 @@ class _Rows:
 
         if "depth" not in codes:
             add(slice(None), None)
-            # The builder has them now: the columns of a large file twice would fill the memory.
+            # The builder has them now: two copies of a large file's columns would fill memory.
             del start, end, row, codes, track, name, key, columns, derived
             return builder.build(step)
         level = _levels(codes["depth"], strings["depth"])
@@ -284,7 +285,7 @@ class _Rows:
         codes: dict[str, Codes],
         strings: dict[str, tuple[str, ...]],
     ) -> None:
-        """The loads and inferences of an exported dump, by name; only where methods are told."""
+        """Add the loads and inferences of an exported ETDump, by name, if methods are stated."""
         methods = strings.get("method", ())
         for name, kind in RUN_SCOPES.items():
             if name not in strings["name"] or not any(methods):
@@ -302,30 +303,30 @@ class _Rows:
                 )
 
     def _count(self, kind: str, rows: Bools, block: CsvBlock | None = None) -> None:
-        """block: where the odd time of the first of these rows stands."""
+        """Count a problem of rows. block: the source of the first row's unusable time."""
         found = np.flatnonzero(rows)
         if len(found):
             first = int(found[0])
-            odd = "" if block is None else self._odd_time(block, first)
+            bad_time = "" if block is None else self._odd_time(block, first)
             where = f"data row {self._row + first + 1}"
-            self.builder.problem(kind, len(found), f"{where}: {odd}" if odd else where)
+            self.builder.problem(kind, len(found), f"{where}: {bad_time}" if bad_time else where)
 
     def _odd_time(self, block: CsvBlock, row: int) -> str:
-        """What stands where whole ns should: `start_ns is "1.5"`; "" where each alone would do."""
+        """Why a time is unusable: `start_ns is "1.5", not whole ns`; "" if each cell is valid."""
         for name, column in zip(_TIMES, self.shape.numbers, strict=True):
             values, ok = block.numbers[column]
             at, text = block.odd.get(column, (-1, ""))
             if not ok[row]:
                 shown = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
                 why = "too large" if _DIGITS.fullmatch(text) else "not whole ns"
-                said = f'{name} is "{shown}", {why}' if text.strip() else f"{name} is empty"
-                return said if at == row else ""
+                message = f'{name} is "{shown}", {why}' if text.strip() else f"{name} is empty"
+                return message if at == row else ""
             if name == "dur_ns" and values[row] < 0:
                 return f'{name} is "{values[row]}"'
         return ""
 
     def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
-        """The track of every row; tracks are numbered as they first appear."""
+        """The track of every row; tracks are numbered by first appearance."""
         process, thread = codes["process"], codes["thread"]
 
         def number(row: int) -> int:
@@ -336,12 +337,12 @@ class _Rows:
         return numbers_of([process, thread], number)
 
     def _names_of(self, codes: Codes, strings: tuple[str, ...]) -> Codes:
-        """The name of every row; of a new builder they are numbered as the texts are."""
+        """The name number of every row; a new builder numbers the names like the texts."""
         names = self.builder.intern_all(strings)
         return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
 
     def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
-        """The key of every row, made once for each distinct identity."""
+        """The key of every row, created once per identity."""
         parts = [name for name in ("name", *IDENTITY, DERIVED) if name in codes]
 
         def number(row: int) -> int:
@@ -384,7 +385,7 @@ class _Rows:
 
 
 def _argument(codes: Codes, strings: Sequence[str]) -> Column:
-    """An argument column: int64 or float64 where all texts are numbers, else text; "" is null."""
+    """An argument column: int64 or float64 if all texts are numbers, else text; "" is null."""
     present = codes != 0
     valid = None if present.all() else present
     texts = strings[1:]
@@ -398,17 +399,17 @@ def _argument(codes: Codes, strings: Sequence[str]) -> Column:
 
 
 def _levels(codes: Codes, strings: Sequence[str]) -> Ints:
-    """Depths, -1 where a cell is none."""
+    """Depths, -1 for cells that are not one."""
     depth = [int(t) if re.fullmatch(r"\s*[0-9]{1,6}\s*", t) else -1 for t in strings]
     return np.array(depth, np.int64)[codes]
 
 
 def _preorder(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Ints:
-    """The rows of each track with parents before children, as far as times and levels tell.
+    """The rows of each track with parents before children, as far as times and levels show it.
 
-    Rows that start together are the question, since one without length may end its parent or come
-    before the next slice. File order is tried first, then by depth, then those without length
-    first; a track takes the first order without a fault.
+    Rows with the same start are ambiguous, because one without duration may be the last child of a
+    slice or come before the next one. File order is tried first, then by depth, then slices without
+    duration first. A track uses the first order without a fault.
     """
     is_long = end > start
     done: list[Ints] = []
@@ -425,14 +426,14 @@ def _preorder(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> 
 
 def _faulty_tracks(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Codes:
     """The tracks of rows that, in this order, skip a level or overlap on one."""
-    its_track, depth = track[rows], level[rows]
-    begins = np.append(True, its_track[1:] != its_track[:-1])
+    track_of_row, depth = track[rows], level[rows]
+    begins = np.append(True, track_of_row[1:] != track_of_row[:-1])
     skips = np.where(begins, depth != 0, np.diff(depth, prepend=0) > 1)
-    by_depth = np.lexsort((np.arange(len(rows)), depth, its_track))
+    by_depth = np.lexsort((np.arange(len(rows)), depth, track_of_row))
     before, after = rows[by_depth[:-1]], rows[by_depth[1:]]
-    beside = (track[before] == track[after]) & (level[before] == level[after])
-    overlaps = beside & (start[after] < end[before])
-    return np.concatenate([its_track[skips], track[after[overlaps]]])
+    same_level = (track[before] == track[after]) & (level[before] == level[after])
+    overlaps = same_level & (start[after] < end[before])
+    return np.concatenate([track_of_row[skips], track[after[overlaps]]])
 
 
 FORMAT = format_of("table.reader")

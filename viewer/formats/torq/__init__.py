@@ -1,1 +1,1 @@
-"""Torq profiles as CSV: compile, runtime, host, annotated."""
+"""Torq profiles in CSV: compile, runtime, host and annotated."""

@@ -1,26 +1,27 @@
-"""Torq annotated profile: a runtime profile that the compiler's tools joined with the program.
+"""Reads the Torq annotated profile: a runtime profile joined with the program.
 
-Written by annotate_profiling.py and torq.performance, semicolons, quoted as pandas does. The first
-line names the columns; by them the generations are told apart:
+annotate_profiling.py and torq.performance write it, with semicolons and quoted as by pandas. The
+first line names the columns, which distinguish the generations:
 
     A0  2025-10  nss_program_index;operation;...          a row per operation of an NSS program
-    A1  2025-12  action_id;job_id;operation;...           a row per action; of a wait for an NSS
-                                                          program a row per operation in it
+    A1  2025-12  action_id;job_id;operation;...           a row per action; for a wait for an NSS
+                                                          program, a row per operation in it
     A2  2025-12  the same with original_operator, later with cdma_used_... and css_used_...
     A3  2026-02  the same with invocation_names and original_operators; a row per action
 
-Rows of one action or job with one start and end are one slice; what the rows say of it is kept in
-columns: `operations` and `invocations` in the order of the file, and the `units` of the NPU that
-the program uses, as flags of the file tell. A wait that is spread over several operations is called
-"torq_hl.wait_program", as A3 calls it.
+Rows of one action or job with the same start and end are one slice. The rows' contents go to
+columns: `operations` and `invocations` in file order, and the `units` of the NPU that the program
+uses, from flags in the file. A wait that covers several operations is named "torq_hl.wait_program",
+as in A3.
 
-A0 is of NSS jobs alone, in µs from the begin of the first one. Later ones are of the host, in µs of
-its clock (see `torq_host_csv`): actions on the track "Host", calls of the IREE HAL (action -1) on
-"HAL". From them NSS jobs are derived: from the begin of a job's start to the end of its wait.
-Times may have a fraction; then all are read as nanoseconds.
+A0 contains only NSS jobs, in µs from the start of the first one. Later generations are from the
+host, in µs of its clock (see `host_csv`): actions on the track "Host", calls of the IREE HAL
+(action -1) on "HAL". NSS jobs are derived from them: from the begin of a job's start to the end of
+its wait. If a time has a fraction, all times are read as nanoseconds.
 
 Rows without a time are actions that logged none: A3 lists all actions once for every scope of a
-dispatch, also for one that only loads. They have no place on a time axis and are told as a problem.
+dispatch, even for one that only loads. They cannot be placed on a time axis and are reported as a
+problem.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ from viewer.model.torq_names import (
 )
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
-_JOB_COLUMN, _ACTION_COLUMN = "nss_program_index", "action_id"  # of the file
+_JOB_COLUMN, _ACTION_COLUMN = "nss_program_index", "action_id"  # in the file
 _TIMES = {
     _JOB_COLUMN: ("nss_program_timestamp_start", "nss_program_timestamp_end"),
     _ACTION_COLUMN: ("timestamp_start", "timestamp_end"),
 }
-# The texts of a row: column of the slice -> the columns that may hold it in a file.
+# The texts of a row: column of the slice -> possible columns in a file.
 _TEXTS = {
     "operation": ("operation",),
     "invocation": ("invocation_name", "invocation_names"),
@@ -82,11 +83,11 @@ _UNITS = {
     "slice_used_1_in_program": "Slice unit 1",
     "css_used_in_program": "CSS",
 }
-# More than twice the columns of any generation; a wider header would only make the pattern slow.
+# More than twice the columns of any generation; a wider header would only slow down the pattern.
 _MAX_COLUMNS = 40
 _CELL = r'("[^"\n]*(?:""[^"\n]*)*"|[^;"\n]*)'
 _NEVER = re.compile(r"(?!)")
-# 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
+# 15 digits of µs are 31 years; longer numbers would overflow int64 ns.
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,30})?")
 _TASK = "torq_hw."
 _NO_TIME = "row without a time, of an action that logged none in its scope: not drawn"
@@ -94,13 +95,13 @@ _NS_IN_US = 1000
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line begins as a header of one of the generations does."""
+    """Whether the first line starts like the header of one of the generations."""
     header = first_line(head, ";")
     return header.startswith((f"{_JOB_COLUMN};operation;", f"{_ACTION_COLUMN};job_id;"))
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """One slice per action or job and its times; see the module's text for the generations."""
+    """One slice per action or job and its times; the module docstring describes the generations."""
     rows: _Rows | None = None
     for line, raw in chunks_of_lines(path, progress, cancelled):
         if rows is None:
@@ -121,10 +122,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """The slices of a file as parallel columns: one for all rows of an action or job and its times.
+    """The slices of a file as columns: one for all rows of an action or job with the same times.
 
-    group: the slice of each row. row: the first row of each slice. action, job: where `has_...`.
-    operations: of all its rows. hal: whether it is a call of the HAL. locations: "" if none.
+    group: the slice of each row. row: the first row of each slice. action, job: valid where
+    `has_...`. operations: those of all its rows. hal: whether it is a HAL call. locations: "" if
+    none.
     """
 
     group: Ints
@@ -141,7 +143,7 @@ class _Drawn:
 
 
 class _Rows:
-    """The rows read so far, as codes of texts; `trace` makes slices of them."""
+    """The rows read so far, as text codes; `trace` converts them to slices."""
 
     def __init__(self, path: str, header: Sequence[str]) -> None:
         self._id = header[0]
@@ -168,7 +170,7 @@ class _Rows:
         self._row: list[Codes] = []
 
     def add(self, line: int, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file; `line` is the number of the first one."""
+        """Add some whole lines of the file; `line` is the number of the first one."""
         found, row = self._cells.take(line, raw)
         if found:
             for name, cells in zip(self._header, zip(*found, strict=True), strict=True):
@@ -220,7 +222,7 @@ class _Rows:
     # -- slices ------------------------------------------------------------------------------
 
     def _add(self, column: dict[str, Codes], row: Codes, start: Ints, end: Ints) -> None:
-        """Make one slice of all rows of an action or job with the same times."""
+        """Add one slice for all rows of an action or job with the same times."""
         drawn = self._drawn(column, row, start, end)
         columns = self._columns(drawn, column)
         process = os.path.basename(self._builder.path)
@@ -248,7 +250,7 @@ class _Rows:
             self._add_jobs(drawn, columns)
 
     def _drawn(self, column: dict[str, Codes], row: Codes, start: Ints, end: Ints) -> _Drawn:
-        """The slices that rows stand for, in the order of the file."""
+        """The slices that rows represent, in file order."""
         if self._id == _JOB_COLUMN:
             action, has_action = np.zeros(len(row), np.int64), np.zeros(len(row), np.bool_)
             job, has_job = self._numbers(self._id, column, row)
@@ -257,7 +259,7 @@ class _Rows:
             job, has_job = self._numbers("job_id", column, row)
         operation, operations = self._texts("operation", column)
         has_action = has_action & (action >= 0)
-        # Calls of the HAL all have action -1.
+        # HAL calls all have action -1.
         apart = np.where(has_action | has_job, 0, operation + 1)
         group, first = combined_codes(
             [
@@ -290,7 +292,7 @@ class _Rows:
         )
 
     def _keys(self, drawn: _Drawn, names: Sequence[str]) -> Codes:
-        """The identity of every slice."""
+        """The key of every slice."""
         has_action, has_job = drawn.has_action.tolist(), drawn.has_job.tolist()
         keys = (
             self._key(
@@ -310,7 +312,7 @@ class _Rows:
         return np.fromiter(keys, np.uint32, len(names))
 
     def _columns(self, drawn: _Drawn, column: dict[str, Codes]) -> dict[str, Column]:
-        """What the rows of each slice say beside its times."""
+        """The columns of each slice, from its rows."""
         count = len(drawn.row)
         columns = {
             OPERATIONS: Column.of_texts([", ".join(one) for one in drawn.operations]),
@@ -339,7 +341,7 @@ class _Rows:
         return columns
 
     def _add_jobs(self, drawn: _Drawn, columns: dict[str, Column]) -> None:
-        """NSS jobs, derived: from the begin of a job's start to the end of the wait after it."""
+        """Add derived NSS jobs: from the begin of a job's start to the end of the wait after it."""
         builder, start, job = self._builder, drawn.start, drawn.job
         starts = np.array([one[0] == START_PROGRAM for one in drawn.operations], np.bool_)
         own = np.flatnonzero(drawn.has_job & ~drawn.hal)
@@ -350,7 +352,7 @@ class _Rows:
         if not len(first):
             return
         names = [job_name(number) for number in job[first].tolist()]
-        kept = ("units", "invocations", "original_operators", "location", JOB_ID)
+        job_columns = ("units", "invocations", "original_operators", "location", JOB_ID)
         keys = [
             self._key(name, False, None, number, drawn.locations[at])
             for name, number, at in zip(names, job[first].tolist(), wait.tolist(), strict=True)
@@ -363,11 +365,11 @@ class _Rows:
             key=np.array(keys, np.uint32),
             source_row=drawn.row[first],
             derived=np.ones(len(first), np.bool_),
-            columns={name: columns[name].taken(wait) for name in kept if name in columns},
+            columns={name: columns[name].taken(wait) for name in job_columns if name in columns},
         )
 
     def _key(self, name: str, hal: bool, action: int | None, job: int | None, location: str) -> int:
-        """The identity of a slice: its location; a job where there is none; or a HAL's call."""
+        """The key of a slice: its location, else its job or action; its name for a HAL call."""
         if hal:
             return self._builder.key(KeyKind.FRAMEWORK, name)
         number = -1 if action is None else action
@@ -386,29 +388,31 @@ class _Rows:
         return blank[column[name]]
 
     def _texts(self, name: str, column: dict[str, Codes]) -> tuple[Ints, tuple[str, ...]]:
-        """The texts of one of the columns that may hold something, and their codes."""
+        """The texts of the file's column for `name`, and their codes per row."""
         held = next((n for n in _TEXTS[name] if n in column), None)
         if held is None:
             return np.zeros(len(column[self._id]), np.int64), ("",) if name == "location" else ()
         return column[held].astype(np.int64), tuple(map(_unquoted, self._tables[held]))
 
     def _numbers(self, name: str, column: dict[str, Codes], row: Codes) -> tuple[Ints, Bools]:
-        """The whole numbers of a column ("3" or "3.0"), and which rows have one."""
-        values, known, odd = [], [], []
+        """The integers of a column ("3" or "3.0"), and which rows have one."""
+        values, known, bad = [], [], []
         for text in map(_unquoted, self._tables[name]):
             number = Decimal(text) if _NUMBER.fullmatch(text) else None
             is_whole = number is not None and number == number.to_integral_value()
             values.append(int(number) if number is not None and is_whole else 0)
             known.append(is_whole)
-            odd.append(bool(text) and not is_whole)
+            bad.append(bool(text) and not is_whole)
         codes = column[name]
         count_rows(
-            self._builder, f"{name} that is no whole number: left out", row[np.array(odd)[codes]]
+            self._builder,
+            f"{name} that is no whole number: left out",
+            row[np.array(bad)[codes]],
         )
         return np.array(values, np.int64)[codes], np.array(known, np.bool_)[codes]
 
     def _units(self, column: dict[str, Codes], group: Ints, count: int) -> Column:
-        """The units of the NPU that the rows of each slice tell to be used."""
+        """The NPU units that the rows of each slice mark as used."""
         used = np.zeros(count, np.int64)
         labels: list[str] = []
         for name, label in _UNITS.items():
@@ -425,7 +429,7 @@ class _Rows:
 
 
 def _name(operations: Sequence[str]) -> str:
-    """What a slice is called: by its operation, its event of the HAL, or as a wait of many."""
+    """The name of a slice: its operation, its HAL event, or a wait for several operations."""
     scope, _, event = operations[0].partition(".")
     if is_hal(scope):
         return scope_name(event, scope)
@@ -433,7 +437,7 @@ def _name(operations: Sequence[str]) -> str:
 
 
 def _listed(group: Ints, count: int, texts: Sequence[str]) -> list[list[str]]:
-    """The texts of the rows of each slice, in the order of the file."""
+    """The texts of each slice's rows, in file order."""
     found: list[list[str]] = [[] for _ in range(count)]
     for number, text in zip(group.tolist(), texts, strict=True):
         found[number].append(text)

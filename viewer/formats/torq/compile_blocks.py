@@ -1,9 +1,9 @@
-"""Blocks of plain rows of a Torq compile profile, split by numpy instead of row by row.
+"""Splits blocks of plain rows of a Torq compile profile with numpy instead of row by row.
 
-Nearly all rows of nearly all files are plain: ASCII, digits alone in number cells, nothing unusual
-around the location. A block of such rows is split at a fifth of the price of a pattern per row;
-for any other block `split_block` answers None, and the reader's pattern decides. So this module
-knows no odd data, and for plain rows it must find exactly what the pattern finds.
+Nearly all rows of nearly all files are plain: ASCII, only digits in number cells, nothing unusual
+around the location. Splitting a block of such rows takes a fifth of the time of one pattern match
+per row. For any other block `split_block` returns None, and the reader uses its pattern. So this
+module handles no unexpected data, and for plain rows it must find exactly what the pattern finds.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _COMMA, _CLOSE, _UNDERSCORE = ord(","), ord(")"), ord("_")
 _LOC = int.from_bytes(b"loc(", "little")
 _MAX_SHORT = 24
 _MAX_DIGITS = 18
-# More lengths than this in one block would cost more to tell apart than their rows.
+# With more lengths in one block, comparing them costs more than cutting their rows.
 _MAX_LENGTHS = 64
 _SLOT_BITS = 12
 
-# The first (or the last) k of the eight characters in a word.
+# Masks for the first (or, inverted, the last) k of the eight characters in a word.
 _FIRST: Words = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
 _ZEROS = np.uint64(0x3030303030303030)
 _HIGH = np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -38,15 +38,15 @@ _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(
 class CellBlock:
     """The cells of some rows.
 
-    numbers: the columns before the location that hold them, in order. shape: events of one shape
-    differ in their running numbers alone, so they are of one unit (uint32).
+    numbers: the number columns before the location, in order. shape: events of one shape differ
+    only in their running numbers, so they are on the same unit (uint32).
     """
 
     numbers: tuple[Ints, ...]
     event: TextColumn
     shape: Codes
     location: TextColumn
-    kind: TextColumn | None  # C0 and C1 alone
+    kind: TextColumn | None  # only C0 and C1
     size: TextColumn
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ def split_block(raw: bytes, has_ids: bool) -> CellBlock | None:
 
 
 def _split(text: _Text, has_ids: bool) -> CellBlock:
-    # A row has a comma after each cell before the location, and one at least after that.
+    # A row has a comma after each cell before the location, and at least one after it.
     cells = 4 if has_ids else 3
     text.need_commas(cells + 1)
     ends = [text.comma(k) for k in range(cells)]
@@ -82,7 +82,7 @@ def _split(text: _Text, has_ids: bool) -> CellBlock:
     numbers = tuple(text.numbers(starts[k], ends[k]) for k in range(0 if has_ids else 1, 3))
     first = 3 if has_ids else 0
     event_span = starts[first], ends[first]
-    # Where events are numbered, no two are alike.
+    # If events are numbered, no two are equal.
     event = text.short_texts(*event_span) if has_ids else text.texts_apart(*event_span)
     place, place_end = starts[cells], text.comma(-1)
     kind: TextColumn | None = None
@@ -102,9 +102,9 @@ def _split(text: _Text, has_ids: bool) -> CellBlock:
 
 
 class _Text:
-    """ASCII lines as bytes in an array, with where rows and commas are.
+    """ASCII lines as bytes in an array, with the positions of rows and commas.
 
-    Places count from 24 bytes before the first line, so that a word may end anywhere in it.
+    Positions count from 24 bytes before the first line, so that a word may end anywhere in it.
     """
 
     def __init__(self, raw: bytes) -> None:
@@ -118,31 +118,31 @@ class _Text:
         self._first, self._after = first[:-1], first[1:]
 
     def need_commas(self, least: int) -> None:
-        """Every row must have that many commas."""
+        """Raise _NotPlain unless every row has at least this many commas."""
         if (self._after - self._first < least).any():
             raise _NotPlain
 
     def comma(self, k: int | Ints) -> Ints:
-        """Where the k-th comma of every row is, or the one so many before the end for k < 0."""
+        """The position of the k-th comma of every row; negative k count from the row's end."""
         found: Ints = self._commas[np.where(np.asarray(k) < 0, self._after, self._first) + k]
         return found
 
     def word(self, at: Ints, type: type[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-        """The bytes from some places on as little-endian numbers."""
+        """The bytes from some positions on as little-endian integers."""
         kind = np.dtype(type).newbyteorder("<")
         count = len(self.bytes) - kind.itemsize + 1
         window: NDArray[np.unsignedinteger] = np.ndarray((count,), kind, self._raw, strides=(1,))
         return window[at]
 
     def numbers(self, start: Ints, end: Ints) -> Ints:
-        """Cells of digits, 18 at most, as numbers."""
+        """Parse cells of at most 18 digits. Raises _NotPlain."""
         size = end - start
         if (size < 1).any() or (size > _MAX_DIGITS).any():
             raise _NotPlain
         value = np.zeros(len(size), np.uint64)
         plain = np.ones(len(size), np.bool_)
         for k in range(2 if int(size.max(initial=0)) > 8 else 0, -1, -1):
-            # Eight digits, the last of them eight times k before the end.
+            # Eight digits; the last one is 8 k characters before the end.
             word = self.word(end - 8 * (k + 1), np.uint64).astype(np.uint64)
             digits = np.clip(size - 8 * k, 0, 8)
             outside = _FIRST[8 - digits]
@@ -154,7 +154,7 @@ class _Text:
         return value.astype(np.int64)
 
     def short_texts(self, start: Ints, end: Ints) -> TextColumn:
-        """Cells of at most 24 characters without brackets."""
+        """Cells of at most 24 characters without parentheses. Raises _NotPlain."""
         size = end - start
         longest = int(size.max(initial=0))
         if longest > _MAX_SHORT or (size < 0).any():
@@ -168,7 +168,7 @@ class _Text:
             key = (key ^ word) * _MIX[k]
             key ^= key >> np.uint64(29)
         first, codes = _alike(key)
-        # Two texts of one key are as good as impossible, but a text taken for another is not.
+        # Two texts with the same key are nearly impossible, but must not be confused.
         if not all((word == word[first][codes]).all() for word in words):
             raise _NotPlain
         distinct = self._slices(start[first], end[first])
@@ -176,12 +176,12 @@ class _Text:
         return TextColumn(codes, distinct)
 
     def texts_apart(self, start: Ints, end: Ints) -> TextColumn:
-        """Cells of at most 24 characters without brackets, each as a text of its own."""
+        """Cells of at most 24 characters without parentheses, each with its own code."""
         size = (end - start)[:, np.newaxis]
         longest = int(size.max(initial=0))
         if longest > _MAX_SHORT:
             raise _NotPlain
-        # One line a cell, cut by one call instead of one for each.
+        # One line per cell, so that one call splits all of them.
         cells = self._window(start, longest + 1).view(np.uint8).reshape(len(start), -1).copy()
         column = np.arange(longest + 1)
         cells[column == size] = ord("\n")
@@ -190,7 +190,7 @@ class _Text:
         return TextColumn(np.arange(len(start), dtype=np.uint32), lines.split("\n")[:-1])
 
     def shapes(self, start: Ints, end: Ints) -> Codes:
-        """What is left of "DI17" and "S17_1" without the 17, as codes."""
+        """Codes of the rest of "DI17" and "S17_1" without the 17."""
         digits = self._digits_before(start, end)
         stem = end - digits
         has_unit = (digits > 0) & (self.bytes[stem - 1] == _UNDERSCORE) & (stem - 1 > start)
@@ -203,7 +203,7 @@ class _Text:
         return _alike(code.astype(np.uint64) * _MIX[0])[1]
 
     def _digits_before(self, start: Ints, end: Ints) -> Ints:
-        """How many of the characters before an end are digits."""
+        """The number of digits directly before each end."""
         count = np.zeros(len(start), np.int64)
         run = end > start
         while run.any():
@@ -213,12 +213,12 @@ class _Text:
         return count
 
     def long_texts(self, start: Ints, end: Ints) -> TextColumn:
-        """Cells of any length. Neighbors are mostly alike: only those that differ are cut."""
+        """Cells of any length. Neighbors are mostly equal: only those that differ are cut."""
         size = end - start
         lengths = np.unique(size)
         few = len(lengths) <= _MAX_LENGTHS
         new = np.ones(len(size), np.bool_)
-        # The row that has the same cell, for those that are not new.
+        # The row with the same cell, for rows whose cell is not new.
         like = np.arange(len(size))
         for length in lengths.tolist() if few else ():
             rows = np.flatnonzero(size == length)
@@ -240,7 +240,7 @@ class _Text:
         return np.flatnonzero(cells[1:] != cells[:-1]) + 1
 
     def _window(self, start: Ints, length: int) -> NDArray[np.bytes_]:
-        """So many characters from some places on."""
+        """`length` characters from each position on."""
         kind, count = np.dtype(f"S{length}"), len(self.bytes) - length + 1
         window: NDArray[np.bytes_] = np.ndarray((count,), kind, self._raw, strides=(1,))
         return window[start]
@@ -251,16 +251,16 @@ class _Text:
 
 
 def _alike(keys: Words) -> tuple[Ints, Codes]:
-    """The first row of each distinct key, in the order of the rows, and the codes of all rows."""
+    """The first row of each distinct key in row order, and the codes of all rows."""
     slot = (keys >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
     rows = np.arange(len(keys))
     row_of_slot = np.full(1 << _SLOT_BITS, -1, np.int64)
-    row_of_slot[slot[::-1]] = rows[::-1]  # of several, the last one written stays: the first row
+    row_of_slot[slot[::-1]] = rows[::-1]  # if several, the last one written stays: the first row
     first = row_of_slot[slot]
     if (keys[first] == keys).all():
         codes = np.cumsum(first == rows) - 1
         return np.flatnonzero(first == rows), codes[first].astype(np.uint32)
-    # Many keys, or two in one slot.
+    # Many keys, or two keys in one slot.
     _, at, found = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(at)
     rank = np.empty(len(order), np.uint32)
@@ -281,7 +281,7 @@ def _are_digits(word: Words) -> Bools:
 
 
 def _eight_digits(word: Words) -> Words:
-    """The number that eight characters spell: pairs, then fours, then eight at once."""
+    """The number written in eight characters: pairs, then fours, then all eight at once."""
     word = (word & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(2561) >> np.uint64(8)
     word = (word & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601) >> np.uint64(16)
     return (word & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001) >> np.uint64(32)

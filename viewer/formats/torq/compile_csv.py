@@ -1,19 +1,19 @@
-"""Torq compile profile: the cycle estimate that torq-compile writes for one dispatch.
+"""Reads the Torq compile profile: the cycle estimate that torq-compile writes per dispatch.
 
-Written by ProfilingPass.cpp (`--torq-enable-profiling --torq-dump-profiling=PATH`). Generations:
+ProfilingPass.cpp writes it (`--torq-enable-profiling --torq-dump-profiling=PATH`). Generations:
 
     C0  2025-10  no header  event,start,end,loc,type           DI0,0,128,loc("m.mlir":2:3),DMA_IN
     C1  2025-12  no header  event,start,end,loc,type[,bytes]   S1_1,2481,11889,loc(...),conv2d
     C2  2026-02  actionIndex, elapsed_time(us), timestamp(us), event, location, bytes
     C3  2026-02  taskId, elapsed_time(us), timestamp(us), event, location, bytes
 
-All times are cycles, whatever the header says; the rate is not in the file (800 MHz is assumed).
-Nothing is quoted and a location may hold commas, so a row is split around it: from the first
-"loc(" to the last ")", since no other cell holds a parenthesis. Each row is one slice, never lost
-unless it is no row at all; those are counted.
+All times are cycles, whatever the header states. The clock rate is not in the file; 800 MHz is
+assumed. Nothing is quoted and a location may contain commas, so a row is split around it: from the
+first "loc(" to the last ")", because no other cell contains a parenthesis. Each row is one slice.
+Lines that are not a row are counted.
 
-C0 has one track for all slice units: its `S<i>` is a running number, not a unit. C1 files have the
-unit (`S<i>_<unit>`). Not read: nothing.
+C0 has one track for all slice units: its `S<i>` is a running number, not a unit. C1 files state the
+unit (`S<i>_<unit>`). All columns are read.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FIRST_COLUMN = {"C2": ACTION_ID, "C3": TASK_ID}
 _EVENT = r"(?:DI|DO|S|CSS|CDMA_(?:L2D|L2I|D2L))\d+(?:_\d+)?"
 _BARE_ROW = re.compile(rf"{_EVENT},-?\d+,-?\d+,loc\(", re.A)
 
-# 18 digits: the sum of two such numbers, and its nanoseconds, still fit int64.
+# 18 digits: the sum of two such numbers, in nanoseconds, still fits int64.
 _NUMBER = r" *(-?[0-9]{1,18}) *"
 _SIZE = re.compile(r" *[0-9]{1,18} *")
 _CELL = r"([^,()\n]*)"
@@ -88,13 +88,13 @@ _DISPLAY_ORDER = ("DMA In", "DMA Out", "CDMA", "Slice units", "Slice unit", "CSS
 
 
 def sniff(head: bytes) -> bool:
-    """Whether line 1 is the header of C2 or C3, or one of the first lines a row of C0 or C1."""
+    """Whether line 1 is the header of C2 or C3, or one of the first lines is a row of C0 or C1."""
     lines = head.decode("utf-8-sig", "replace").split("\n")
     return _generation(lines) is not None
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """One slice a row, in cycles; see the module's text for the generations."""
+    """One slice per row, in cycles; the module docstring describes the generations."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -132,7 +132,7 @@ def _generation(lines: Sequence[str]) -> str | None:
 
 
 class _Rows:
-    """The rows read so far, as columns; `trace` makes slices of them."""
+    """The rows read so far, as columns; `trace` converts them to slices."""
 
     def __init__(self, path: str, generation: str) -> None:
         self._builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
@@ -140,7 +140,7 @@ class _Rows:
         self._has_header = generation != "C0"
         self._lines = 0
         self._row = 0
-        self._events: list[str] = []  # distinct in each block alone
+        self._events: list[str] = []  # distinct only within each block
         self._types, self._locations, self._threads = (
             DistinctTexts(),
             DistinctTexts(),
@@ -150,7 +150,7 @@ class _Rows:
         self._codes: dict[str, list[Codes]] = {}
 
     def add(self, raw: bytes) -> None:
-        """Take in some whole lines of the file."""
+        """Add some whole lines of the file."""
         if self._lines == 0:
             raw = raw.removeprefix(b"\xef\xbb\xbf")
             if self._has_header:
@@ -233,7 +233,7 @@ class _Rows:
         return builder.build()
 
     def _block(self, found: Sequence[tuple[str, ...]]) -> CellBlock:
-        """What the pattern found, as columns."""
+        """Convert the pattern's matches to columns."""
         cells = list(zip(*found, strict=True)) or [()] * 6
         numbers, kind = cells[1:3], None
         if self._has_header:
@@ -278,22 +278,22 @@ class _Rows:
         self._events += block.event.distinct
 
     def _sizes(self, cells: TextColumn, row: Codes) -> Ints:
-        """Bytes, -1 where none are given."""
+        """Sizes in bytes, -1 if not stated."""
         codes = cells.codes
         sizes = np.full(len(cells.distinct), -1, np.int64)
-        odd = []
+        invalid = []
         for i, cell in enumerate(cells.distinct):
             if _SIZE.fullmatch(cell):
                 sizes[i] = int(cell)
             elif cell.strip():
-                odd.append(i)
-        if odd:
+                invalid.append(i)
+        if invalid:
             kind = "bytes that are no number: left out"
-            count_rows(self._builder, kind, row[np.isin(codes, odd)])
+            count_rows(self._builder, kind, row[np.isin(codes, invalid)])
         return sizes[codes]
 
     def _threads_of(self, block: CellBlock) -> Codes:
-        """The thread of each row, as codes; looked up once per shape of its event."""
+        """The thread of each row, as codes; looked up once per event shape."""
         _, first, count = np.unique(block.shape, return_index=True, return_counts=True)
         events = (block.event.distinct[i] for i in block.event.codes[first].tolist())
         of_shape = [self._thread(event, n) for event, n in zip(events, count.tolist(), strict=True)]
@@ -310,7 +310,7 @@ class _Rows:
 
 
 def _distinct(texts: Sequence[str], codes: Codes) -> tuple[tuple[str, ...], Codes]:
-    """Texts that may repeat without the repetitions, and the codes of what had codes in them."""
+    """Remove repeated texts, and update the codes that refer to them."""
     if len(set(texts)) == len(texts):
         return tuple(texts), codes
     found = distinct_texts(texts)

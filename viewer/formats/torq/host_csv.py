@@ -1,6 +1,6 @@
-"""Torq host profile: what the host did for every dispatch, action by action.
+"""Reads the Torq host profile: the host's work for every dispatch, action by action.
 
-Written by the runtime with `--torq_profile_host=PATH`, commas. Generations:
+The runtime writes it with `--torq_profile_host=PATH`, with commas. Generations:
 
     H0  2025-10  actionIndex, elapsed_time(us), timestamp(us), event, location    location bare
     H1  2025-12  the same, the location quoted, its quotes doubled
@@ -8,27 +8,28 @@ Written by the runtime with `--torq_profile_host=PATH`, commas. Generations:
     H3  2026-02  the same, with HAL scopes and the stages of a DISPATCH
     H4  2026-03  the same, with INIT scopes, other stages
 
-A header alone does not tell H0 from H1, nor H2 from H3 and H4: the earliest is said then.
+A header does not distinguish H0 from H1, nor H2 from H3 and H4. If nothing else does, the earliest
+is reported.
 
-A begin and an end of one event, (dispatch, invocation, action, event), are one slice. In H0 and H1
-a begin ends in `_START` (that of `NSS_START` has nothing behind it), later in `_BEGIN`. INIT and
-DISPATCH scopes, their stages and their actions are nested on the track "Host", the scopes of the
-IREE HAL on "HAL", both in the order of the file, so that slices without a length stay where the
-file has them. A slice is called by its event; a scope by its event and its name.
+A begin and an end with the same (dispatch, invocation, action, event) are one slice. In H0 and H1 a
+begin ends in `_START` (`NSS_START` itself has no suffix), later in `_BEGIN`. INIT and DISPATCH
+scopes, their stages and their actions are nested on the track "Host", the scopes of the IREE HAL on
+"HAL". Both are nested in file order, so that slices without duration keep their place. A slice is
+named by its event, a scope by its event and its name.
 
-Derived, since the file does not state them: NSS jobs, from the begin of an NSS_START to the end of
-the NSS_WAIT after it in the same dispatch execution; and a begin without an end, or the reverse, as
-a slice without length where it stands (column `unpaired`).
+These are derived, because the file does not state them: NSS jobs, from the begin of an NSS_START to
+the end of the next NSS_WAIT in the same dispatch execution; and a begin without an end, or an end
+without a begin, as a slice without duration at its time (column `unpaired`).
 
-Runs: an INIT is a load, as is a DISPATCH that opens the hardware and has no action (H3). An
-outermost `__HAL_QUEUE_EXECUTE__` call with a dispatch in it is one inference. Without such calls
-one begins at each dispatch whose name came already since the last one began. H0 and H1 hold the
-last execution of one dispatch only.
+Runs: an INIT is a load, and so is a DISPATCH that opens the hardware and has no action (H3). An
+outermost `__HAL_QUEUE_EXECUTE__` call that contains a dispatch is one inference. Without such
+calls, an inference starts at each dispatch whose name already occurred in the current one. H0 and
+H1 contain only the last execution of one dispatch.
 
 Times are µs of std::chrono::steady_clock, which counts from the boot of the device. All host
-profiles share that clock domain, so two files of one boot lie on the axis as they were. Nothing in
-a file tells its boot or its device: files of several are placed by their times as well, and then
-the gap between them means nothing.
+profiles share that clock domain, so two files of one boot are aligned by their real times. A file
+does not identify its boot or device: files of several are also placed by their times, and then the
+gap between them has no meaning.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """One slice a pair of begin and end, in µs; see the module's text for the generations."""
+    """One slice per pair of begin and end, in µs. Raises UnreadableFile, ReadCancelled."""
     rows: EventRows | None = None
     for line, raw in chunks_of_lines(path, progress, cancelled):
         if rows is None:
@@ -114,17 +115,17 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 
 def scope_name(event: str, scope: str) -> str:
-    """What a slice is called: by its event, and by the name of the scope if it is the scope."""
+    """The name of a slice: its event, followed by the scope's name if it is the scope itself."""
     return f"{event} {scope}".rstrip() if event in _SCOPES else event
 
 
 def is_hal(scope: str) -> bool:
-    """Whether the name of a scope is one of the HAL's, not that of a dispatch."""
+    """Whether a scope name is one of the HAL's, not that of a dispatch."""
     return scope.startswith("__HAL_") and scope.endswith("__")
 
 
 class _Slices:
-    """Makes slices, jobs and runs of the rows of a file."""
+    """Creates slices, jobs and runs from the rows of a file."""
 
     def __init__(self, builder: TraceBuilder, events: HostEvents, has_dispatch: bool) -> None:
         self._builder, self._events, self._has_dispatch = builder, events, has_dispatch
@@ -134,7 +135,7 @@ class _Slices:
         self._begin, self._end = pairs(events)
 
     def add(self) -> None:
-        """Pour everything into the builder."""
+        """Add everything to the builder."""
         events, begin, end = self._events, self._begin, self._end
         is_hal_row = np.array([is_hal(d) for d in events.dispatches], np.bool_)[events.dispatch]
         alone = np.ones(len(events.row), np.bool_)
@@ -151,10 +152,10 @@ class _Slices:
     # -- stated slices -----------------------------------------------------------------------
 
     def _add_track(self, thread: str, unit: Unit, is_own: Bools, lone: Ints) -> None:
-        """The pairs of one track and the events without a partner, in the order of the file."""
+        """Add the pairs of one track and the events without a counterpart, in file order."""
         events = self._events
-        mine = is_own[self._begin]
-        begin, end, lone = self._begin[mine], self._end[mine], lone[is_own[lone]]
+        on_track = is_own[self._begin]
+        begin, end, lone = self._begin[on_track], self._end[on_track], lone[is_own[lone]]
         if not len(begin) and not len(lone):
             return
         level, crossing = levels(begin, end, len(events.row))
@@ -184,7 +185,7 @@ class _Slices:
         )
 
     def _names_and_keys(self, at: Ints) -> tuple[Codes, Codes]:
-        """The name and the identity of some rows, made once for each distinct one."""
+        """The name and key of some rows, created once per distinct combination."""
         events, builder = self._events, self._builder
         action = np.maximum(events.action[at], -1)
         which, first = combined_codes(
@@ -209,7 +210,7 @@ class _Slices:
         return names[which], keys[which]
 
     def _columns(self, at: Ints) -> dict[str, Column]:
-        """What the file says of some rows beside their times."""
+        """The columns of some rows."""
         events = self._events
         action = events.action[at]
         columns = {ACTION_ID: Column(np.maximum(action, 0), action >= 0)}
@@ -234,7 +235,7 @@ class _Slices:
     # -- scopes ------------------------------------------------------------------------------
 
     def _scope_numbers(self) -> list[int]:
-        """The builder's scope of each dispatch; runs and the HAL have one of their own."""
+        """The builder's scope of each dispatch; runs and the HAL share a separate one."""
         own = self._builder.scope("host")
         return [
             own if is_hal(name) or not self._has_dispatch else self._builder.scope(name)
@@ -242,7 +243,10 @@ class _Slices:
         ]
 
     def _kinds_of_scopes(self) -> tuple[Ints, Bools]:
-        """Per scope 0 DISPATCH, 1 INIT, 2 HAL; and whether it is a DISPATCH that only loads."""
+        """The kind of each scope, and whether it is a DISPATCH that only loads.
+
+        Kinds: 0 DISPATCH, 1 INIT, 2 HAL.
+        """
         events = self._events
         count = int(events.scope.max(initial=-1)) + 1
 
@@ -258,7 +262,7 @@ class _Slices:
     # -- NSS jobs ----------------------------------------------------------------------------
 
     def _add_jobs(self) -> None:
-        """One job a start and the wait after it, within one execution of a dispatch."""
+        """Add one job per start and the wait after it, within one execution of a dispatch."""
         events, builder = self._events, self._builder
         is_start, is_wait = events.is_named(NSS_START), events.is_named(NSS_WAIT)
         of_nss = np.flatnonzero((is_start | is_wait)[self._begin])
@@ -315,26 +319,26 @@ class _Slices:
         )
 
     def _number_of_starts(self, start: Ints) -> Ints:
-        """How many NSS_STARTs of its scope are before each of some.
+        """The number of NSS_STARTs of the same scope before each start.
 
-        One that lost its begin or its end has no job, but a number all the same: the jobs after it
-        would else be taken for those before.
+        A start without its begin or end has no job, but is counted: otherwise the jobs after it
+        would get the numbers of earlier ones.
         """
         events = self._events
-        told = events.phase == END
-        told[self._end] = False  # else its begin is told
-        told |= events.phase == BEGIN
-        at = np.flatnonzero(told & events.is_named(NSS_START))
+        is_counted = events.phase == END
+        is_counted[self._end] = False  # else its begin is counted
+        is_counted |= events.phase == BEGIN
+        at = np.flatnonzero(is_counted & events.is_named(NSS_START))
         at = at[np.argsort(events.scope[at], kind="stable")]
         scope = events.scope[at]
-        number = np.zeros(len(told), np.int64)
+        number = np.zeros(len(is_counted), np.int64)
         number[at] = np.arange(len(at)) - np.searchsorted(scope, scope)
         return number[start]
 
     # -- runs --------------------------------------------------------------------------------
 
     def _add_runs(self) -> None:
-        """Loads and inferences, in the order in which they begin, on the track of the host."""
+        """Add loads and inferences in order of their starts, on the host track."""
         events = self._events
         if not len(self._begin):
             return
@@ -368,7 +372,7 @@ class _Slices:
             self._builder.run(kind_of_run, name, track, 0, begin, end)
 
     def _calls_around(self, dispatches: Ints) -> list[tuple[int, int]]:
-        """The outermost queue calls with a dispatch in them, as (pair, pair)."""
+        """The outermost queue calls that contain a dispatch, as (pair, pair)."""
         events = self._events
         executes = np.array([d == _QUEUE_EXECUTE for d in events.dispatches], np.bool_)
         called = executes[events.dispatch] & events.is_named(_HAL_CALL)
@@ -383,7 +387,7 @@ class _Slices:
         return [(pair, pair) for pair in calls[is_outermost & has_dispatch].tolist()]
 
     def _rounds(self, dispatches: Ints) -> list[tuple[int, int]]:
-        """Dispatches up to the next one of a name that came already, as (first, last) pair."""
+        """Split dispatches where a name repeats; the (first, last) pair of each part."""
         found: list[tuple[int, int]] = []
         seen: set[int] = set()
         names = self._events.dispatch[self._begin[dispatches]].tolist()

@@ -1,7 +1,7 @@
-"""The rows of a Torq host profile: columns of begins and ends, and which of them belong together.
+"""Reads the rows of a Torq host profile as columns, and pairs begins with ends.
 
-What is a begin or an end, what rows look like and what they tell of the generation is known here;
-what slices, jobs and runs follow from them is `torq_host_csv`'s.
+This module knows the syntax of rows, begins and ends, and how rows show the generation. `host_csv`
+derives slices, jobs and runs from them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ BEGIN, END, _NEITHER = 0, 1, 2
 class HostEvents:
     """The rows of a file as columns; text columns are codes into `dispatches`, `names`, `places`.
 
-    scope: a number for each (dispatch, invocation). name: the event without begin or end, which
-    `phase` holds. The columns that a generation does not have are zeros.
+    scope: a number for each (dispatch, invocation). name: the event without begin or end, which is
+    in `phase`. Columns that a generation does not have are zeros.
     """
 
     row: Codes
@@ -66,13 +66,13 @@ class HostEvents:
     places: tuple[str, ...]
 
     def is_named(self, name: str) -> Bools:
-        """Which rows are of an event."""
+        """Which rows have an event name."""
         found: Bools = np.array([n == name for n in self.names], np.bool_)[self.name]
         return found
 
 
 class EventRows:
-    """The rows read so far; odd ones are counted in the builder, which is told the generation."""
+    """The rows read so far; problems and the generation are reported to the builder."""
 
     def __init__(self, builder: TraceBuilder, *, has_dispatch: bool) -> None:
         self.builder = builder
@@ -91,7 +91,7 @@ class EventRows:
         self._parts: dict[str, list[Ints]] = {}
 
     def add(self, line: int, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file; `line` is the number of the first one."""
+        """Add some whole lines of the file; `line` is the number of the first one."""
         found, row = self._cells.take(line, raw)
         if not found:
             return
@@ -124,7 +124,7 @@ class EventRows:
             self._parts.setdefault(name, []).append(values.astype(np.int64))
 
     def whole(self) -> HostEvents | None:
-        """All rows that are a begin or an end; None if there is no row at all."""
+        """All rows that are a begin or an end; None if there are no rows."""
         if not self._parts:
             return None
         builder = self.builder
@@ -172,7 +172,8 @@ class EventRows:
 def pairs(events: HostEvents) -> tuple[Ints, Ints]:
     """The positions of begins and of their ends, in the order of the begins.
 
-    An end belongs to the begin before it of the same dispatch, invocation, action and event.
+    An end belongs to the begin directly before it with the same dispatch, invocation, action and
+    event.
     """
     scope = events.scope.astype(np.uint32)
     group, _ = combined_codes([scope, events.name, numbered(events.action)])
@@ -188,8 +189,8 @@ def pairs(events: HostEvents) -> tuple[Ints, Ints]:
 def levels(begin: Ints, end: Ints, count: int) -> tuple[Ints, Ints]:
     """How many pairs are open at each position of a file, and which pairs cross another.
 
-    Read as brackets, the begins and ends on one level alternate in the order of the file; a pair is
-    crossed where the bracket that closes its begin is not its own end.
+    Read as brackets, begins and ends on one level alternate in file order. A pair crosses another
+    if the bracket that closes its begin is not its own end.
     """
     step = np.zeros(count, np.int64)
     step[begin], step[end] = 1, -1
@@ -204,7 +205,7 @@ def levels(begin: Ints, end: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 def _split(event: str, has_dispatch: bool) -> tuple[str, int]:
-    """An event without its begin or end, and which of the two it is."""
+    """An event name without its begin or end suffix, and which of the two it is."""
     begins = "_BEGIN" if has_dispatch else "_START"
     if not has_dispatch and event == NSS_START:
         return NSS_START, BEGIN

@@ -1,15 +1,15 @@
-"""Torq runtime profile: the NSS jobs of the last dispatch that ran on the device.
+"""Reads the Torq runtime profile: the NSS jobs of the last dispatch that ran on the device.
 
-Written by the runtime with `--torq_profile=PATH`, semicolons, no quoting. Generations:
+The runtime writes it with `--torq_profile=PATH`, with semicolons and without quotes. Generations:
 
     R0  2025-10  id;time_since_open;time_since_start;location
                  dispatch_id;time_since_open;time_since_start;mlir_loc   (other header, same rows)
     R1  2026-02  id;time_since_open;time_since_start
 
-`time_since_open` is when the job was seen to be done, in µs since the device was opened;
-`time_since_start` is how long it had run. The job therefore lies at [open - start, open]; tools
-that draw it at [open, open + start] show it late by one duration. The location may be empty and is
-the rest of the line, whatever it holds.
+`time_since_open` is the time at which the job was found to be complete, in µs since the device was
+opened; `time_since_start` is how long it had run. So the job spans [open - start, open]; tools that
+draw it at [open, open + start] show it late by one duration. The location may be empty and is the
+rest of the line, whatever it contains.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """One slice a job, at [open - start, open] µs, on one track."""
+    """One slice per job, at [open - start, open] µs, on one track."""
     jobs: _Jobs | None = None
     for line, raw in chunks_of_lines(path, progress, cancelled):
         if jobs is None:
@@ -76,17 +76,17 @@ class _Jobs:
         self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder)
 
     def add(self, line: int, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file; `line` is the number of the first one."""
+        """Add some whole lines of the file; `line` is the number of the first one."""
         found, rows = self._cells.take(line, raw)
         if found:
             self._add_slices(found, rows)
 
     def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
         builder, n = self.builder, len(found)
-        ids, opened, lasted, places = zip(*found, strict=True)
+        ids, end_texts, length_texts, places = zip(*found, strict=True)
         job = np.fromiter(map(int, ids), np.int64, n)
-        end = np.fromiter(map(int, opened), np.int64, n)
-        start = end - np.fromiter(map(int, lasted), np.int64, n)
+        end = np.fromiter(map(int, end_texts), np.int64, n)
+        start = end - np.fromiter(map(int, length_texts), np.int64, n)
         count_rows(builder, "negative time: kept", rows[(start < 0) | (end < 0)])
         names = [job_name(number) for number in job.tolist()]
         locations = [place.strip() for place in places]

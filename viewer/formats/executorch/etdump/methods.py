@@ -1,15 +1,15 @@
-"""Which runs of a dump are of one method; the file never says.
+"""Determines which runs of an ETDump execute the same method, which the file never states.
 
-After one load there is one method. After several, runs are told apart by what they contradict each
-other in: an instruction that is another operator, a DELEGATE_CALL here and a kernel there. Two more
-signs are weaker and count only as long as they make no more methods than were loaded:
+After one load there is one method. After several, runs that contradict each other are different
+methods: an instruction that is another operator, or a DELEGATE_CALL in one and a kernel in the
+other. Two more signs are weaker and used only if they give no more methods than were loaded:
 
-* the number of instructions. A run that came to its end without a JF_CALL took every instruction of
-  its method, so one of three and one of four are not the same, though the first three are equal.
-  With one, it left some out, but an operator that it ended with is the last of its method: branches
-  end with a MOVE_CALL of what they return;
-* for methods that a delegate swallowed whole, which identifiers it logged in a call. It may log now
-  more and now less.
+* the number of instructions. A run that completed without a JF_CALL executed every instruction of
+  its method, so runs of three and of four instructions differ, even if the first three are equal.
+  With a JF_CALL it skipped some, but an operator at its end is still the last one of its method:
+  branches end with a MOVE_CALL of their result;
+* for methods that are delegated as a whole, the identifiers that the delegate logged in a call. It
+  may log more in one run than in another.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import JUMP
 from viewer.model.trace import KeyKind
 
-# Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
-# a byte per method and fact.
+# Sessions load a handful, at most one per input size. This limits the search, whose tables take one
+# byte per method and fact.
 MOST_METHODS = 256
 
 _KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
-_COUNT = -_ASPECTS << 32  # of the whole run, so below what any 32-bit instruction has
-_UNTOLD, _ENDS_IN_BRANCH = -2, -1  # in place of a count; of the second, another may end elsewhere
+_COUNT = -_ASPECTS << 32  # applies to the whole run, so it is below every 32-bit instruction
+# instead of a count; with the second, another run may end elsewhere
+_UNTOLD, _ENDS_IN_BRANCH = -2, -1
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Signs(IntEnum):
-    """By what runs are told apart; each takes in those before it."""
+    """The signs that distinguish runs; each level includes those before it."""
 
     CONTRADICTIONS = 0
     COUNTS = 1
@@ -53,10 +54,10 @@ def methods_of_runs(
     is_load: Bools,
     builder: TraceBuilder,
 ) -> tuple[Ints, int]:
-    """The method of every run, counted by first appearance (-1 for loads), and how many there are.
+    """The method of every run, numbered by first appearance (-1 for loads), and their count.
 
-    first: where each run's events begin. A run belongs to the first method that it shares an
-    instruction with and never contradicts.
+    first: index of each run's first event. A run belongs to the first method with which it shares
+    an instruction and has no contradiction.
     """
     method = np.where(is_load, -1, 0)
     loads = int(is_load.sum())
@@ -77,9 +78,10 @@ def methods_of_runs(
 
 @dataclass(slots=True)
 class _Log:
-    """What the events of a dump say about instructions: per event a fact and what it is about.
+    """The facts that an ETDump's events state about instructions, one per event.
 
-    counts: per run how many instructions its method has, as far as the run tells.
+    about: what the fact is about. said: whether the event states one. bounds: where each run
+    starts. counts: per run, the number of instructions in its method, as far as the run shows it.
     """
 
     about: Ints
@@ -94,10 +96,10 @@ class _Log:
         calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL) | control
         logged = (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
         aspect = np.where(calls, _CALL, np.where(logged, _IDENTIFIERS, _KERNEL))
-        # Texts and numbers are apart: a number goes below -1, a text's code above.
+        # Texts and numbers use separate ranges: numbers below -1, text codes above.
         number = events.number.astype(np.int64)
         identifier = np.where(number != -1, -2 - np.abs(number) * 2 - (number < 0), events.text)
-        # What a call is: below 0 the MOVE, JF or FREE of that name, else the kind of its event.
+        # The identity of a call: below 0 for a MOVE, JF or FREE of that name, else its event kind.
         call = np.where(control, -1 - events.name.astype(np.int64), kind)
         return _Log(
             events.instruction.astype(np.int64) * _ASPECTS + aspect,
@@ -108,15 +110,15 @@ class _Log:
         )
 
     def weaker_signs(self, runs: Ints) -> list[_Signs]:
-        """What else could tell runs apart: they differ in it, or a call logged some."""
-        told = self.counts[runs][self.counts[runs] != _UNTOLD]
-        found = [_Signs.COUNTS] if len(told) and (told != told[0]).any() else []
+        """The weaker signs that these runs have: different counts, or logged identifiers."""
+        counts = self.counts[runs][self.counts[runs] != _UNTOLD]
+        found = [_Signs.COUNTS] if len(counts) and (counts != counts[0]).any() else []
         if (self.said & (self.about % _ASPECTS == _IDENTIFIERS)).any():
             found.append(_Signs.IDENTIFIERS)
         return found
 
     def told_apart(self, runs: Ints, signs: _Signs) -> tuple[Ints, int]:
-        """The method of each of some runs, and how many methods that makes."""
+        """The method of each run, and the number of methods."""
         said = self.said
         if signs < _Signs.IDENTIFIERS:
             said = said & (self.about % _ASPECTS != _IDENTIFIERS)
@@ -135,9 +137,9 @@ class _Log:
         about, fact = self.about[event], self.fact[event].astype(np.uint64)
         if signs is _Signs.IDENTIFIERS:
             run, about, fact = _sets_as_facts(run, about, fact)
-        told = np.flatnonzero(counts[alike] != _UNTOLD)
-        run, about = np.append(run, told), np.append(about, np.full(len(told), _COUNT))
-        fact = np.append(fact, counts[alike[told]].astype(np.uint64))
+        counted = np.flatnonzero(counts[alike] != _UNTOLD)
+        run, about = np.append(run, counted), np.append(about, np.full(len(counted), _COUNT))
+        fact = np.append(fact, counts[alike[counted]].astype(np.uint64))
         found, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
         of_signature = np.empty(len(alike), np.int64)
         of_signature[appears] = found
@@ -145,16 +147,16 @@ class _Log:
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hashes that may be summed up."""
+    """Hashes that can be added up."""
     values = values * np.uint64(0xBF58476D1CE4E5B9)
     values ^= values >> np.uint64(29)
     return values * values
 
 
 def _counts(events: ProfileEvents, calls: Bools, control: Bools, bounds: Ints) -> Ints:
-    """How many instructions the method of each run has, else _UNTOLD or _ENDS_IN_BRANCH.
+    """The instruction count of each run's method, or _UNTOLD or _ENDS_IN_BRANCH.
 
-    A run that failed or was cut short tells nothing.
+    A run that failed or was cut short has no count.
     """
     first = bounds[:-1]
     last = np.maximum.reduceat(np.where(calls, events.instruction, -1).astype(np.int64), first)
@@ -179,7 +181,7 @@ def _distinct(*columns: NDArray[Any]) -> Ints:
 def _sets_as_facts(
     run: Ints, about: Ints, fact: NDArray[np.uint64]
 ) -> tuple[Ints, Ints, NDArray[np.uint64]]:
-    """All identifiers that a call logged as one fact: fewer or more of them is another."""
+    """Combine all identifiers that a call logged into one fact, so that sets must be equal."""
     by_set = about % _ASPECTS == _IDENTIFIERS
     rest = ~by_set
     own = np.flatnonzero(by_set)
@@ -197,9 +199,9 @@ def _sets_as_facts(
 class _Facts:
     """Distinct facts of runs, sorted by run and by what they are about.
 
-    about, pair: numbers for what a fact is about, and for the fact itself with it. bounds: where
-    the facts of each run begin. joins: per what facts are about, whether to share it makes runs of
-    one method; a count of instructions alone does not.
+    about: code of what a fact is about. pair: code of that and the fact. bounds: the first fact of
+    each run. joins: per `about` code, whether sharing it makes runs the same method; an instruction
+    count alone does not.
     """
 
     about: Ints
@@ -212,9 +214,9 @@ class _Facts:
         abouts, about = np.unique(about, return_inverse=True)
         values, fact_code = np.unique(fact, return_inverse=True)
         pairs, pair = np.unique(about * len(values) + fact_code, return_inverse=True)
-        told = np.sort(run * len(pairs) + pair)
-        told = told[np.append(True, np.diff(told) != 0)[: len(told)]]
-        run, pair = np.divmod(told, max(len(pairs), 1))
+        codes = np.sort(run * len(pairs) + pair)
+        codes = codes[np.append(True, np.diff(codes) != 0)[: len(codes)]]
+        run, pair = np.divmod(codes, max(len(pairs), 1))
         return _Facts(
             (pairs // max(len(values), 1))[pair],
             pair,
@@ -224,10 +226,10 @@ class _Facts:
 
 
 def _assigned(facts: _Facts) -> tuple[Ints, int]:
-    """The method of each run, the first that agrees with it or a new one, and how many there are.
+    """The method of each run (the first that agrees, or a new one), and the number of methods.
 
-    A run joins a method if they share something that both tell of, and agree in all of it. Its
-    facts are the method's from then on.
+    A run joins a method if they share a fact and agree in everything that both state. Its facts are
+    added to the method's.
     """
     found = np.empty(len(facts.bounds) - 1, np.int64)
     knows = np.zeros((1, int(facts.about.max(initial=-1)) + 1), np.bool_)

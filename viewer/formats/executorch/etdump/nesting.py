@@ -1,10 +1,10 @@
-"""The tree of an ETDump's events, from the order in which they were completed.
+"""Builds the tree of an ETDump's events from the order in which they completed.
 
-An event is written when it is over, so what happened inside it stands before it: the parent of an
-event is the next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, kernel or
-delegate event 2. A run that was cut off lacks some; its events then move up. Where threads logged
-side by side, the next call may be another's: a delegate's event is only part of a call of its own
-instruction.
+An event is written when it completes, so its contents come before it: the parent of an event is the
+next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, kernel or delegate
+event 2. A run that was cut off lacks some events; their children move up. If several threads
+logged, the next call may belong to another thread: a delegate's event is nested only in a call of
+its own instruction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from viewer.model.trace import KeyKind
 
 
 def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
-    """Depth of every event, their preorder, and the index of each one's parent (-1 if none)."""
+    """The depth of every event, their preorder, and the index of each one's parent (-1 if none)."""
     n, run = len(events), events.run
     rank = np.ones(n, np.int32)
     rank[(kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)] = 2
@@ -30,9 +30,9 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints,
     rank[loose[inside]] = 2
     scopes = loose[~inside & (kind[loose] == KeyKind.FRAMEWORK)]
     for level in (0, 1):
-        held = _lies_in_later(events.start[scopes], run[scopes])
-        rank[scopes[~held]] = level
-        scopes = scopes[held]
+        is_inside = _lies_in_later(events.start[scopes], run[scopes])
+        rank[scopes[~is_inside]] = level
+        scopes = scopes[is_inside]
     rank[scopes] = 2
 
     outer = _next(rank == 0, run)
@@ -41,21 +41,21 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints,
     above[rank < 2] = -1
     in_instruction = (above >= 0) & (rank[above] == 1)
     depth = (outer >= 0).astype(np.int32) + in_instruction
-    # In order of completion a subtree ends with its root, so in preorder the root moves to where
-    # its subtree begins, behind its ancestors.
-    begin = np.arange(n)
+    # In completion order, a subtree ends with its root. In preorder, the root moves to the start of
+    # its subtree, after its ancestors.
+    subtree_start = np.arange(n)
     for level in (0, 1):
         own = np.flatnonzero(rank == level)
         ends = np.flatnonzero(rank <= level)
         before = np.searchsorted(ends, own) - 1
-        begin[own] = np.where(before >= 0, ends[before] + 1, 0)
-    begin = np.maximum(begin, np.searchsorted(run, run))
+        subtree_start[own] = np.where(before >= 0, ends[before] + 1, 0)
+    subtree_start = np.maximum(subtree_start, np.searchsorted(run, run))
     order = np.empty(n, np.int64)
-    order[begin + depth] = np.arange(n)
+    order[subtree_start + depth] = np.arange(n)
     parent = np.where(above >= 0, above, outer)
-    strange = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
-    strange &= events.instruction != events.instruction[above]
-    at = np.flatnonzero(strange)
+    mismatched = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
+    mismatched &= events.instruction != events.instruction[above]
+    at = np.flatnonzero(mismatched)
     if len(at):
         own = _own_calls(events, kind, at)
         parent[at] = np.where(own >= 0, own, outer[at])
@@ -63,10 +63,10 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints,
 
 
 def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints:
-    """For events of another instruction than the call that is next: the call they are part of.
+    """For events whose next call has another instruction: the call that contains them.
 
-    That is the next one of their instruction in their run, if it had begun: one of another thread.
-    -1 if there is none, since their call was not logged.
+    That is the next call of their instruction in the same run, if it had started by then: one of
+    another thread. -1 if their call was not logged.
     """
     calls = np.flatnonzero(kind == KeyKind.DELEGATE_CALL)
     place = events.instruction.astype(np.int64) * len(events) + np.arange(len(events))
@@ -79,7 +79,7 @@ def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints
 
 
 def _next(marked: Bools, run: Codes32) -> Ints:
-    """The index of the next marked event of the same run, -1 if there is none."""
+    """The index of the next marked event in the same run, -1 if none."""
     at = np.flatnonzero(marked)
     if not len(at):
         return np.full(len(run), -1)
@@ -88,9 +88,10 @@ def _next(marked: Bools, run: Codes32) -> Ints:
 
 
 def _lies_in_later(start: Ints, run: Codes32) -> Bools:
-    """Which scopes, in order of completion, began no earlier than a later one of their run."""
-    # Runs are kept apart by their rank: the minimum over all that follows is then the run's own.
+    """Which scopes, in completion order, started no earlier than a later scope of their run."""
+    # The rank keeps runs separate, so that the minimum over everything that follows is the run's
+    # own.
     rank = np.unique(start, return_inverse=True)[1] + run.astype(np.int64) * (len(start) + 1)
     later = np.minimum.accumulate(rank[::-1])[::-1]
-    held: Bools = np.append(later[1:] <= rank[:-1], False)[: len(start)]
-    return held
+    is_inside: Bools = np.append(later[1:] <= rank[:-1], False)[: len(start)]
+    return is_inside

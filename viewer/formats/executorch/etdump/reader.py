@@ -1,29 +1,30 @@
 """Reads ETDump files, the profiles that the ExecuTorch runtime writes (.etdp, .etdump).
 
-Specified by devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch; a flatbuffer with the
+Specified by devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch: a flatbuffer with the
 identifier "ED00", with a size prefix (as the runtime writes it) or without. Three generations of
-the schema are read: G1 (release 0.1), whose runs have their fields one slot earlier, G2 (0.2, 0.3)
-and G3 (0.4 and later). G2 and G3 differ in debug events alone and are "G2/G3" unless one tells.
+the schema are supported: G1 (release 0.1), whose runs have their fields one slot earlier, G2 (0.2,
+0.3) and G3 (0.4 and later). G2 and G3 differ only in debug events; without a debug event that shows
+which it is, the generation is "G2/G3".
 
 Read: runs with their bundled input index; profile events with name, chain, instruction, delegate
-debug identifier, metadata and times; allocation and debug events, which carry no time and are a
-table of their own (`viewer.formats.executorch.etdump.untimed`). Not read: strides of logged
-tensors, and the tensors of a list after the third.
+debug identifier, metadata and times; allocation and debug events, which have no time and go to a
+separate table (`viewer.formats.executorch.etdump.untimed`). Not read: strides of logged tensors,
+and the tensors of a list after the third.
 
-What the file leaves open and how it is settled here:
+The file leaves these questions open. Opscope answers them as follows:
 
-* The unit of a tick. Taken as 1 ns, marked as assumed.
+* The duration of a tick. Assumed to be 1 ns.
 * The method of a run. Runs whose instructions contradict each other are different methods:
   `viewer.formats.executorch.etdump.methods`. Each method is a scope and a thread; a load is drawn
-  where its method is.
-* Steps. Instructions that follow a load in its run are an inference of their own.
-* A run that begins before an earlier one was over: the clock started again, as a cycle counter that
-  is reset or wraps does. What follows shares no axis with what was before and gets a thread of its
-  own, in which its times stay as logged: `viewer.formats.executorch.etdump.inferences`.
-* Nesting. It follows from the order of completion: `viewer.formats.executorch.etdump.nesting`.
-* Delegate events outside their call run on a clock of their own:
+  with its method.
+* Steps. Instructions after a load in the same run are a separate inference.
+* A run that starts before an earlier one ended. The clock restarted, as a cycle counter does when
+  it is reset or wraps. Later runs share no time axis with earlier ones and get a separate thread,
+  where their times stay as logged: `viewer.formats.executorch.etdump.inferences`.
+* Nesting. Derived from the completion order: `viewer.formats.executorch.etdump.nesting`.
+* Delegate events outside their call have their own clock:
   `viewer.formats.executorch.etdump.foreign_clocks`.
-* The part of a DELEGATE_CALL that its events leave open becomes slices of its own:
+* Time of a DELEGATE_CALL that its events do not cover becomes separate slices:
   `viewer.formats.executorch.etdump.unattributed`.
 """
 
@@ -71,7 +72,7 @@ from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Tr
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
-    """Read one dump. Raises UnreadableFile or ReadCancelled."""
+    """Read one ETDump. Raises UnreadableFile or ReadCancelled."""
     buffer = load(path, progress, cancelled)
     builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", assumed=True))
     try:
@@ -85,7 +86,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         ) from error
     del buffer, reader
     _compose(builder, os.path.basename(path), runs, events, untimed, cancelled)
-    del events, untimed  # a fifth of the peak, were it kept while the builder sorts
+    del events, untimed  # a fifth of the peak memory, if kept while the builder sorts
     return builder.build()
 
 
@@ -120,7 +121,8 @@ def _compose(
         titles.append("load")
     scope_of = [builder.scope(title) for title in titles[:methods]]
     if is_load.any():
-        scope_of.append(builder.scope("load"))  # found by method -1
+        # loads have method -1, which selects this last entry
+        scope_of.append(builder.scope("load"))
     scope = np.array(scope_of)[method]
 
     count = np.diff(np.append(first, len(events)))
@@ -136,8 +138,8 @@ def _compose(
         "run without Method::execute: it failed or was cut short",
         events.row[first[failed_runs(events, kind, first, is_load, loading)]],
     )
-    begin, finish = spans(events, first)
-    clock = clocks(begin, finish)
+    run_start, finish = spans(events, first)
+    clock = clocks(run_start, finish)
     again = np.flatnonzero(np.diff(clock) > 0) + 1
     builder.problem(
         "the clock started again: the runs after it are on threads of their own",
@@ -173,7 +175,7 @@ def _compose(
             runs.names[run >> 1],
             int(track[i]),
             int(scope[i]),
-            int(begin[i]),
+            int(run_start[i]),
             int(finish[i]),
             bundled_input=int(runs.bundled_input[run >> 1]),
             first_row=int(events.row[first[i]]),
@@ -183,22 +185,22 @@ def _compose(
 def _tracks(
     builder: TraceBuilder, process: str, titles: list[str], lane: Ints, clock: Ints
 ) -> Ints:
-    """The track of every run: a thread of its method for each clock that its runs are on."""
+    """The track of every run: one thread per method and clock."""
     distinct, inverse = np.unique(lane * MOST_CLOCKS + clock, return_inverse=True)
-    made = []
+    tracks = []
     for on, since in (divmod(number, MOST_CLOCKS) for number in distinct.tolist()):
         again = f" · clock {since + 1}" if since else ""
-        made.append(builder.track(process, f"{titles[on]}{again}"))
-    return np.array(made)[inverse]
+        tracks.append(builder.track(process, f"{titles[on]}{again}"))
+    return np.array(tracks)[inverse]
 
 
 def _with(values: NDArray[Any], gaps: UnattributedParts) -> NDArray[Any]:
-    """The values of all events, and for every gap that of its call."""
+    """The values of all events, followed by each gap's value, which is that of its call."""
     return np.append(values, values[gaps.call])
 
 
 def _with_places(order: Ints, places: Ints) -> Ints:
-    """The preorder of all events with the gaps, which count on behind them, at their places."""
+    """The preorder of all events with the gaps inserted; gaps are numbered after the events."""
     place = np.empty(len(order), np.int64)
     place[order] = 2 * np.arange(len(order)) + 1
     return np.argsort(np.append(place, places), kind="stable")
@@ -218,7 +220,7 @@ def _gap_keys(
 
 
 def _ordered(column: Column, order: Ints) -> Column:
-    """A column of the events in another order; the gaps behind them have no value."""
+    """Reorder a column of the events; the gaps, numbered after them, have no value."""
     is_event = order < len(column.values)
     if is_event.all():
         return column.taken(order)

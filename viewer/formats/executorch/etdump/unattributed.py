@@ -1,9 +1,9 @@
-"""The parts of DELEGATE_CALLs that the events of their delegates do not cover.
+"""Finds the parts of DELEGATE_CALLs that their delegates' events do not cover.
 
-XNNPACK, for one, starts its first event 0.24 to 11.8 µs after its call began, and leaves 28 to 83 %
-of the calls of small models uncovered. That time is neither an operator's nor lost: it becomes
-slices of its own, "unattributed", which are flagged as derived. A call whose events run on a clock
-of their own, or that has none, tells nothing about what it covers and gets none.
+XNNPACK, for example, starts its first event 0.24 to 11.8 µs after its call started, and leaves 28
+to 83 % of the calls of small models uncovered. That time belongs to no operator, but is not lost:
+it becomes separate slices named "unattributed", which are flagged as derived. If a call's events
+have their own clock, or it has no events, its coverage is unknown and it gets none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viewer.model.trace import KeyKind
 class UnattributedParts:
     """Uncovered parts of calls, in parallel arrays.
 
-    call: the event whose part it is. place: where the part goes among the events, which have the
+    call: the event of the call. place: where the part is inserted among the events, which have the
     places 1, 3, 5, ... in preorder.
     """
 
@@ -35,9 +35,9 @@ class UnattributedParts:
 def uncovered(
     events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreign: Ints, order: Ints
 ) -> UnattributedParts:
-    """Find what no event of the call covers; parts without a length are none.
+    """Find the parts of calls that no event covers; parts without a duration are left out.
 
-    parent: index of each event's parent, -1 if none. foreign: the events on clocks of their own.
+    parent: index of each event's parent, -1 if none. foreign: the events with their own clock.
     order: the preorder, position -> event.
     """
     is_own = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0)
@@ -46,14 +46,14 @@ def uncovered(
     own = np.flatnonzero(is_own)
     if not len(own):
         return UnattributedParts(own, own, own, own)
-    # Events stand in order of completion, so those of one call are in order of their ends.
+    # Events are in completion order, so those of one call are sorted by end.
     own = own[np.argsort(parent[own], kind="stable")]
     call, is_first = parent[own], np.append(True, np.diff(parent[own]) != 0)
     is_last = np.append(is_first[1:], True)
     start = np.clip(events.start[own], events.start[call], events.end[call])
     end = np.clip(events.end[own], start, events.end[call])
     covered_to = _running_max(end, is_first)
-    begins = -_running_max(-start[::-1], is_last[::-1])[::-1]
+    next_start = -_running_max(-start[::-1], is_last[::-1])[::-1]
     before = np.where(is_first, events.start[call], np.append(0, covered_to[:-1]))
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
@@ -61,7 +61,7 @@ def uncovered(
     found = UnattributedParts(
         np.concatenate([call, call[is_last]]),
         np.concatenate([before, covered_to[is_last]]),
-        np.concatenate([begins, events.end[call[is_last]]]),
+        np.concatenate([next_start, events.end[call[is_last]]]),
         np.concatenate([2 * position[own], 2 * (position + inside)[call[is_last]] + 2]),
     )
     keep = np.flatnonzero(found.end > found.start)
@@ -71,10 +71,10 @@ def uncovered(
 
 
 def _running_max(values: Ints, is_first: Bools) -> Ints:
-    """The maximum of all values so far, starting anew at the first one of every group."""
+    """The running maximum, restarted at the first value of every group."""
     group = np.cumsum(is_first) - 1
     distinct, rank = np.unique(values, return_inverse=True)
-    # Ranks of later groups are above those of all earlier ones.
+    # Lift the ranks of each group above those of all earlier groups.
     lifted = np.maximum.accumulate(rank + group * len(distinct))
     result: Ints = distinct[lifted - group * len(distinct)]
     return result

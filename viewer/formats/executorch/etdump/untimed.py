@@ -1,13 +1,13 @@
-"""The allocation and debug events of an ETDump: their order is known, their time is not.
+"""Reads the allocation and debug events of an ETDump, which have an order but no time.
 
-`UntimedReader` turns their tables into columns, chunk by chunk, as `read_events` comes by them;
-`place` then says to which run each belongs, which timed event it follows and which call its value
-is of. It relies on when the runtime logs: an event of any kind is written when it is over, so what
-happened inside a call stands before it, and an operator's values stand just before the operator.
+`UntimedReader` converts their tables to columns, chunk by chunk, as `read_events` finds them.
+`place` then determines each event's run, the timed event before it, and the call that its value
+belongs to. This relies on when the runtime logs: every event is written when it completes, so the
+contents of a call come before it, and an operator's values come just before the operator.
 
-Three generations of debug events: G1 has a chain, a debug handle and only the number of its values,
-G2 one value, G3 a delegate debug identifier and a name too. Where the layout is specified is said
-in `viewer.formats.executorch.etdump.reader`.
+There are three generations of debug events: G1 has a chain, a debug handle and only the number of
+its values; G2 has one value; G3 adds a delegate debug identifier and a name.
+`viewer.formats.executorch.etdump.reader` cites the specification.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from viewer.formats.executorch.etdump.values import ValueReader
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Column, KeyKind, UntimedEvents, UntimedKind, ValueType
 
-_LEAST_ALLOCATOR = 8  # bytes in a file: an offset and the head of a table
+_LEAST_ALLOCATOR = 8  # bytes: an offset and the head of a table
 _NO_ID = -1
-_TEXT = np.int64(1) << 33  # apart from all integer identifiers
+_TEXT = np.int64(1) << 33  # separates texts from all integer identifiers
 
 
 @dataclass(slots=True)
 class Untimed:
-    """The columns of `UntimedEvents` as far as events tell them; number, text: identifiers."""
+    """The columns of `UntimedEvents` that the events state; number, text: identifiers."""
 
     columns: dict[str, NDArray[Any]]
     names: list[str]
@@ -48,7 +48,7 @@ class Untimed:
     tensors: list[str]
 
 
-# Column -> dtype and what stands there where an event has no such field.
+# Column -> dtype and default for an event without that field.
 _COLUMNS: dict[str, tuple[type, int]] = {
     "row": (np.uint32, 0), "kind": (np.uint8, 0), "name": (np.uint32, 0), "id": (np.int64, 0),
     "size": (np.uint64, 0), "sized": (np.bool_, 0), "chain": (np.int64, 0),
@@ -59,7 +59,7 @@ _COLUMNS: dict[str, tuple[type, int]] = {
 
 
 class UntimedReader:
-    """Takes the events without a profile event, in file order."""
+    """Collects the events without a profile event, in file order."""
 
     def __init__(self, buffer: Buffer, runs: Runs, builder: TraceBuilder) -> None:
         self._buffer = buffer
@@ -73,7 +73,7 @@ class UntimedReader:
         count_rows(self._builder, kind, rows)
 
     def read(self, rows: Ints, at: Ints) -> None:
-        """Read some events: their positions among all events, and in the file. Raises Malformed."""
+        """Read some events, by position among all events and in the file. Raises Malformed."""
         tables = Tables(self._buffer, at, "event")
         allocation, debug = tables.targets(1), tables.targets(2)
         is_debug = (allocation == 0) & (debug > 0)
@@ -95,7 +95,7 @@ class UntimedReader:
 
     @cached_property
     def _allocators(self) -> tuple[Ints, Ints]:
-        """Where the names of all allocators stand, and where each run's begin among them."""
+        """The positions of all allocator names, and the first one of each run."""
         first, length = self._runs.allocators
         tables = elements(self._buffer, first, length, "allocators", _LEAST_ALLOCATOR)
         names = Tables(self._buffer, tables, "allocator").targets(0)
@@ -106,10 +106,10 @@ class UntimedReader:
         number = tables.numbers(0, np.int32, 0).astype(np.int64)  # counts from 1
         rows = part["row"][own].astype(np.int64)
         run = np.searchsorted(self._run_ends, rows, side="right")
-        names, begin = self._allocators
+        names, first_of_run = self._allocators
         known = (number >= 1) & (number <= self._runs.allocators[1][run])
         self._report("allocation from an allocator that its run does not list", rows[~known])
-        part["name"][own] = names[np.where(known, begin[run] + number - 1, len(names) - 1)]
+        part["name"][own] = names[np.where(known, first_of_run[run] + number - 1, len(names) - 1)]
         part["id"][own] = number
         part["size"][own] = tables.numbers(1, np.uint64, 0)
         part["sized"][own] = True
@@ -127,7 +127,7 @@ class UntimedReader:
             return
         if any(tables.fields(slot).any() for slot in (3, 4, 5)):
             self._builder.generation = "G3"
-        # The runtime writes its chain -1 into an unsigned field.
+        # The runtime writes chain -1 to an unsigned field.
         part["chain"][own] = tables.numbers(0, np.uint64, 0).view(np.int64)
         part["number"][own] = tables.numbers(3, np.int32, _NO_ID)
         part["text"][own] = tables.targets(4)
@@ -137,7 +137,7 @@ class UntimedReader:
             part[name][own] = getattr(values, name)
 
     def finish(self) -> Untimed:
-        """All that was read. Raises Malformed for texts that lie outside the file."""
+        """Everything read so far. Raises Malformed for texts outside the file."""
         columns = {
             name: np.concatenate([np.empty(0, dtype), *(part[name] for part in self._parts)])
             for name, (dtype, _) in _COLUMNS.items()
@@ -150,7 +150,7 @@ class UntimedReader:
             )
             columns[name] = codes
             texts[name] = decoded(found, self._builder)
-        # An allocator without a name, or that no one listed, is called by its number.
+        # An allocator that has no name or is not listed is named by its number.
         unnamed = (columns["kind"] == UntimedKind.ALLOCATION) & (columns["name"] < 0)
         number, code = np.unique(columns["id"][unnamed], return_inverse=True)
         columns["name"][unnamed] = len(texts["name"]) + code
@@ -163,19 +163,19 @@ def place(
 ) -> UntimedEvents:
     """The events with their runs and their neighbors among the timed events.
 
-    `events.run` and `kind` are as the timed events are drawn: parts of runs, and `KeyKind`s.
-    `after` and `call` of the answer name slices by their source row.
+    `events.run` and `kind` are the parts of runs and the `KeyKind`s of the timed events. `after`
+    and `call` in the result are source rows of slices.
     """
     own = untimed.columns
     row = own["row"].astype(np.int64)
     block = np.searchsorted(np.cumsum(runs.length), row, side="right")
-    nearest = np.searchsorted(events.row, row)  # of the timed events the next one
+    nearest = np.searchsorted(events.row, row)  # index of the next timed event
     timed_block = np.append(events.run >> 1, -1)
     has_next = timed_block[nearest] == block
-    has_last = timed_block[nearest - 1] == block  # before the first of all events is the -1
-    beside = np.where(has_next, nearest, nearest - 1)
+    has_last = timed_block[nearest - 1] == block  # before the first event this is the -1
+    neighbor = np.where(has_next, nearest, nearest - 1)
     parts = np.unique(events.run)
-    run = np.searchsorted(parts, np.append(events.run, 0)[beside])
+    run = np.searchsorted(parts, np.append(events.run, 0)[neighbor])
     timed_row = np.append(events.row, -1)
     call = _calls(untimed, events, kind, block)
     call[timed_block[call] != block] = -1
@@ -206,7 +206,7 @@ def place(
 
 
 def _identifiers(untimed: Untimed) -> tuple[Codes32, tuple[int | str, ...]]:
-    """Per event an index into the distinct identifiers (-1: none); integers come first."""
+    """An index into the distinct identifiers per event (-1: none); integers come first."""
     own = untimed.columns
     numbers, code = np.unique(own["number"], return_inverse=True)
     has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
@@ -216,10 +216,10 @@ def _identifiers(untimed: Untimed) -> tuple[Codes32, tuple[int | str, ...]]:
 
 
 def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], block: Ints) -> Ints:
-    """Per untimed event the timed event (-1: none) that its value is of, maybe of another block.
+    """The timed event that each untimed event's value belongs to (-1: none); any block.
 
-    A value with a delegate debug identifier is of the delegate's event of that identifier: the
-    next one, else the last before. Any other is of the next call of its instruction.
+    A value with a delegate debug identifier belongs to the delegate event with that identifier: the
+    next one, else the last before. Other values belong to the next call of their instruction.
     """
     own = untimed.columns
     on_chain = (own["chain"] >= 0) & (own["chain"] < 1 << 31) & (own["instruction"] >= 0)
@@ -227,46 +227,46 @@ def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], blo
     call = np.full(len(own["row"]), -1, np.int64)
 
     calls = np.flatnonzero((kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL))
-    wanted = np.flatnonzero(on_chain & ~has)
+    pending = np.flatnonzero(on_chain & ~has)
     identity = _identity(events.chain[calls], events.instruction[calls])
-    asked = _identity(own["chain"][wanted], own["instruction"][wanted])
+    query = _identity(own["chain"][pending], own["instruction"][pending])
     following, _ = _neighbors(
-        identity, events.row[calls], asked, own["row"][wanted].astype(np.int64)
+        identity, events.row[calls], query, own["row"][pending].astype(np.int64)
     )
-    call[wanted] = np.append(calls, -1)[following]
+    call[pending] = np.append(calls, -1)[following]
 
-    wanted = np.flatnonzero(on_chain & has)
-    if not len(wanted):
+    pending = np.flatnonzero(on_chain & has)
+    if not len(pending):
         return call
-    marked = np.flatnonzero(kind == KeyKind.DELEGATE_EVENT)
+    logged = np.flatnonzero(kind == KeyKind.DELEGATE_EVENT)
     known = {text: i for i, text in enumerate(events.texts)}
     code = np.array([*(known.get(text, -1) for text in untimed.texts), -1], np.int64)
-    theirs = _label(events.number[marked], events.text[marked].astype(np.int64))
-    ours = _label(own["number"][wanted], code[own["text"][wanted]])
+    theirs = _label(events.number[logged], events.text[logged].astype(np.int64))
+    ours = _label(own["number"][pending], code[own["text"][pending]])
     rank = np.unique(np.concatenate([theirs, ours]), return_inverse=True)[1]
-    theirs, ours = rank[: len(marked)], rank[len(marked) :]
-    identity = _identity(theirs, events.instruction[marked])
-    asked = _identity(ours, own["instruction"][wanted])
-    rows = own["row"][wanted].astype(np.int64)
-    following, before = _neighbors(identity, events.row[marked], asked, rows)
-    following, before = np.append(marked, -1)[following], np.append(marked, -1)[before]
-    in_block = np.append(events.run >> 1, -1)[following] == block[wanted]
-    call[wanted] = np.where(in_block, following, before)
+    theirs, ours = rank[: len(logged)], rank[len(logged) :]
+    identity = _identity(theirs, events.instruction[logged])
+    query = _identity(ours, own["instruction"][pending])
+    rows = own["row"][pending].astype(np.int64)
+    following, before = _neighbors(identity, events.row[logged], query, rows)
+    following, before = np.append(logged, -1)[following], np.append(logged, -1)[before]
+    in_block = np.append(events.run >> 1, -1)[following] == block[pending]
+    call[pending] = np.where(in_block, following, before)
     return call
 
 
 def _label(number: Codes32, text: Ints) -> Ints:
-    """An identifier as one number; that of a text that no timed event has is no one's."""
+    """An identifier as one number; a text that no timed event has matches nothing."""
     return np.where(number != _NO_ID, number.astype(np.int64), _TEXT + text)
 
 
 def _identity(first: Ints | Codes32, second: Codes32) -> Ints:
-    """Two small numbers as one."""
+    """Combine two small numbers into one."""
     return (first.astype(np.int64) << 32) | second.astype(np.int64)
 
 
 def _neighbors(identity: Ints, row: Codes32, asked: Ints, at: Ints) -> tuple[Ints, Ints]:
-    """Per asked identity and row the next and the last timed event of it (-1: none)."""
+    """The next and the last timed event (-1: none) of each requested identity and row."""
     distinct, rank = np.unique(identity, return_inverse=True)
     if not len(distinct):
         nothing = np.full(len(asked), -1)

@@ -1,11 +1,11 @@
-"""The values of an ETDump's debug events: scalars, and tensors by dtype and shape.
+"""Reads the values of an ETDump's debug events: scalars, and tensors by dtype and shape.
 
-A value is a table that names its type and holds one more table with the content. Of a tensor the
-dump knows scalar type, sizes and where its data begins in the debug buffer, which is a file of its
-own. All are read as columns; what is written as text is written once per distinct dtype and shape.
+A value is a table with its type and another table with the content. For a tensor, the ETDump has
+its scalar type, its sizes, and the position of its data in the debug buffer, which is a separate
+file. All values are read as columns; texts are formatted once per distinct dtype and shape.
 
-The layout is that of devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch, the scalar types those
-of scalar_type.fbs beside it. Its strings have a type but no field that could hold their text.
+The layout is in devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch, the scalar types in
+scalar_type.fbs next to it. Strings have a type, but no field for their text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Tables
 from viewer.model.trace import ValueType
 
-# Scalar type -> (dtype, bytes of one element; 0 where elements are packed).
+# Scalar type -> (dtype, bytes per element; 0 if elements are packed).
 _DTYPES = {
     0: ("u8", 1), 1: ("i8", 1), 2: ("i16", 2), 3: ("i32", 4), 4: ("i64", 8), 5: ("f16", 2),
     6: ("f32", 4), 7: ("f64", 8), 8: ("c32", 4), 9: ("c64", 8), 10: ("c128", 16), 11: ("bool", 1),
@@ -30,12 +30,12 @@ _DTYPES = {
     26: ("f8e4m3fnuz", 1), 27: ("u16", 2), 28: ("u32", 4), 29: ("u64", 8),
 }  # fmt: skip
 _KNOWN_DTYPE = np.isin(np.arange(256), list(_DTYPES))
-_MOST_DIMENSIONS = 16  # as many as the runtime allows
-_SHOWN_TENSORS = 3  # of a list
+_MOST_DIMENSIONS = 16  # the runtime's limit
+_SHOWN_TENSORS = 3  # per list
 _NO_SIZE = -1
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
-# Slots of Value that hold the content of a type.
+# Slots of Value that contain each type.
 _SLOTS = {
     ValueType.TENSOR: 1, ValueType.TENSOR_LIST: 2, ValueType.INT: 3, ValueType.FLOAT: 4,
     ValueType.DOUBLE: 5, ValueType.BOOL: 6,
@@ -43,15 +43,15 @@ _SLOTS = {
 _OUTPUT = 7
 
 Report = Callable[[str, Ints], None]
-"""Takes a kind of problem and the rows of the file that have it."""
+"""Called with a kind of problem and the rows of the file that have it."""
 
 
 @dataclass(slots=True)
 class LoggedValues:
-    """One value a debug event. Types and values are told at `UntimedEvents`.
+    """One value per debug event; `UntimedEvents` describes types and values.
 
-    size: bytes of a tensor; sized: whether they are known. offset: of a tensor; has_offset: whether
-    it is one.
+    size: bytes of a tensor. sized: whether the size is known. offset: that of a tensor. has_offset:
+    whether it is a tensor.
     """
 
     type: NDArray[np.uint8]
@@ -64,7 +64,7 @@ class LoggedValues:
 
 
 class ValueReader:
-    """Reads values chunk by chunk; texts are interned over all chunks, in `texts`."""
+    """Reads values chunk by chunk; `texts` are interned across chunks."""
 
     def __init__(self, buffer: Buffer, report: Report) -> None:
         self._buffer = buffer
@@ -104,9 +104,9 @@ class ValueReader:
             there = own[here[place > 0]]
             self._contents(type, place[place > 0], there, rows[there], found)
         outputs = tables.targets(_OUTPUT)
-        marked = np.flatnonzero(outputs > 0)
-        flags = Tables(self._buffer, outputs[marked], "output flag").numbers(0, np.uint8, 0)
-        found.output[own[marked]] = flags != 0
+        with_output = np.flatnonzero(outputs > 0)
+        flags = Tables(self._buffer, outputs[with_output], "output flag").numbers(0, np.uint8, 0)
+        found.output[own[with_output]] = flags != 0
         return found
 
     def _contents(
@@ -133,7 +133,7 @@ class ValueReader:
                 found.value[into] = tables.numbers(0, np.float64, 0).view(np.int64)
 
     def _tensors(self, at: Ints, rows: Ints) -> tuple[Ints, Ints]:
-        """Codes of the texts of tensors, and where their data begins in the debug buffer."""
+        """Codes of the texts of tensors, and the positions of their data in the debug buffer."""
         buffer = self._buffer
         tables = Tables(buffer, at, "tensor")
         dtype = tables.numbers(0, np.uint8, 0)
@@ -157,7 +157,7 @@ class ValueReader:
         return codes, tables.numbers(3, np.int64, 0)
 
     def _lists(self, at: Ints, rows: Ints) -> Ints:
-        """Codes of the texts of lists: how many tensors, and the first of them."""
+        """Codes of the texts of lists: the number of tensors, and the first ones."""
         buffer = self._buffer
         tables = Tables(buffer, at, "tensor list")
         first, length = buffer.vectors(tables.targets(0), 4, "tensors of a list")
@@ -182,7 +182,7 @@ class ValueReader:
         columns: Sequence[Ints],
         describe: Callable[[int], tuple[tuple[object, ...], str, int]],
     ) -> Ints:
-        """Codes into `texts` of rows of some columns; `describe` gives identity, text and size."""
+        """Codes into `texts` for rows of columns; `describe` returns identity, text and size."""
         representative = _first_equal(columns)
         distinct = np.unique(representative)
         code_of = np.empty(len(representative), np.int64)
@@ -197,7 +197,7 @@ class ValueReader:
 
 
 def _first_equal(columns: Sequence[Ints]) -> Ints:
-    """For each row of some columns the index of an equal one, the same for all equal rows."""
+    """For each row of some columns, the index of an equal one: the same for all equal rows."""
     mixed = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         part = (mixed ^ column.view(np.uint64)) * ODD
@@ -214,14 +214,14 @@ def _first_equal(columns: Sequence[Ints]) -> Ints:
 
 
 def _tensor_text(dtype: str, sizes: list[int] | None, rank: int) -> str:
-    """ "f32 1 × 8 × 32", "i64 scalar"."""
+    """The dtype and shape of a tensor: "f32 1 × 8 × 32", "i64 scalar"."""
     if sizes is None:
         return f"{dtype}, {rank} dimensions"
     return f"{dtype} {' × '.join(map(str, sizes)) or 'scalar'}"
 
 
 def _tensor_size(sizes: list[int] | None, width: int) -> int:
-    """Bytes of a tensor, -1 where that cannot be told."""
+    """The size of a tensor in bytes, -1 if unknown."""
     if sizes is None or not width or min(sizes, default=0) < 0:
         return _NO_SIZE
     size = width

@@ -1,1 +1,1 @@
-"""ETRecord; `reader.py` is the format."""
+"""ETRecord; `reader.py` defines the format."""

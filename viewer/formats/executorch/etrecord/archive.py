@@ -1,12 +1,12 @@
-"""The ZIP of an ETRecord: its JSON members by what they hold, read without their weights.
+"""Reads the JSON members of an ETRecord's ZIP archive, without their weights.
 
-Members are stored, not packed, in every release; a record that somebody zipped again is read too.
-Never opened: pickles, that is reference outputs, representative inputs, and the weights, constants
-and example inputs that lie beside a program. A name alone does not tell those: a method may be
-called `update_state_dict`. A suffix makes a pickle only on top of the name of another member.
+All releases store members uncompressed; an ETRecord that was zipped again is supported too. Pickles
+are never opened, that is, reference outputs, representative inputs, and the weights, constants and
+example inputs next to a program. A suffix alone does not identify those, because a method may be
+named `update_state_dict`: a member is a pickle only if its name is another member's plus a suffix.
 
-Lowered modules hold their weights as base64 text, about 2.7 bytes per byte of weights. That text is
-cut out while a member is read, piece by piece, so that reading a member of 90 MB needs a few MB.
+Lowered modules contain their weights as base64 text, about 2.7 bytes per byte of weights. This text
+is removed piece by piece while a member is read, so that a member of 90 MB needs only a few MB.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ NUMBER_OF_OUTPUTS = "instruction_id_to_num_outs_map"
 EXPORT_GRAPH = "export_graph_id"
 
 BLOBS = ("_state_dict", "_constants", "_example_inputs")
-# What a member may hold beside weights; JSON costs about four times its size once parsed.
+# The limit for a member without weights; parsed JSON takes about four times its size.
 _MOST_TEXT = 1 << 30
-# Members are stored, not packed; a real record that is zipped again packs 1 : 40 at most.
+# Members are stored uncompressed; a real ETRecord that is zipped again compresses 1:40 at most.
 MOST_RATIO = 80
 _BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
-# A piece of base64 alone after another such one is weights: no name, path or number has 4096 such
-# characters in a row, and no real weights that are shorter matter.
+# A piece of only base64 after another such piece is weights: no name, path or number has 4096 such
+# characters in a row, and shorter weights do not matter.
 _PIECE = 1 << 12
 _CHUNK = 256 * _PIECE
-# All that zipfile and its decompressors raise for a damaged or an encrypted archive.
+# Everything that zipfile and its decompressors raise for a damaged or encrypted archive.
 DAMAGED = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError, struct.error,
@@ -47,11 +47,11 @@ DAMAGED = (
 
 
 class Members:
-    """The members of one record that hold JSON, opened with `with`.
+    """The JSON members of one ETRecord, used as a context manager.
 
-    edge: method -> member with its edge dialect graph; is_flat: up to 1.1 it is of one method, and
-    without its name. graphs: members with the ATen program and with extra graphs. maps: which of
-    the maps are there. All methods raise UnreadableFile or ReadCancelled only.
+    edge: method -> member with its edge dialect graph. is_flat: up to 1.1, there is one such
+    member, without the method's name. graphs: members with the ATen program and extra graphs. maps:
+    which of the maps exist. All methods raise only UnreadableFile or ReadCancelled.
     """
 
     def __init__(self, path: str, progress: Progress, cancelled: Cancelled) -> None:
@@ -76,7 +76,7 @@ class Members:
         self.counts_outputs = NUMBER_OF_OUTPUTS in self._all
         wanted = {*edge, *self.graphs, *self.maps}
         self._total = sum(self._all[n].file_size for n in wanted)
-        # Members may share their bytes in the file, so they are counted together.
+        # Members may share bytes of the file, so their sizes are checked as a sum.
         if self._total > MOST_RATIO * os.path.getsize(path):
             self._archive.close()
             raise self._too_big(f"its members would unpack to {self._total:,} bytes", "")
@@ -93,8 +93,8 @@ class Members:
         self._archive.close()
 
     def read(self, name: str) -> bytearray:
-        """The text of a member, weights left out."""
-        kept = bytearray()
+        """The text of a member without its weights."""
+        result = bytearray()
         was_weights = False
         try:
             with self._archive.open(self._all[name]) as member:
@@ -104,17 +104,17 @@ class Members:
                     for at in range(0, len(chunk), _PIECE):
                         piece = chunk[at : at + _PIECE]
                         is_weights = not piece.translate(None, _BASE64)
-                        # The first piece of a run stays: it may begin within an escape.
+                        # The first piece of a run is kept: it may start inside an escape.
                         if not (is_weights and was_weights):
-                            kept += piece
+                            result += piece
                         was_weights = is_weights
-                    if len(kept) > _MOST_TEXT:
+                    if len(result) > _MOST_TEXT:
                         raise self._too_big(f"it holds more than {_MOST_TEXT:,} bytes", name)
                     self._done += len(chunk)
                     self._progress(min(self._done, self._total), self._total)
         except DAMAGED as error:
             raise self._damaged(error) from error
-        return kept
+        return result
 
     def _is_blob(self, name: str) -> bool:
         return any(name.endswith(end) and name[: -len(end)] in self._all for end in BLOBS)

@@ -1,15 +1,15 @@
-"""Which nodes of an ETRecord's graph take the results of which, while the graph is read.
+"""Tracks the data flow between nodes while an ETRecord's graph is read.
 
 Every value of a graph has *origins*: the operators whose results reach it through nodes that are
-none (getitem, calls of delegates, aliases), and what is given from outside: inputs of the model,
-parameters, buffers, constants. Inner graphs are followed by position: the inputs of a lowered
-module that are no parameters are the arguments of its call, those of a branch are the operands
-behind the graphs, and the results are the values of the call. A loop hands the results of its body
-to the next round: these origins are only known at its end.
+not operators (getitem, delegate calls, aliases), and external inputs: inputs of the model,
+parameters, buffers, constants. Inner graphs are followed by position. The inputs of a lowered
+module, except parameters, are the arguments of its call; the inputs of a branch are the operands
+after the graphs; their results are the values of the call. A loop passes the results of its body to
+the next iteration: these origins are known only at its end.
 
-What cannot be followed, as an inner graph with other inputs than its call has operands, is
-`UNKNOWN`, which goes on to everything that uses it: an operator that takes such a value is not said
-to have any inputs at all.
+Values that cannot be followed, such as those of an inner graph whose input count differs from its
+call's operands, are `UNKNOWN`. So is everything that uses them: if an operator takes such a value,
+none of its inputs are stated.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from viewer.program.dataflow import ExternalInput, MethodFlow
 
 
 class _Unknown:
-    """The one origin of values that cannot be followed."""
+    """The single origin of values that cannot be followed."""
 
 
 class _Carried:
-    """What a loop takes at the begin of a round: its operand first, its own result from then on."""
+    """A loop-carried value: first the operand, then also the result of the loop's body."""
 
     def __init__(self, first: Origins) -> None:
         self.origins = first
@@ -37,24 +37,24 @@ UNKNOWN: Final = _Unknown()
 Origins = frozenset[int | ExternalInput | _Carried | _Unknown]
 NOTHING: Final[Origins] = frozenset()
 LOST: Final[Origins] = frozenset([UNKNOWN])
-# Of these the first list of operands is what one round hands to the next.
+# For these, the first list of operands is what one iteration passes to the next.
 _LOOPS = ("while_loop", "scan")
-_DEEPEST = 20  # lists in lists
+_DEEPEST = 20  # nested lists
 
 
 class NodeFlows:
-    """What each node of one method takes, by the number of the node in reading order."""
+    """The inputs of each node in one method, by its number in reading order."""
 
     def __init__(self) -> None:
         self._taken: list[Origins] = []
 
     def add(self, takes: Origins) -> Origins:
-        """One more operator, which takes these; the origins of its results."""
+        """Add an operator with these inputs; returns the origins of its results."""
         self._taken.append(takes)
         return frozenset([len(self._taken) - 1])
 
     def method_flow(self, operators: Sequence[int]) -> MethodFlow:
-        """What operators take of one another; operators: that of each node, in reading order."""
+        """The data flow between operators, given each node's operator in reading order."""
         pairs: set[tuple[int, int]] = set()
         given: dict[int, dict[ExternalInput, None]] = {}
         unknown: set[int] = set()
@@ -85,8 +85,12 @@ class GraphScope:
     def __init__(
         self, inputs: Sequence[Any], kept: Mapping[str, str], given: Sequence[Origins] | None
     ) -> None:
-        """Its inputs; kept: those that are parameters and the like. given: what the others are, in
-        order; None for the graph of a whole method, whose inputs are those of the model."""
+        """Bind the inputs of a graph.
+
+        kept: the inputs that are parameters, buffers or constants, by path. given: the origins of
+        the other inputs, in order; None for the graph of a whole method, whose inputs are those of
+        the model.
+        """
         self._values: dict[str, Origins] = {}
         names = [next(iter(slots(argument)), "") for argument in inputs]
         free = [name for name in names if name not in kept]
@@ -104,24 +108,24 @@ class GraphScope:
                 self._values[name] = origins
 
     def of(self, argument: Any) -> list[Origins]:
-        """The origins of each value of an argument, none of a constant. A graph is no value."""
+        """The origins of each value in an argument; empty for a constant or graph."""
         names = slots(argument)
-        # Of a graph the name is that of a submodule.
+        # The name of a graph is that of a submodule.
         if len(names) == 1 and names[0] not in self._values and union(argument)[0] == "as_graph":
             return []
         return [self._of_name(name) for name in names]
 
     def of_all(self, arguments: Sequence[Any]) -> list[Origins]:
-        """The origins of every value of some arguments, in order."""
+        """The origins of every value in several arguments, in order."""
         return [origins for argument in arguments for origins in self.of(argument)]
 
     def put_all(self, results: Sequence[Any], origins: Origins) -> None:
-        """Name the results of a node, all of which come from the same."""
+        """Bind all results of a node to the same origins."""
         for result in results:
             self._values.update(dict.fromkeys(slots(result), origins))
 
     def put(self, results: Sequence[Any], origins: Sequence[Origins]) -> None:
-        """Name the results of a node; origins: those of each of them."""
+        """Bind the results of a node; origins: those of each result."""
         names = [name for result in results for name in slots(result)]
         fits = len(origins) == len(names)
         for at, name in enumerate(names):
@@ -133,10 +137,10 @@ class GraphScope:
 
 
 class Rounds:
-    """The operands of control flow, as its inner graphs take them; those of a loop go round."""
+    """The operands of control flow as inputs of its inner graphs, including loop-carried values."""
 
     def __init__(self, target: str, operands: Sequence[Sequence[Origins]]) -> None:
-        """operands: the origins of the values of every argument behind the inner graphs."""
+        """operands: the origins of the values of every argument after the inner graphs."""
         self._carried: list[_Carried] = []
         is_loop = target.endswith(_LOOPS)
         if is_loop and operands:
@@ -146,7 +150,7 @@ class Rounds:
         self.operands: list[Origins] = rounds + flat[len(rounds) :]
 
     def hand_over(self, results: Sequence[Origins]) -> None:
-        """What one round of a loop's body leaves to the next."""
+        """Pass the results of a loop's body to its next iteration."""
         for carried, origins in zip(self._carried, results, strict=False):
             carried.origins = carried.origins | origins
 
@@ -157,9 +161,9 @@ def united(origins: Sequence[Origins]) -> Origins:
 
 
 def slots(argument: Any, depth: int = 0) -> list[str]:
-    """The names of the values of an argument, one by one; "" for a constant."""
+    """The names of the values in an argument, one by one; "" for a constant."""
     if isinstance(argument, dict) and len(argument) == 1:
-        # Nearly all of a large graph: half of the time that it takes otherwise.
+        # Nearly all arguments of a large graph: this shortcut saves half of the time.
         tensor = argument.get("as_tensor")
         if isinstance(tensor, dict) and isinstance(tensor.get("name"), str):
             return [tensor["name"]]
@@ -171,7 +175,7 @@ def slots(argument: Any, depth: int = 0) -> list[str]:
 
 
 def _names(each: Any, depth: int) -> list[str]:
-    """The names in one element of a list: a value itself, a tagged one, or a list again."""
+    """The names in one element of a list: a value itself, a tagged one, or another list."""
     if isinstance(each, list) and depth < _DEEPEST:
         return [name for inner in each for name in _names(inner, depth + 1)]
     own = text(mapping(each).get("name")) or text(mapping(each).get("as_name"))
@@ -179,7 +183,7 @@ def _names(each: Any, depth: int) -> list[str]:
 
 
 def _resolved(taken: Origins) -> set[int | ExternalInput | _Unknown]:
-    """Origins with what loops carry followed to where it comes from."""
+    """Replace loop-carried values by their origins."""
     found: set[int | ExternalInput | _Unknown] = set()
     seen: set[int] = set()
     todo = list(taken)

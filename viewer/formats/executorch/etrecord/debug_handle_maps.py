@@ -1,9 +1,9 @@
-"""The maps of an ETRecord: which operators stand behind an instruction and behind an identifier.
+"""Reads the maps of an ETRecord: the operators behind instructions and identifiers.
 
-JSON turned all keys into texts and tuples into arrays. `debug_handle_map` gives, for each method
-and instruction id, one debug handle (kernels) or an array of them (delegate calls, duplicates
-kept). `delegate_map` gives, for the instruction id of each delegate call, the backend's name and
-what it returned: an object of identifiers, an empty one (XNNPACK always), or null.
+JSON converted all keys to strings and tuples to arrays. For each method and instruction id,
+`debug_handle_map` has one debug handle (kernels) or an array of them (delegate calls, with
+duplicates). For the instruction id of each delegate call, `delegate_map` has the backend's name and
+what it returned: an object of identifiers, an empty one (always for XNNPACK), or null.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from viewer.codecs.json_values import mapping, text, whole_number
 from viewer.program.debug_handles import DelegateMap, Identifier
 
-Complain = Callable[[str, str], None]  # kind of a problem, and where or what
+Complain = Callable[[str, str], None]  # kind of a problem, and its location or value
 
 
 def instruction_handles(value: Any, complain: Complain) -> dict[int, tuple[int, ...]]:
-    """Instruction id -> debug handles of one method; entries that are none are complained about."""
+    """Instruction id -> debug handles of one method; invalid entries are reported."""
     found = {}
     for key, entry in mapping(value).items():
         instruction, handles = whole_number(key), _handles(entry)
@@ -30,7 +30,7 @@ def instruction_handles(value: Any, complain: Complain) -> dict[int, tuple[int, 
 
 
 def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
-    """Instruction id of a delegate call -> its map, of one method."""
+    """Instruction id of a delegate call -> its map, for one method; reports invalid entries."""
     found = {}
     for key, entry in mapping(value).items():
         instruction = whole_number(key)

@@ -1,14 +1,14 @@
-"""The graphs of an ETRecord: torch's serialized export, read as graph nodes.
+"""Reads the graphs of an ETRecord (torch's serialized export) as graph nodes.
 
-One program is one JSON object with the graph, its signature and its module list; the shape is the
-same for the edge dialect and for ATen. Facts that are not in the text of the format:
+One program is one JSON object with the graph, its signature and its module list. The schema is the
+same for the edge dialect and for ATen. Facts that are not in the format's specification:
 
-* a lowered module is a whole program as JSON text in the first input of its call, and branches of
-  control flow are graphs inside inputs. Their nodes are members of the graph around them, and say
-  in which branch they lie: the emitter maps no instruction to them;
-* `from_node` is JSON text again, nested once per export pass. The ATen node is the ancestor whose
-  graph is `export_graph_id`. That id is an address which may have been used again, so a name counts
-  only if the ATen program has it.
+* A lowered module is a whole program as JSON text in the first input of its call, and branches of
+  control flow are graphs inside inputs. Their nodes are included with those of the enclosing graph
+  and state their branch; the emitter maps no instruction to them.
+* `from_node` is again JSON text, nested once per export pass. The ATen node is the ancestor whose
+  graph is `export_graph_id`. That id is a memory address that may have been reused, so a name
+  counts only if the ATen program contains it.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ from viewer.formats.executorch.etrecord.values import (
 from viewer.program.program import NO_HANDLE, Frame, GraphNode, Tensor, parse_frames
 
 _DELEGATE_CALL = "executorch_call_delegate"
-# Room for a result, which an out variant takes as if it were an input.
+# Memory for a result, which an out variant takes like an input.
 _ALLOC = "memory.alloc"
 _NOT_OPERATORS = (_DELEGATE_CALL, _ALLOC, "_operator.getitem")
 _BRACKET = re.compile(r"[\[\]()]")
 _BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
 _DEEPEST = 20
-# The graphs inside the inputs of control flow, in order; a loop over slices has its body alone.
+# The graphs inside the inputs of control flow, in order; a loop over slices has only its body.
 _PARTS = {"cond": ("true branch", "false branch"), "while_loop": ("condition", "body")}
-# Views are no instructions of their own, so `to_executorch()` leaves them their debug handles.
+# Views are not separate instructions, so `to_executorch()` does not overwrite their debug handles.
 _VIEW = "executorch.exir.memory.view"
 _HIGHER_ORDER = "torch.ops.higher_order."
-# torch's own mark on nodes that a pass made outside of any module.
+# torch's marker on nodes that a pass created outside any module.
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 
 
-# Nodes one by one, and at the end the origins of a graph's outputs.
+# Yields nodes one by one, and returns the origins of the graph's outputs.
 _Nodes = Generator[GraphNode, None, list[Origins]]
 
 
 @dataclass(frozen=True, slots=True)
 class AtenOrigin:
-    """The ATen program that edge nodes came from: its graph's id and its nodes' names."""
+    """The ATen program that edge nodes came from: its graph id and its node names."""
 
     graph_id: int
     names: frozenset[str]
 
 
 class GraphReader:
-    """Reads the programs of one record; texts that many nodes share are taken apart once."""
+    """Reads the programs of one ETRecord; texts that many nodes share are parsed once."""
 
     def __init__(self, complain: Complain) -> None:
         self._complain = complain
@@ -84,17 +84,17 @@ class GraphReader:
         instruction_handles: Mapping[int, tuple[int, ...]] | None = None,
         flows: NodeFlows | None = None,
     ) -> list[GraphNode]:
-        """The nodes of an edge program that have a debug handle, inner graphs included.
+        """The nodes of an edge program that have a debug handle, including inner graphs.
 
-        instruction_handles: given for a program whose handles were overwritten by instruction ids,
-        to translate them back. Nodes that it does not have get `NO_HANDLE`, and so do those of
-        branches, whose instruction ids count from 0 in each. flows: takes up what each node takes.
+        instruction_handles: for a program whose handles were overwritten by instruction ids, to
+        translate them back. Nodes without an entry get `NO_HANDLE`, and so do those in branches,
+        whose instruction ids start from 0 in each. flows: records the inputs of each node.
         """
         walk = _Walk(self, program, origin, False, instruction_handles, flows)
         return list(walk.nodes())
 
     def all_nodes(self, program: Any) -> list[GraphNode]:
-        """All calls of a program, those without a debug handle with `NO_HANDLE`."""
+        """All calls of a program; those without a debug handle have `NO_HANDLE`."""
         return list(_Walk(self, program, None, True, None).nodes())
 
     # -- used by the walk --------------------------------------------------------------------
@@ -125,7 +125,7 @@ class GraphReader:
 
 
 class _Walk:
-    """One program on its way to nodes."""
+    """Converts one program to nodes."""
 
     def __init__(
         self,
@@ -168,9 +168,10 @@ class _Walk:
         branch: str,
         given: Sequence[Origins] | None = None,
     ) -> _Nodes:
-        """The nodes in order, those of inner graphs before the call that holds them.
+        """Yield the nodes in order, those of inner graphs before the call that contains them.
 
-        given: the origins of its inputs that are not kept. Returns those of its outputs.
+        given: the origins of its inputs, except parameters and the like. Returns those of its
+        outputs.
         """
         if depth > _DEEPEST:
             self._reader.complain(f"graphs are nested more than {_DEEPEST} deep: left out")
@@ -178,7 +179,7 @@ class _Walk:
         scope = GraphScope(sequence(graph.get("inputs")), kept, given)
         values = GraphTensors(mapping(graph.get("tensor_values")), kept)
         names = NodeNames()
-        room: set[str] = set()
+        allocated: set[str] = set()
         for argument in sequence(graph.get("inputs")):
             for name in value_names(argument):
                 names.take(name)
@@ -195,7 +196,7 @@ class _Walk:
             overwritten = None if target == _VIEW else instructions
             handle = self._handle(metadata, depth, overwritten)
             if target == _ALLOC:
-                room.update(name for result in results for name in value_names(result))
+                allocated.update(name for result in results for name in value_names(result))
             if target.endswith(_NOT_OPERATORS) or (handle is None and not self._keep_all):
                 if target.endswith(_DELEGATE_CALL):
                     scope.put(results, inner)
@@ -211,7 +212,7 @@ class _Walk:
                 frames=self._reader.frames(text(metadata.get("stack_trace"))),
                 modules=self._reader.modules(text(metadata.get("nn_module_stack"))),
                 source_op=_source_op(metadata),
-                inputs=_without(values.tensors(arguments), room),
+                inputs=_without(values.tensors(arguments), allocated),
                 outputs=values.tensors(results),
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
                 branch=branch,
@@ -238,10 +239,10 @@ class _Walk:
         branch: str,
         scope: GraphScope,
     ) -> _Nodes:
-        """The nodes of the graphs inside a node. Returns the origins of what comes out of them."""
+        """Yield the nodes of the graphs inside a node. Returns the origins of their results."""
         last = max((n for n, a in enumerate(arguments) if union(a)[0] == "as_graph"), default=-1)
-        behind = arguments[last + 1 :] if last >= 0 else []
-        rounds = Rounds(target, [scope.of(argument) for argument in behind])
+        operands = arguments[last + 1 :] if last >= 0 else []
+        rounds = Rounds(target, [scope.of(argument) for argument in operands])
         results: list[list[Origins]] = []
         for position, argument in enumerate(arguments):
             kind, content = union(argument)
@@ -265,7 +266,7 @@ class _Walk:
                     continue
                 for oddity in lowered.oddities:
                     self._reader.complain(oddity, "lowered module")
-                # Its nodes were never emitted one by one: they keep their debug handles.
+                # Its nodes were never emitted one by one, so they keep their debug handles.
                 original = mapping(lowered.value).get("original_module")
                 given = scope.of_all(arguments[position + 1 :])
                 return (yield from self._of_program(original, depth + 1, None, branch, given))
@@ -276,7 +277,7 @@ class _Walk:
 
 
 def results_of(program: Any) -> frozenset[str]:
-    """The names of the values that a program hands out, buffers that it changes among them."""
+    """The names of a program's outputs, including buffers that it mutates."""
     graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
     return frozenset(n for value in sequence(graph.get("outputs")) for n in value_names(value))
 
@@ -284,7 +285,7 @@ def results_of(program: Any) -> frozenset[str]:
 def has_instruction_ids(program: Any) -> bool:
     """Whether `to_executorch()` overwrote the debug handles of this graph with instruction ids.
 
-    It does so to a graph that was not copied before, and leaves its operators as out variants.
+    It does so for a graph that was not copied before, and converts its operators to out variants.
     """
     graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
     targets = [text(mapping(n).get("target")) for n in sequence(graph.get("nodes"))]
@@ -292,31 +293,31 @@ def has_instruction_ids(program: Any) -> bool:
 
 
 def has_node_names(program: Any) -> bool:
-    """Whether nodes are named, as they are since 1.0."""
+    """Whether nodes have names, as they do since 1.0."""
     graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
     return any("name" in mapping(node) for node in sequence(graph.get("nodes")))
 
 
 def _without(tensors: tuple[Tensor, ...], room: set[str]) -> tuple[Tensor, ...]:
-    """Tensors without those that are room for a result."""
+    """The tensors, except those that are memory for a result."""
     return tuple(t for t in tensors if t.name not in room) if room else tensors
 
 
 def _part(target: str, number: int) -> str:
-    """What the graph in an input of control flow is: "true branch of cond", "body of map_impl"."""
+    """The name of a graph inside control flow: "true branch of cond", "body of map_impl"."""
     name = target.removeprefix(_HIGHER_ORDER)
     parts = _PARTS.get(name, ())
     return f"{parts[number] if number < len(parts) else 'body'} of {name}"
 
 
 def _source_op(metadata: dict[str, Any]) -> str:
-    """The call in the source: torch_fn "conv2d_1;builtin_function_or_method.conv2d" -> "conv2d"."""
+    """The source call: torch_fn "conv2d_1;builtin_function_or_method.conv2d" -> "conv2d"."""
     call = text(metadata.get("torch_fn")).partition(";")[2].partition(".")[2]
     return call.partition(".")[0]  # without the overload of "OpOverload.sym_size.int"
 
 
 def _modules(stack: str) -> Iterator[tuple[str, str]]:
-    """(path, type) of nn_module_stack "key,path,type;..."; types may hold commas in brackets."""
+    """(path, type) of nn_module_stack "key,path,type;..."; types may contain commas in brackets."""
     for entry in stack.split(";"):
         parts = entry.split(",") if _BRACKET.search(entry) is None else _cut_outside(entry)
         if len(parts) >= 3 and parts[1].strip() != _NO_MODULE:
@@ -324,7 +325,7 @@ def _modules(stack: str) -> Iterator[tuple[str, str]]:
 
 
 def _cut_outside(entry: str) -> list[str]:
-    """An entry cut at the commas outside of brackets."""
+    """Split an entry at the commas outside brackets."""
     cuts, depth = [-1], 0
     for match in _BRACKET_OR_COMMA.finditer(entry):
         depth += (match[0] in "[(") - (match[0] in ")]")

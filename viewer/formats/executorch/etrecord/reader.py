@@ -1,21 +1,21 @@
-"""ETRecord: what ExecuTorch's export wrote about the model, read as a `Program`.
+"""Reads an ETRecord, which ExecuTorch's export writes about the model, as a `Program`.
 
-A record is a ZIP of JSON members (`etrecord_members`): the edge dialect graph of every method (one
-flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other stages
-(`etrecord_graph`), the debug handle map and the delegate map (`etrecord_maps`). Members that are
+An ETRecord is a ZIP archive of JSON members (`archive`): the edge dialect graph of every method
+(one flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other
+stages (`graph`), the debug handle map and the delegate map (`debug_handle_maps`). Members that are
 pickles are never read, and the number of outputs per instruction is not needed. Specified by the
 ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5.
 
-Rules that the format does not state and that its real files need:
+The format does not state these rules, but real files need them:
 
-* a record of one method may store it as "forward" while its maps use the method's own name;
-* a save that failed half-way leaves a valid ZIP. The programs come first, so what is there is
+* An ETRecord of one method may store it as "forward" while its maps use the method's own name.
+* A save that failed halfway leaves a valid ZIP archive. The programs come first, so what exists is
   shown: the edge graphs without maps, or only the ATen program, whose nodes have no debug handles.
-  Nothing can be linked to either;
-* a pass may replace an operator under its debug handle, a relu by a clamp, after the edge graph was
-  recorded. "edge_after_transform/<method>" then has the operator that ran;
+  Nothing can be linked to either.
+* A pass may replace an operator under its debug handle, for example a relu by a clamp, after the
+  edge graph was recorded. "edge_after_transform/<method>" then has the operator that ran.
 * `to_executorch()` overwrites the handles of a graph that was not copied with instruction ids. The
-  debug handle map has what they were, so they are translated back.
+  debug handle map has the original handles, so they are translated back.
 """
 
 from __future__ import annotations
@@ -58,14 +58,17 @@ _AFTER_TRANSFORM = "edge_after_transform"
 
 
 def sniff(head: bytes) -> bool:
-    """A ZIP whose first members carry the names of a record's."""
+    """Whether it is a ZIP archive whose first members have the names of an ETRecord's."""
     return head.startswith(b"PK\x03\x04") and (
         MAGIC.encode() in head or EDGE.encode() in head or b"debug_handle_map" in head
     )
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
-    """Read a record; what is missing or odd in it becomes a counted problem."""
+    """Read an ETRecord; missing or unexpected data becomes a counted problem.
+
+    Raises UnreadableFile, ReadCancelled.
+    """
     with Members(path, progress, cancelled) as members:
         return _Reader(path, members, cancelled).program()
 
@@ -74,7 +77,7 @@ FORMAT = format_of("executorch.etrecord.reader")
 
 
 class _Reader:
-    """One record while it is read."""
+    """Reads one ETRecord."""
 
     def __init__(self, path: str, members: Members, cancelled: Cancelled) -> None:
         self._path = path
@@ -109,7 +112,8 @@ class _Reader:
     def _json(self, name: str) -> Any:
         if self._cancelled():
             raise ReadCancelled
-        # Programs are large and their keys are not looked up by what the user logged.
+        # Check only the maps for duplicates: programs are large, and logged values do not look up
+        # their keys.
         is_map = name in self._members.maps
         try:
             parsed = Parsed(self._members.read(name), find_duplicates=is_map)
@@ -134,7 +138,7 @@ class _Reader:
         found = self._members.edge
         mapped = list(self._handles)
         if len(found) == len(mapped) == 1:
-            # One method called `encode` is stored as "forward" while the maps say "encode".
+            # One method named `encode` is stored as "forward", while the maps use "encode".
             return {mapped[0]: next(iter(found.values()))}
         return found
 
@@ -163,7 +167,7 @@ class _Reader:
         return AtenOrigin(graph_id, frozenset(node.name for node in aten.nodes))
 
     def _later_names(self, method: str, extra: list[ExtraGraph]) -> dict[int, frozenset[str]]:
-        """Debug handle, or `NO_HANDLE` -> base names in the graph that transform passes left."""
+        """Debug handle or `NO_HANDLE` -> base names in the graph after transform passes."""
         found: dict[int, set[str]] = {}
         for graph in extra:
             if graph.name == f"{_AFTER_TRANSFORM}/{method}":
@@ -200,19 +204,19 @@ class _Reader:
             if program is not None and not nodes:
                 self._problem("a method's graph has no operators", name)
         operators = self._operators(name, nodes)
-        made_by = {id(node): operator.index for operator in operators for node in operator.nodes}
+        indexes = {id(node): operator.index for operator in operators for node in operator.nodes}
         return Method(
             name=name,
             operators=operators,
             handles=handles,
             delegates=delegate_maps(self._delegates.get(name), self._problem),
             later_names=later_names,
-            flow=None if member is None else flows.method_flow([made_by[id(n)] for n in nodes]),
+            flow=None if member is None else flows.method_flow([indexes[id(n)] for n in nodes]),
             results=results,
         )
 
     def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:
-        """One operator per debug handle, and one per node that has none."""
+        """One operator per debug handle, and one per node without one."""
         groups: dict[tuple[int, int], list[GraphNode]] = {}
         for number, node in enumerate(nodes):
             alone = number if node.debug_handle == NO_HANDLE else -1
@@ -225,7 +229,7 @@ class _Reader:
         )
 
     def _unfinished(self, extra: list[ExtraGraph]) -> list[Method]:
-        """What a record shows that was saved up to its ATen program: the calls of `forward`."""
+        """The calls of `forward`, for an ETRecord whose save ended after its ATen program."""
         aten = next((graph for graph in extra if graph.name == ATEN and graph.nodes), None)
         if aten is None:
             raise UnreadableFile(
@@ -243,7 +247,7 @@ class _Reader:
         return [Method("forward", self._operators("forward", list(aten.nodes)))]
 
     def _generation_of(self, program: Any) -> str:
-        """The releases that write such a record; it names none itself."""
+        """The releases that write such an ETRecord, which states no release itself."""
         if not self._members.is_flat:
             return "1.2+"
         if EXPORT_GRAPH in self._members.maps or self._members.counts_outputs:

@@ -1,12 +1,12 @@
-"""The values of an ETRecord's graphs: tensors by name, and the names that nodes have.
+"""Reads the values of an ETRecord's graphs: tensors by name, and the names of nodes.
 
-Facts that are not in the text of the format:
+Facts that are not in the format's specification:
 
-* unions are one key per object since 0.4; in 0.1 to 0.3 all keys are there and the unset ones null;
-  nightlies of torch 2.2 write {"$type", "$value"};
-* nodes have names since 1.0. Before, a node is called like its only output, and one with several
-  outputs is called as torch.fx would when it loads the program: the target with underscores, and
-  _1, _2 where that is taken.
+* Since 0.4, unions have one key per object. In 0.1 to 0.3, all keys exist and the unset ones are
+  null. Nightlies of torch 2.2 write {"$type", "$value"}.
+* Since 1.0, nodes have names. Before that, a node is named like its only output. One with several
+  outputs is named as torch.fx would name it when it loads the program: the target with underscores,
+  and _1, _2 if that is taken.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEPT_VALUES = {
 
 
 def union(value: Any) -> tuple[str, Any]:
-    """(kind, content) of a tagged union in the encoding of any generation; ("", None) if unset."""
+    """(kind, content) of a tagged union in any generation's encoding; ("", None) if unset."""
     if isinstance(value, dict):
         if "$type" in value:
             return text(value["$type"]), value.get("$value")
@@ -44,7 +44,7 @@ def union(value: Any) -> tuple[str, Any]:
 
 
 def op_name(target: str) -> str:
-    """ "executorch.exir.dialects.edge.ops.aten.relu.default" as "aten.relu.default"."""
+    """ "executorch.exir.dialects.edge.ops.aten.relu.default" -> "aten.relu.default"."""
     _, found, name = target.partition(".ops.")
     return name if found else target
 
@@ -62,7 +62,7 @@ def kept_values(signature: dict[str, Any]) -> dict[str, str]:
 
 
 def _tensor_names(argument: Any) -> Sequence[str]:
-    """The tensors that an argument names, itself or in lists."""
+    """The names of the tensors in an argument, directly or in lists."""
     kind, content = union(argument)
     if kind == "as_tensor":
         holders = [content]
@@ -80,7 +80,7 @@ def _tensor_names(argument: Any) -> Sequence[str]:
 
 
 def value_names(argument: Any) -> Iterator[str]:
-    """The tensors and symbols that an argument names."""
+    """The names of the tensors and symbols in an argument."""
     yield from _tensor_names(argument)
     symbol = mapping(union(argument)[1]).get("as_name")
     if isinstance(symbol, str):
@@ -88,7 +88,7 @@ def value_names(argument: Any) -> Iterator[str]:
 
 
 def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
-    """(name, value) of the inputs of a node that are numbers, switches or lists of them."""
+    """(name, value) of a node's inputs that are numbers, bools or lists of them."""
     found: list[tuple[str, Setting]] = []
     for each in inputs:
         item = mapping(each)
@@ -107,7 +107,7 @@ def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
 
 
 def _size(value: Any) -> int | str:
-    """A number, or a symbol with the size it had when the model was exported: "s27 (8)"."""
+    """An integer, or a symbol with its size at export: "s27 (8)"."""
     kind, content = union(value)
     if kind == "as_int" and isinstance(content, int):
         return content
@@ -117,7 +117,7 @@ def _size(value: Any) -> int | str:
 
 
 class GraphTensors:
-    """The tensors of one graph by name, each made once."""
+    """The tensors of one graph by name, each created once."""
 
     def __init__(self, described: dict[str, Any], kept: Mapping[str, str]) -> None:
         self._described = described
@@ -125,6 +125,7 @@ class GraphTensors:
         self._made: dict[str, Tensor] = {}
 
     def tensors(self, arguments: list[Any]) -> tuple[Tensor, ...]:
+        """The tensors named in some arguments."""
         names = [name for argument in arguments for name in _tensor_names(argument)]
         for name in names:
             if name not in self._made:
@@ -140,14 +141,14 @@ class GraphTensors:
 
 
 class NodeNames:
-    """The names of one graph's nodes, as torch.fx gives them out: each only once."""
+    """The names of one graph's nodes, assigned like torch.fx does: each only once."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last: dict[str, int] = {}
 
     def of_node(self, node: dict[str, Any], target: str, results: list[Any]) -> str:
-        """The stated name, or that which loading the program would give."""
+        """The stated name, or the one that loading the program would assign."""
         stated = text(node.get("name"))
         if stated:
             return stated
@@ -163,7 +164,7 @@ class NodeNames:
         return name
 
     def take(self, wanted: str) -> str:
-        """The wanted name, or with the next free number behind it."""
+        """Reserve the name, with the next free number appended if it is taken."""
         match = _NUMBERED.fullmatch(wanted)
         base = match[1] if match else wanted
         number = self._last.get(base, 0)
@@ -184,9 +185,9 @@ _NO_IDENTIFIER = re.compile(r"[^0-9A-Za-z_]+")
 
 
 def _fx_name(target: str) -> str:
-    """ "executorch.exir.dialects.edge.ops.aten.eq.Scalar" as "aten_eq_scalar"."""
+    """ "executorch.exir.dialects.edge.ops.aten.eq.Scalar" -> "aten_eq_scalar"."""
     path = op_name(target)
-    if target.startswith("torch.ops."):  # an operator of torch is called without its namespace
+    if target.startswith("torch.ops."):  # torch operators are named without their namespace
         path = path.partition(".")[2]
     path = path.removeprefix("_operator.")
     return _NO_IDENTIFIER.sub("_", _INNER_CAPITAL.sub("_", path).lower()) or "_unnamed"
