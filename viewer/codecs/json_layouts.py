@@ -143,7 +143,7 @@ class JsonLayout:
     def in_common(self, other: JsonLayout) -> JsonLayout:
         """A copy with only the constants that `other` shares; both must be alike."""
         both = zip(self.is_constant, self.every, other.is_constant, other.every, strict=True)
-        same = [mine and its and a.sample == b.sample for mine, a, its, b in both]
+        same = [one and other_one and a.sample == b.sample for one, a, other_one, b in both]
         return self.with_constants(same) or self
 
 
@@ -448,21 +448,21 @@ def decimals(
 
     Returns whole thousandths, the remainder in thousandths of those, and which numbers are valid.
     """
-    behind = len(sample) - 1 - sample.find(b".") if b"." in sample else 0
+    places = len(sample) - 1 - sample.find(b".") if b"." in sample else 0
     none = np.zeros(len(start), np.int16)
-    if not behind:
+    if not places:
         value, good = whole_numbers(data, start, end)
         return value * 1000, none, good & (value >= 0) & (value <= _LARGEST // 1000)
-    point = end - 1 - behind
+    point = end - 1 - places
     digits = end - start - 1
-    most = _MOST_DIGITS + (behind <= 3)  # 2^62 has 19 digits; larger values fail the checks below
+    most = _MOST_DIGITS + (places <= 3)  # 2^62 has 19 digits; larger values fail the checks below
     good = (point > start) & (data[np.maximum(point, 0)] == _POINT) & (digits <= most)
     good &= (data[start] != _ZERO) | (point == start + 1)
-    if behind > 6:
+    if places > 6:
         return np.zeros(len(start), np.int64), none, np.zeros(len(start), np.bool_)
     # The last word without its point: the bytes before the point move up by one.
     word = words_at(data, np.maximum(end - 8, 0), 8)[0]
-    whole = np.uint64((1 << 8 * (8 - behind)) - 1)
+    whole = np.uint64((1 << 8 * (8 - places)) - 1)
     value, are_digits = _number(
         (word & ~whole) | ((word << np.uint64(8)) & whole), np.minimum(digits, 7)
     )
@@ -472,11 +472,11 @@ def decimals(
         good &= are_digits
         value += eight * np.int64(10**k)
     good &= value >= 0
-    if behind <= 3:
-        step = 10 ** (3 - behind)
+    if places <= 3:
+        step = 10 ** (3 - places)
         return value * step, none, good & (value <= _LARGEST // step)
-    value, rest = np.divmod(value, 10 ** (behind - 3))
-    return value, (rest * 10 ** (6 - behind)).astype(np.int16), good
+    value, rest = np.divmod(value, 10 ** (places - 3))
+    return value, (rest * 10 ** (6 - places)).astype(np.int16), good
 
 
 def texts_of(raw: Sequence[bytes]) -> list[str] | None:

@@ -51,18 +51,16 @@ def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
     avg = np.zeros(count)
     least, most, total = np.zeros((3, count), values.dtype)
     for length in np.unique(size[size > 0]).tolist():
-        members = np.flatnonzero(size == length)
-        block = ordered[first[members, None] + np.arange(length)]
+        rows = np.flatnonzero(size == length)
+        block = ordered[first[rows, None] + np.arange(length)]
         if length == 1:
             value = block[:, 0]
-            percentiles[:, members] = avg[members] = least[members] = most[members] = total[
-                members
-            ] = value
+            percentiles[:, rows] = avg[rows] = least[rows] = most[rows] = total[rows] = value
             continue
-        percentiles[:, members] = np.percentile(block, (10, 50, 90), axis=1)
-        avg[members] = block.mean(axis=1)
-        least[members], most[members] = block.min(axis=1), block.max(axis=1)
-        total[members] = block.sum(axis=1)
+        percentiles[:, rows] = np.percentile(block, (10, 50, 90), axis=1)
+        avg[rows] = block.mean(axis=1)
+        least[rows], most[rows] = block.min(axis=1), block.max(axis=1)
+        total[rows] = block.sum(axis=1)
     p10, p50, p90 = percentiles
     return Statistics(size, p10, p50, p90, avg, least, most, total)
 

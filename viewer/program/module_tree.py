@@ -126,7 +126,7 @@ def module_tree(program: Program) -> ModuleTree:
     root = methods[0] if len(methods) == 1 else _Place(ModuleKind.MODEL, "")
     if root not in methods:
         root.inside = dict(enumerate(methods))
-    made: list[Module] = []
+    modules: list[Module] = []
     of_operator = np.zeros(len(program.operators), np.int64)
     # Without recursion: the nesting depth of recorded modules is unbounded.
     todo: list[tuple[_Place, int, int]] = [(root, -1, 0)]
@@ -144,7 +144,7 @@ def module_tree(program: Program) -> ModuleTree:
         below[parent].append(number)
         end[parent] = max(end[parent], end[number])
     for number, (place, parent, depth) in enumerate(parents):
-        made.append(
+        modules.append(
             Module(
                 place.kind,
                 place.method,
@@ -157,7 +157,7 @@ def module_tree(program: Program) -> ModuleTree:
                 tuple(place.operators),
             )
         )
-    return ModuleTree(program, tuple(made), of_operator)
+    return ModuleTree(program, tuple(modules), of_operator)
 
 
 def _method(method: Method) -> _Place:

@@ -366,7 +366,7 @@ class EventTracer:
             )
         return tuple(found)
 
-    # -- what entries call -------------------------------------------------------------------------
+    # -- called by entries -------------------------------------------------------------------------
 
     def _end(self, entry: EventTracerEntry, end: int, metadata: bytes | str | None) -> None:
         encoded = b"" if metadata is None else metadata_bytes(metadata)

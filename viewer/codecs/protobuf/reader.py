@@ -112,7 +112,7 @@ class PaddedBytes:
         # One word at every byte position; numpy copies unaligned words.
         self._words: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
 
-    # -- where messages are ----------------------------------------------------------------------
+    # -- finding messages ------------------------------------------------------------------------
 
     def records(self, first: int = 0) -> tuple[Ints, Ints, int]:
         """Find the bodies of field 1 in a message that starts at `first`: (starts, ends, stop).
@@ -190,7 +190,7 @@ class PaddedBytes:
             return 0, 0
         return 1 + width, 1 + width + length
 
-    # -- what is in them -------------------------------------------------------------------------
+    # -- reading fields --------------------------------------------------------------------------
 
     def fields(
         self, begin: Ints, end: Ints, wanted: Container[int], layouts: MessageLayouts | None = None
@@ -312,14 +312,14 @@ class PaddedBytes:
                         found.setdefault(number, []).append(
                             (live[rows], value[rows], payload[rows])
                         )
-            going = after < stop
+            unfinished = after < stop
             if wrong.any():
                 damaged.append(live[wrong])
-                going &= ~wrong
-            if going.all():
+                unfinished &= ~wrong
+            if unfinished.all():
                 at = after
             else:
-                live, at, stop = live[going], after[going], stop[going]
+                live, at, stop = live[unfinished], after[unfinished], stop[unfinished]
         if len(live):
             damaged.append(self._one_by_one(live, at, stop, wanted, found))
         return Fields(

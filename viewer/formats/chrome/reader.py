@@ -191,15 +191,15 @@ class _Reader:
         lone_flows = (Problem(_LONE_FLOWS, lone, ""),) if lone else ()
         return replace(trace, flows=found, problems=(*trace.problems, *lone_flows))
 
-    # -- which slices there are ---------------------------------------------------------------
+    # -- slices -------------------------------------------------------------------------------
 
     def _of(self, phases: Iterable[str]) -> Bools:
         """Which events have one of some phases and a time."""
         return self._is(phases) & self._timed
 
     def _is(self, phases: Iterable[str]) -> Bools:
-        wanted = set(phases)
-        return np.array([text in wanted for text in self._events.phases] or [False])[self._phase]
+        selected = set(phases)
+        return np.array([text in selected for text in self._events.phases] or [False])[self._phase]
 
     def _count_odd(self) -> None:
         untimed = np.flatnonzero(self._is([*SLICES, *INSTANTS, *ASYNC, *FLOWS]) & ~self._timed)
@@ -309,7 +309,7 @@ class _Reader:
             rows, self._on_threads(rows), number[code], phase, is_next[code] & (phase == "f")
         )
 
-    # -- when they are ------------------------------------------------------------------------
+    # -- times --------------------------------------------------------------------------------
 
     def _times(self, parts: Sequence[_Part]) -> tuple[Ints, Ints]:
         """Start and end in ticks; sets the clock of the builder."""
@@ -377,7 +377,7 @@ class _Reader:
                     found.append((pid, shown, self._ticks(self._ns[rows], self._ps[rows]), value))
         return found
 
-    # -- where they are -----------------------------------------------------------------------
+    # -- tracks -------------------------------------------------------------------------------
 
     def _place(self, pid: str, kind: int, name: str, own: str = "") -> int:
         key = pid, kind, name, own
@@ -423,7 +423,7 @@ class _Reader:
                 )
         return number
 
-    # -- what else is said of them -------------------------------------------------------------
+    # -- columns -------------------------------------------------------------------------------
 
     def _columns(self, parts: Sequence[_Part], rows: Ints) -> dict[str, Column]:
         events = self._events

@@ -163,12 +163,12 @@ class _Table:
             )
         if self._slices:
             rows = np.array(self._slices, np.int64).T
-            on_own_clock = _on_own_clock(*rows[[0, 1, 2, 6]])
-            if on_own_clock.any():
+            foreign = _on_own_clock(*rows[[0, 1, 2, 6]])
+            if foreign.any():
                 self._builder.problem(
-                    _OWN_CLOCK, int(on_own_clock.sum()), f"row {rows[5][on_own_clock].min() + 1}"
+                    _OWN_CLOCK, int(foreign.sum()), f"row {rows[5][foreign].min() + 1}"
                 )
-            included = np.flatnonzero(~on_own_clock)
+            included = np.flatnonzero(~foreign)
             track, start, end, name, key, row, _ = rows[:, included]
             self._builder.add(
                 track=track.astype(np.uint32),

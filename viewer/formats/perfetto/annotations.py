@@ -233,7 +233,7 @@ class Annotations:
         code = state.tables[table].get(iid)
         return self._texts.all()[code] if code >= 0 else f"#{iid}"
 
-    # -- the columns -------------------------------------------------------------------------------
+    # -- columns -----------------------------------------------------------------------------------
 
     def take(
         self, name: str, kind: int, slice_of: Places, count: int

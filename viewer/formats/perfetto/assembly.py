@@ -242,14 +242,14 @@ class Assembly:
         is_first[1:] = track[1:] != track[:-1]
         first = np.flatnonzero(is_first)
         used = track[first].tolist()
-        wanted = {uuids[n] for n in used}
+        used_uuids = {uuids[n] for n in used}
         described = dict.fromkeys(
-            u for u, d in self._tracks.by_uuid.items() if u in wanted or d.tid is not None
+            u for u, d in self._tracks.by_uuid.items() if u in used_uuids or d.tid is not None
         )
         order = [*described, *(u for u in (uuids[n] for n in used) if u not in described)]
         places = self._tracks.names(order)
         shared: dict[tuple[str, str], int] = {}
-        for uuid in wanted:
+        for uuid in used_uuids:
             shared[places[uuid]] = shared.get(places[uuid], 0) + 1
         deepest: dict[tuple[str, str], int] = {}
         for n, most in zip(used, np.maximum.reduceat(level, first) if used else (), strict=True):

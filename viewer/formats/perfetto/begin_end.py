@@ -146,9 +146,9 @@ def _levels(is_begin: Bools, is_end: Bools, starts: Ints) -> tuple[Ints, Bools |
         # An END at a new minimum closes nothing; all later events are one level higher.
         base = np.repeat(np.arange(len(starts)) * np.int64(2 * len(step) + 2), count)
         low = np.minimum.accumulate(np.minimum(opened, 0) - base) + base
-        was = np.append(0, low[:-1])
-        was[starts] = 0
-        is_lone = is_end & (low < was)
+        earlier = np.append(0, low[:-1])
+        earlier[starts] = 0
+        is_lone = is_end & (low < earlier)
         opened -= low
     opened -= is_begin
     return opened, is_lone

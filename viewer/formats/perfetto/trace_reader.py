@@ -64,15 +64,16 @@ class _Reading:
             return
         valid = np.array([s.is_valid for s in self._recording.sequences.states])[state]
         no_sequence = sequence[spans.owner] == 0
-        lost = ((flags & np.uint64(2)) != 0)[spans.owner] & ~valid[spans.owner] & ~no_sequence
+        is_lost = ((flags & np.uint64(2)) != 0)[spans.owner] & ~valid[spans.owner] & ~no_sequence
         damaged = np.isin(spans.owner, fields.damaged) if len(fields.damaged) else None
         self._recording.problem(
             "events of no packet sequence: left out", int(no_sequence.sum()), ""
         )
         self._recording.problem(
-            "events whose sequence lost the packets that they refer to: left out", int(lost.sum())
+            "events whose sequence lost the packets that they refer to: left out",
+            int(is_lost.sum()),
         )
-        bad = no_sequence | lost
+        bad = no_sequence | is_lost
         if damaged is not None:
             bad |= damaged
         if bad.any():

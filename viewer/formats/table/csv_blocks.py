@@ -178,7 +178,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
         low_memory=False,
     )
     numbers: dict[int, tuple[Ints, Bools]] = {}
-    odd: dict[int, tuple[int, str]] = {}
+    bad: dict[int, tuple[int, str]] = {}
     for column in shape.numbers:
         values = frame[column].to_numpy()[1:]
         if values.dtype != np.int64:
@@ -187,7 +187,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
         numbers[column] = (values if ok.all() else np.where(ok, values, 0), ok)
         if not ok.all():
             at = int(np.argmin(ok))
-            odd[column] = at, str(values[at])
+            bad[column] = at, str(values[at])
     texts: dict[int, TextColumn] = {}
     for column in shape.texts:
         if kinds[column] is object:
@@ -198,7 +198,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
                 shape.distinct.add(column)
     beyond = _without_first(frame[shape.width])
     surplus = np.array([text != "" for text in beyond.distinct], np.bool_)[beyond.codes]
-    return CsvBlock(len(frame) - 1, numbers, texts, surplus, replaced, size, odd)
+    return CsvBlock(len(frame) - 1, numbers, texts, surplus, replaced, size, bad)
 
 
 def _without_first(column: pd.Series) -> TextColumn:

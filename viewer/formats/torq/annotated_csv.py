@@ -389,10 +389,10 @@ class _Rows:
 
     def _texts(self, name: str, column: dict[str, Codes]) -> tuple[Ints, tuple[str, ...]]:
         """The texts of the file's column for `name`, and their codes per row."""
-        held = next((n for n in _TEXTS[name] if n in column), None)
-        if held is None:
+        present = next((n for n in _TEXTS[name] if n in column), None)
+        if present is None:
             return np.zeros(len(column[self._id]), np.int64), ("",) if name == "location" else ()
-        return column[held].astype(np.int64), tuple(map(_unquoted, self._tables[held]))
+        return column[present].astype(np.int64), tuple(map(_unquoted, self._tables[present]))
 
     def _numbers(self, name: str, column: dict[str, Codes], row: Codes) -> tuple[Ints, Bools]:
         """The integers of a column ("3" or "3.0"), and which rows have one."""

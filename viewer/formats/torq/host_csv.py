@@ -149,7 +149,7 @@ class _Slices:
         self._add_jobs()
         self._add_runs()
 
-    # -- stated slices -----------------------------------------------------------------------
+    # -- slices stated by the file -----------------------------------------------------------
 
     def _add_track(self, thread: str, unit: Unit, is_own: Bools, lone: Ints) -> None:
         """Add the pairs of one track and the events without a counterpart, in file order."""

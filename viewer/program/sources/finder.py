@@ -57,10 +57,10 @@ class Sources:
         if opened is not None and shared_suffix(opened.path, recorded):
             return SourceFile(recorded, opened.path, opened.text_lines)
         folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self._paths)
-        beside = list(folders)
-        found = find_source(recorded, beside)
+        parents = list(folders)
+        found = find_source(recorded, parents)
         return found or find_around(
-            recorded, beside, lambda file: _is_recorded(file, self._programs)
+            recorded, parents, lambda file: _is_recorded(file, self._programs)
         )
 
 

@@ -119,12 +119,12 @@ class _Log:
 
     def told_apart(self, runs: Ints, signs: _Signs) -> tuple[Ints, int]:
         """The method of each run, and the number of methods."""
-        said = self.said
+        has_fact = self.said
         if signs < _Signs.IDENTIFIERS:
-            said = said & (self.about % _ASPECTS != _IDENTIFIERS)
+            has_fact = has_fact & (self.about % _ASPECTS != _IDENTIFIERS)
         counts = self.counts if signs >= _Signs.COUNTS else np.full_like(self.counts, _UNTOLD)
         mixed = _mixed(self.about.astype(np.uint64) * _ODD ^ self.fact.astype(np.uint64))
-        signature = np.add.reduceat(np.where(said, mixed, 0), self.bounds[:-1])[runs]
+        signature = np.add.reduceat(np.where(has_fact, mixed, 0), self.bounds[:-1])[runs]
         signature += _mixed(counts[runs].astype(np.uint64) ^ _ODD)
         _, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
         # Runs that logged the same are compared once, in order of appearance.
@@ -133,7 +133,7 @@ class _Log:
         size = self.bounds[alike + 1] - self.bounds[alike]
         run = np.repeat(np.arange(len(alike)), size)
         event = np.arange(len(run)) + np.repeat(self.bounds[alike] - (np.cumsum(size) - size), size)
-        run, event = run[said[event]], event[said[event]]
+        run, event = run[has_fact[event]], event[has_fact[event]]
         about, fact = self.about[event], self.fact[event].astype(np.uint64)
         if signs is _Signs.IDENTIFIERS:
             run, about, fact = _sets_as_facts(run, about, fact)

@@ -241,12 +241,12 @@ def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], blo
     logged = np.flatnonzero(kind == KeyKind.DELEGATE_EVENT)
     known = {text: i for i, text in enumerate(events.texts)}
     code = np.array([*(known.get(text, -1) for text in untimed.texts), -1], np.int64)
-    theirs = _label(events.number[logged], events.text[logged].astype(np.int64))
-    ours = _label(own["number"][pending], code[own["text"][pending]])
-    rank = np.unique(np.concatenate([theirs, ours]), return_inverse=True)[1]
-    theirs, ours = rank[: len(logged)], rank[len(logged) :]
-    identity = _identity(theirs, events.instruction[logged])
-    query = _identity(ours, own["instruction"][pending])
+    logged_labels = _label(events.number[logged], events.text[logged].astype(np.int64))
+    query_labels = _label(own["number"][pending], code[own["text"][pending]])
+    rank = np.unique(np.concatenate([logged_labels, query_labels]), return_inverse=True)[1]
+    logged_labels, query_labels = rank[: len(logged)], rank[len(logged) :]
+    identity = _identity(logged_labels, events.instruction[logged])
+    query = _identity(query_labels, own["instruction"][pending])
     rows = own["row"][pending].astype(np.int64)
     following, before = _neighbors(identity, events.row[logged], query, rows)
     following, before = np.append(logged, -1)[following], np.append(logged, -1)[before]

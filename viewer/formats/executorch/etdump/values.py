@@ -101,8 +101,8 @@ class ValueReader:
             place = tables.targets(slot)[here]
             self._report(f"debug value without its {_words(type)}", rows[own[here[place == 0]]])
             found.type[own[here[place == 0]]] = ValueType.NONE
-            there = own[here[place > 0]]
-            self._contents(type, place[place > 0], there, rows[there], found)
+            present = own[here[place > 0]]
+            self._contents(type, place[place > 0], present, rows[present], found)
         outputs = tables.targets(_OUTPUT)
         with_output = np.flatnonzero(outputs > 0)
         flags = Tables(self._buffer, outputs[with_output], "output flag").numbers(0, np.uint8, 0)

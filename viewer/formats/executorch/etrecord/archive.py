@@ -74,8 +74,8 @@ class Members:
         known = (DEBUG_HANDLES, DELEGATES, EXPORT_GRAPH)
         self.maps = frozenset(n for n in known if n in self._all)
         self.counts_outputs = NUMBER_OF_OUTPUTS in self._all
-        wanted = {*edge, *self.graphs, *self.maps}
-        self._total = sum(self._all[n].file_size for n in wanted)
+        selected = {*edge, *self.graphs, *self.maps}
+        self._total = sum(self._all[n].file_size for n in selected)
         # Members may share bytes of the file, so their sizes are checked as a sum.
         if self._total > MOST_RATIO * os.path.getsize(path):
             self._archive.close()

@@ -97,7 +97,7 @@ class GraphReader:
         """All calls of a program; those without a debug handle have `NO_HANDLE`."""
         return list(_Walk(self, program, None, True, None).nodes())
 
-    # -- used by the walk --------------------------------------------------------------------
+    # -- called by _Walk ---------------------------------------------------------------------
 
     def complain(self, kind: str, where: str = "") -> None:
         self._complain(kind, where)
