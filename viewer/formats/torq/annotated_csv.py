@@ -16,8 +16,8 @@ as in A3.
 
 A0 contains only NSS jobs, in µs from the start of the first one. Later generations are from the
 host, in µs of its clock (see `host_csv`): actions on the track "Host", calls of the IREE HAL
-(action -1) on "HAL". NSS jobs are derived from them: each lasts from the start of its start action to
-the end of its wait. If a time has a fraction, all times are read as nanoseconds.
+(action -1) on "HAL". NSS jobs are derived from them: each lasts from the start of its start
+action to the end of its wait. If a time has a fraction, all times are read as nanoseconds.
 
 Rows without a time are actions that logged none: A3 lists all actions once for every scope of a
 dispatch, even for one that only loads. They cannot be placed on a time axis and are reported as a
