@@ -1,1 +1,1 @@
-"""What operators, lines and modules took; every instant charged once."""
+"""The cost of operators, source lines and modules; every instant is charged once."""

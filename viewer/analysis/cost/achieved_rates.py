@@ -1,17 +1,17 @@
-"""How long an operator took for work that is known: what a rate (operations per second) rests on.
+"""The measured time of an operator whose work is known: the basis of an achieved rate (ops/s).
 
-A rate is only honest where time and work are of the same thing. So a time is given
+A rate is only correct if its time and its work cover exactly the same thing. A time is available
 
-* of a run where all instructions that the record maps to the operator ran, each as often as the
-  others, and none of them did other operators' work too. A delegate's call that several operators
-  share is left out where the delegate told the operator apart: logged all its identifiers, each of
-  which stands for this operator alone;
-* of one slice where it is clear which nodes of the operator it did: by its kernel's name, or since
-  nothing else of the run is the operator's.
+* for a run, if all instructions that the ETRecord maps to the operator ran, each equally often, and
+  none of them also did work of other operators. A delegate call shared by several operators is
+  ignored if the delegate reports the operator separately: it logged all of the operator's
+  identifiers, and each of them maps to this operator alone;
+* for one slice, if it is clear which nodes of the operator it executed: by its kernel's name, or
+  because no other slice of the run belongs to the operator.
 
-The time is that in which any of these slices lasts: a call and the kernel inside it count once, and
-so do units of an NPU that work at the same time. Else the reason is given. What a host logs of an
-NPU is no such time: it starts the work and waits for it.
+The time is the union of these slices: a call and the kernel inside it count once, and so do NPU
+units that are active at the same time. Otherwise a reason is given. Host slices of an NPU run are
+never used: the host only starts the work and waits for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from viewer.program.program import GraphNode, Method, Operator, base_name
 _KERNELS = (KeyKind.KERNEL, KeyKind.OPERATOR_CALL)
 _INSTRUCTIONS = (*_KERNELS, KeyKind.DELEGATE_CALL)
 _OF_RECORDS = (*_KERNELS, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT)
-# A host's slices begin what others do, and wait for it.
+# Host slices only start work elsewhere and wait for it.
 _HOST = {Unit.HOST, Unit.HAL}
 _STARTS_AND_WAITS = "The host starts the work and waits for it; how long it took is not told"
 _SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
@@ -42,10 +42,11 @@ _SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
 
 @dataclass(frozen=True, slots=True)
 class TimedNodes:
-    """nodes: those of the operator that were done; times: how often, in so many ticks together.
+    """The nodes of an operator that ran, and the time that they took.
 
-    units: how many units of an NPU had a part in it, perhaps at the same time. reason: why there is
-    no such time, as a sentence without its period; "" if there is one.
+    nodes: empty if there is no time. times: how many times the nodes ran. ticks: the total of all
+    these executions. units: how many NPU units took part, possibly in parallel. reason: why there
+    is no time, as a sentence without its final period; "" if there is one.
     """
 
     nodes: tuple[GraphNode, ...] = ()
@@ -56,10 +57,10 @@ class TimedNodes:
 
 
 def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> TimedNodes:
-    """The time of a whole operator.
+    """Return the time of a whole operator.
 
-    slices: all that are linked to it, alone or with others, in the runs that are asked about. runs:
-    how many inferences these are.
+    slices: all slices linked to the operator, alone or with others, within the runs of interest.
+    runs: the number of these inferences.
     """
     own, shared = _own_and_shared(table, operator, slices)
     if not len(own):
@@ -89,7 +90,7 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
 
 
 def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> TimedNodes:
-    """The time of what slice i, which is linked to an operator alone, did of it.
+    """Return the time of the part of the operator that slice i, linked to it alone, executed.
 
     in_run: the slices of the same run that are linked to the operator, alone or with others.
     """
@@ -127,14 +128,14 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
 def _own_and_shared(
     table: LinkTable, operator: Operator, slices: Ints
 ) -> tuple[list[int], list[int]]:
-    """The keys of some slices that are the operator's alone, and those that others share."""
+    """Return the keys linked to the operator alone, and those that it shares with others."""
     keys = np.unique(table.trace.slices.key[slices[_stated(table, slices)]]).tolist()
     own = [key for key in keys if table.links[key].operators == (operator.index,)]
     return own, [key for key in keys if table.links[key].operators != (operator.index,)]
 
 
 def _stated(table: LinkTable, some: Ints) -> Bools:
-    """Which of some slices the file itself states on its own clock."""
+    """Return a mask of the slices that the file itself contains and times on its own clock."""
     found: Bools = ~made_of_others(table.trace)[some]
     native = table.trace.slices.columns.get(NATIVE_DURATION)
     if native is not None:
@@ -145,7 +146,7 @@ def _stated(table: LinkTable, some: Ints) -> Bools:
 def _is_told(
     table: LinkTable, operator: Operator, method: Method, key: int, own: Iterable[int]
 ) -> bool:
-    """Whether a shared key is a delegate's call whose events tell the operator's time apart."""
+    """Return whether a shared key is a delegate call whose events time the operator separately."""
     if table.trace.keys.kind[key] != KeyKind.DELEGATE_CALL:
         return False
     lowering = _lowering(method, operator, int(table.trace.keys.instruction[key]))
@@ -157,7 +158,7 @@ def _is_told(
 def _not_logged(
     table: LinkTable, method: Method, lowering: Lowering, own: Iterable[int]
 ) -> list[str]:
-    """The identifiers of a lowered operator that were not logged for it alone."""
+    """Return the identifiers of a lowered operator that no event logged for it alone."""
     keys, delegate = table.trace.keys, method.delegates[lowering.instruction]
     logged = {
         entry.key
@@ -175,12 +176,12 @@ def _lowering(method: Method, operator: Operator, instruction: int) -> Lowering 
 
 
 def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[int]) -> str:
-    """What of the operator was not logged, as a sentence; "" if all that is mapped was."""
+    """Describe in a sentence which mapped parts of the operator were not logged; "" if none."""
     kinds, numbers = table.trace.keys.kind, table.trace.keys.instruction
     of_records = [k for k in keys if kinds[k] in _OF_RECORDS]
     calls = {int(numbers[k]) for k in of_records if kinds[k] != KeyKind.DELEGATE_EVENT}
     if len(of_records) < len(keys):
-        return ""  # rows of an NPU's profile, which no record maps
+        return ""  # rows of an NPU profile, which no ETRecord maps
     for lowering in lowered_into(method, operator):
         alone = lowering.instruction in calls and not lowering.others
         left = [] if alone else _not_logged(table, method, lowering, keys)
@@ -188,18 +189,18 @@ def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[in
             return f"It was not logged alone as {', '.join(map(repr, left[:4]))}"
     ran = {int(numbers[k]) for k in of_records}
     left_out = sorted(instructions_of(method, operator) - ran)
-    if not left_out or ran == {-1}:  # a file that numbers no instructions
+    if not left_out or ran == {-1}:  # -1: the file does not number instructions
         return ""
     what = "Instruction" if len(left_out) == 1 else "Instructions"
     return f"{what} {', '.join(map(str, left_out[:4]))} of it did not run"
 
 
 def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_schedule: bool) -> int:
-    """How often the operator ran; 0 if its parts did not run equally often, or it is not told.
+    """Return how many times the operator ran; 0 if its parts differ in that or it is unknown.
 
-    An instruction that ran twice in a run ran twice. Of all else it is not known whether it was
-    done again or in parts, so it has to be there once a run. is_schedule: the slices are a
-    compiler's plan of one inference, which has an operator in as many parts as it likes.
+    An instruction logged twice in a run ran twice. For anything else, two slices may be a
+    repetition or two parts, so it must occur exactly once per run. is_schedule: the slices are a
+    compiler's schedule of one inference, which may split an operator into any number of parts.
     """
     if is_schedule:
         return runs
@@ -219,7 +220,7 @@ def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_sche
 
 
 def _units(table: LinkTable, slices: Ints) -> dict[int, Unit]:
-    """Track -> the unit of an NPU that some slices are of; empty where the file is of none."""
+    """Map each track of the slices to its NPU unit; empty if the file has no NPU units."""
     shape = table.trace.slices
     slices = slices[_stated(table, slices)]
     tracks = np.unique(shape.tracks_of(slices)).tolist()
@@ -228,10 +229,10 @@ def _units(table: LinkTable, slices: Ints) -> dict[int, Unit]:
 
 
 def _length(table: LinkTable, slices: Ints) -> int:
-    """The ticks in which any of some slices lasts on the file's clock.
+    """Return the ticks covered by the union of some slices on the file's clock.
 
-    Where inferences lie on several tracks, as they do when they are aligned at their starts, they
-    are no work that was done at once: then each track counts by itself.
+    If inferences are on several tracks, as when they are aligned at their starts, overlapping
+    slices of different tracks did not run in parallel. Then each track is counted separately.
     """
     trace = table.trace
     slices = slices[_stated(table, slices)]
@@ -249,7 +250,7 @@ def _length(table: LinkTable, slices: Ints) -> int:
 def _nodes_of_kernels(
     table: LinkTable, operator: Operator, key: int
 ) -> tuple[tuple[GraphNode, ...], str]:
-    """The nodes that the kernels of an instruction did, or why it is not known."""
+    """Return the nodes that the kernels of an instruction executed, or () and why it is unknown."""
     if len(operator.nodes) == 1:
         return operator.nodes, ""
     trace = table.trace

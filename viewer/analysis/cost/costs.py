@@ -1,11 +1,11 @@
-"""What operators cost: every instant is charged once, to the innermost linked slice around it.
+"""The cost of operators: every instant is charged once, to the innermost linked slice around it.
 
-An OPERATOR_CALL and the kernel inside it are one operator's time, not twice its time. A slice with
-several operators is charged once to the set of them: shared, never divided. So operators, shared
-sets and the time without an operator add up to the whole, which is Method::execute where the file
-has it (loading is not in it) and the busy time of all tracks where it has none. A run that failed
-logs no Method::execute: then the instructions that it came to are its whole. Where lanes of one
-track overlap, an instant counts once for each set that is at work in it.
+An OPERATOR_CALL and the kernel inside it count once, not twice. A slice with several operators is
+charged once to the set of them: its time is shared, never divided. So operators, shared sets and
+the time without an operator add up to the total. The total is the time of `Method::execute` where
+the file has it (loading is excluded), otherwise the busy time of all tracks. A run that failed logs
+no `Method::execute`; then its total is the instructions that it reached. Where lanes of one track
+overlap, an instant counts once for each set that is active in it.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
 class CostRow:
     """The cost of one set of operators in a range, in ticks.
 
-    operators: indexes into `Program.operators`; one, or several that share it. ticks: its own time.
-    kernel: the summed time of its kernels. slices: how many of its slices begin in the range; a
-    kernel inside its call is not counted beside it.
+    operators: indexes into `Program.operators`; one, or several that share the time. ticks: self
+    time of the set. kernel: total time of its kernels. slices: how many of its slices start in the
+    range; a kernel inside its call is not counted separately.
     """
 
     operators: tuple[int, ...]
@@ -49,12 +49,13 @@ class CostRow:
 
     @property
     def is_shared(self) -> bool:
+        """Whether several operators share this time."""
         return len(self.operators) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """All sets that cost something in a range, dearest first, and the ticks of none of them."""
+    """All sets with a cost in a range, most expensive first, and the ticks without an operator."""
 
     rows: tuple[CostRow, ...]
     without_operator: int
@@ -71,12 +72,12 @@ class CostTable:
 
     @property
     def whole(self) -> int:
-        """What shares are shares of: Method::execute, or the busy time of all tracks."""
+        """The total behind all shares: `Method::execute`, else the busy time of all tracks."""
         return self.single + self.shared + self.without_operator
 
 
 class Costs:
-    """Cost queries on one linked trace; the charging is done once, ranges are cheap."""
+    """Cost queries on one linked trace; charging happens once, so range queries are cheap."""
 
     def __init__(self, table: LinkTable) -> None:
         self._table = table
@@ -93,9 +94,10 @@ class Costs:
     def table(
         self, first: int | None = None, last: int | None = None, track: int | None = None
     ) -> CostTable:
-        """The cost of every operator set inside [first, last] ticks, or in the whole trace.
+        """Return the cost of every operator set within [first, last] ticks, or in the whole trace.
 
-        track: count this track alone, since a run is one of a track and others go on beside it.
+        track: count only this track, because a run belongs to one track while others continue in
+        parallel.
         """
         sets = self._table.sets
         ticks = total_per_group(self._segments, len(sets), first, last, track)
@@ -118,14 +120,15 @@ class Costs:
         return CostTable(tuple(rows), self._without_operator(first, last, track))
 
     def of_run(self, run: Run) -> CostTable:
-        """The cost of every operator set in one run."""
+        """Return the cost of every operator set in one run."""
         return self.table(run.start, run.end, run.track)
 
     def ticks_of_runs(self, runs: Sequence[Run]) -> Ints:
-        """The ticks of every set of the link table in every run, as `of_run` has them (int64).
+        """Return the ticks of every set of the link table in every run, as `of_run` counts them.
 
-        Shape (runs, sets). Of each run its own stretch of segments alone is looked at: 450 runs of
-        a million slices take less than half a second, and as many tables more than ten.
+        The result is int64 of shape (runs, sets). Only a run's own range of segments is read: 450
+        runs of a million slices take less than half a second; one `CostTable` per run takes more
+        than ten.
         """
         segments, count = self._segments, len(self._table.sets)
         ticks = np.zeros((len(runs), count), np.int64)
@@ -134,7 +137,7 @@ class Costs:
             if run.track not in reach:
                 of_track = np.searchsorted(segments.track, np.array([run.track, run.track + 1]))
                 own = slice(*of_track.tolist())
-                # Lanes overlap: how far any segment up to here reaches is what ascends.
+                # Lanes overlap, so ends are not sorted; their running maximum is.
                 reach[run.track] = own, np.maximum.accumulate(segments.end[own])
             own, ends = reach[run.track]
             lo = own.start + int(np.searchsorted(ends, run.start, "right"))
@@ -150,11 +153,14 @@ class Costs:
         return ticks
 
     def slices_of(self, sets: Collection[tuple[int, ...]], scope: TimeScope) -> Ints:
-        """The slices that the rows of some sets count, ascending: those of just these operators
-        that begin in the scope; of a set that is called the calls, not their kernels."""
+        """Return the slices that the rows of some sets count, ascending.
+
+        These are the slices of exactly these operators that start in the scope. For a set that has
+        calls, only the calls are returned, not their kernels.
+        """
         slices, kind = self._trace.slices, self._trace.keys.kind
-        wanted = frozenset(sets)
-        hit = np.array([*(own in wanted for own in self._table.sets), False], np.bool_)
+        selected = frozenset(sets)
+        hit = np.array([*(own in selected for own in self._table.sets), False], np.bool_)
         found = np.flatnonzero(hit[self._set_of_key][slices.key])
         found = begin_in(self._trace, scope, found)
         called = np.zeros(len(hit), np.bool_)
@@ -164,15 +170,15 @@ class Costs:
         return np.asarray(found[~is_kernel | ~called[own]])
 
     def _without_operator(self, first: int | None, last: int | None, track: int | None) -> int:
-        """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""
+        """Return the ticks of `Method::execute` (or of the busy time) without a charged set."""
         return length_within(self._free, self._trace, first, last, track)
 
     def longest_without_operator(
         self, first: int | None = None, last: int | None = None, track: int | None = None
     ) -> tuple[int, int, int] | None:
-        """Track, first and last tick of the longest stretch of `CostTable.without_operator`.
+        """Return (track, first, last) of the longest interval of `CostTable.without_operator`.
 
-        None where there is no such time.
+        None if there is no such time.
         """
         lo = self._trace.start if first is None else first
         hi = self._trace.end if last is None else last
@@ -190,10 +196,10 @@ class Costs:
 
 
 def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
-    """Groups per key, without (-1) those of keys that only derived slices have.
+    """Return the groups per key, with -1 for keys that only derived slices have.
 
-    An NSS job covers the host's start and wait of it on another track: both of them charged would
-    make the operator twice as dear.
+    An NSS job covers the host's start and wait slices on another track. Charging both would double
+    the cost of the operator.
     """
     stated = trace.slices.key[~made_of_others(trace)]
     is_stated = np.bincount(stated, minlength=len(trace.keys)) > 0
@@ -201,7 +207,10 @@ def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
 
 
 def made_of_others(trace: Trace) -> Bools:
-    """Per slice whether it is made of stated ones, which are charged; of a mean none is."""
+    """Return per slice whether it is derived from slices that are already charged.
+
+    All False if every slice is derived, as in a file of mean times.
+    """
     derived = trace.slices.derived
     if derived is None or derived.all():
         return np.zeros(len(trace.slices), np.bool_)
@@ -209,7 +218,7 @@ def made_of_others(trace: Trace) -> Bools:
 
 
 def whole_slices(trace: Trace) -> Bools:
-    """Per slice whether its time is the whole that shares are shares of, or a part of it."""
+    """Return per slice whether its time is (part of) the total that shares are relative to."""
     slices = trace.slices
     busy: Bools = slices.row_depth[slices.rows()] == 0
     executes = execute_keys(trace)[slices.key]
@@ -219,10 +228,11 @@ def whole_slices(trace: Trace) -> Bools:
 
 
 def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
-    """Per track the time of some slices (one bool each) in which nothing is charged.
+    """Return per track the time of the slices in mask `of` during which nothing is charged.
 
-    One pass over slices and segments. Foreign slices have no extent of their own. A HAL calls the
-    host that it is drawn above, on one thread: what the host is busy with is not the HAL's too.
+    One pass over slices and segments. Foreign slices have no extent on this clock, so they are left
+    out. A HAL track calls into the host, drawn below it, on the same thread: time in which the host
+    is busy is not counted for the HAL as well.
     """
     slices = trace.slices
     rows = slices.rows()
@@ -250,7 +260,7 @@ def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Inte
 
 
 def _busy_of(trace: Trace, unit: Unit) -> intervals.Intervals:
-    """The time in which any track of a unit has an outermost slice."""
+    """Return the time in which any track of a unit has an outermost slice."""
     slices, tracks = trace.slices, np.array([track.unit == unit for track in trace.tracks])
     rows = np.flatnonzero(tracks[slices.row_track] & (slices.row_depth == 0)) if len(tracks) else ()
     spans = [slice(*slices.row_ptr[row : row + 2].tolist()) for row in rows]
@@ -266,7 +276,7 @@ def length_within(
     last: int | None,
     track: int | None = None,
 ) -> int:
-    """Ticks of the times of one track, or of all, inside [first, last] or in the whole trace."""
+    """Return the ticks of one track's or all intervals in [first, last] or the whole trace."""
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last
     chosen = times if track is None else [times[track]]

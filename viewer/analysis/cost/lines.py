@@ -1,8 +1,8 @@
-"""What the lines of one source file cost: each set of operators is charged to its lines.
+"""The cost of the lines of one source file: each set of operators is charged to its lines.
 
-A set whose operators all stand on one line is that line's own time. A set that stands on several
-lines is shared between them and never divided, so own and shared time add up to all that the file's
-operators cost.
+If all operators of a set are on one line, its time is that line's self time. If they are on several
+lines, its time is shared by them and never divided. So self and shared time add up to the total
+cost of the file's operators.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from viewer.program.program import Program
 
 @dataclass(frozen=True, slots=True)
 class OwnCost:
-    """The time of one line alone, in ticks, and the sets it is the time of, dearest first."""
+    """The self time of one line, in ticks, and its operator sets, most expensive first."""
 
     ticks: int
     sets: tuple[tuple[int, ...], ...]
@@ -24,7 +24,7 @@ class OwnCost:
 
 @dataclass(frozen=True, slots=True)
 class SharedCost:
-    """Time that several lines share, in ticks. `elsewhere`: some of them are in other files."""
+    """Time that several lines share, in ticks. `elsewhere`: some operators are in other files."""
 
     lines: tuple[int, ...]
     ticks: int
@@ -34,14 +34,14 @@ class SharedCost:
 
 @dataclass(frozen=True, slots=True)
 class LineCosts:
-    """The costs of one file: own time by line, and what lines share, dearest first."""
+    """The costs of one file: self time by line, and shared time, most expensive first."""
 
     own: Mapping[int, OwnCost]
     shared: tuple[SharedCost, ...]
 
 
 def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
-    """Distribute a cost table over the lines of the file that was recorded as `path`."""
+    """Assign the rows of a cost table to the lines of the file recorded as `path`."""
     own: dict[int, list[CostRow]] = {}
     shared: dict[tuple[tuple[int, ...], bool], list[CostRow]] = {}
     for row in table.rows:
@@ -64,13 +64,13 @@ def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
 
 
 def source_place(program: Program, operator: int) -> tuple[str, int] | None:
-    """The recorded path and line of an operator, None if the record does not say."""
+    """Return the recorded path and line of an operator; None if it has no recorded source."""
     source = program.operators[operator].source
     return (source.path, source.line) if source else None
 
 
 def lines_text(lines: Iterable[int]) -> str:
-    """ "49–50, 52": ascending lines with runs of neighbors joined."""
+    """Format lines as "49–50, 52": ascending, with consecutive lines joined."""
     runs: list[tuple[int, int]] = []
     for line in sorted(set(lines)):
         if runs and line == runs[-1][1] + 1:

@@ -1,12 +1,13 @@
-"""What modules cost: each set of operators is charged to the deepest module that has all of it.
+"""The cost of modules: each set of operators is charged to the deepest module that contains it.
 
-`own` is the time of sets whose operators all lie directly in a module, `shared` that of sets that
-lie in several modules of which it is the deepest around all: no part of it is given to one of them.
-`total` is both, of the module and of all below it. So own and shared of all modules, which is the
-root's total, and the time without an operator add up to the whole of the cost table, in ticks.
+`own` is the time of sets whose operators are all directly in a module. `shared` is the time of sets
+that span several modules of which it is the deepest common ancestor; no part of it is assigned to
+one of them. `total` is both, for the module and all its descendants. So own and shared time of all
+modules, which is the root's total, and the time without an operator add up to the total of the cost
+table, in ticks.
 
-What a module shares with modules outside of it (`outside`) is in no number of its own: it is in the
-total of the modules around both. One set of it may count as outside of several modules.
+Time that a module shares with modules outside it (`outside`) is in none of its other numbers; it is
+in the total of the modules that contain both. One set may count as outside of several modules.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from viewer.arrays import Floats, Ints
 from viewer.model.trace import Run
 from viewer.program.module_tree import ModuleTree
 
-# Ticks of runs times modules or sets that are held at a time: 80 MB.
+# Limit of runs × modules (or sets) held in memory at once: 80 MB of int64.
 MOST_OF_RUNS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleCosts:
-    """A cost table, cut by modules. Per module, int64: own, shared, outside and total in ticks;
-    slices: how many begin in the range, with those of all modules below it.
+    """A cost table broken down by module.
 
-    single: the row of every operator that costs something alone. sets: per module the rows of
-    several operators that are charged to it, dearest first.
+    Arrays with one int64 per module: own, shared, outside and total in ticks, and slices, the
+    number of slices that start in the range, including those of all descendants.
+
+    single: the row of every operator that has a cost of its own. sets: per module the rows of
+    several operators that are charged to it, most expensive first.
     """
 
     tree: ModuleTree
@@ -48,12 +51,12 @@ class ModuleCosts:
 
     @property
     def whole(self) -> int:
-        """The whole of the cost table, without a sum over its rows."""
+        """The total of the cost table, without summing its rows."""
         return int(self.total[0]) + self.table.without_operator
 
     @cached_property
     def in_sets(self) -> dict[int, int]:
-        """Per operator that is in any the ticks of the sets that it shares with others."""
+        """Ticks of the sets that each operator shares with others; only operators in such sets."""
         found: dict[int, int] = {}
         for row in (row for rows in self.sets for row in rows):
             for operator in row.operators:
@@ -61,7 +64,7 @@ class ModuleCosts:
         return found
 
     def is_across(self, number: int, row: CostRow) -> bool:
-        """Whether a set that is charged to a module reaches into modules in it."""
+        """Return whether a set charged to a module has operators in its descendants."""
         return any(int(self.tree.of_operator[i]) != number for i in row.operators)
 
 
@@ -102,11 +105,12 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
 
 @dataclass(frozen=True, eq=False)
 class RunMedians:
-    """The median over the inferences that ran a method, in ticks of one run (float64).
+    """Medians over the inferences that ran a method, in ticks per run (float64).
 
-    modules: of the totals of every module. sets: of the ticks of every set of the link table. NaN
-    where no inference is known to have run the method, and for a model whose methods ran in turns.
-    runs: how many inferences there are; why: the reason why there is no median of any.
+    modules: the median total of every module. sets: the median ticks of every set of the link
+    table. NaN if no inference is known to have run the method, and for a model whose inferences
+    alternate between methods. runs: the number of inferences. why: why there are no medians at all,
+    or "".
     """
 
     modules: Floats
@@ -116,7 +120,7 @@ class RunMedians:
 
 
 def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
-    """The medians of modules and sets over all inferences of a linked trace."""
+    """Return the medians of modules and sets over all inferences of a linked trace."""
     sets, runs = table.sets, list(table.trace.inferences())
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)
@@ -134,7 +138,7 @@ def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
     methods = np.array([_method_number(names, table, run) for run in runs])
     for place, module in enumerate(tree.modules):
         if module.parent >= 0 and tree.modules[module.parent].method:
-            continue  # it is of the method around it
+            continue  # it belongs to the enclosing method
         numbers = range(len(names)) if not module.method else [names.index(module.method)]
         ran = [n for n in numbers if (methods == n).any()]
         if len(ran) != 1:
@@ -149,7 +153,7 @@ def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
 
 
 def _method_number(names: Sequence[str], table: LinkTable, run: Run) -> int:
-    """Which method a run is of, -1 if that is not known."""
+    """Return the index of the method that a run executed, -1 if unknown."""
     if len(names) == 1:
         return 0
     name = table.method_of_scope(run.scope)

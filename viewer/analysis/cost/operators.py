@@ -1,8 +1,8 @@
-"""What each operator of a program cost in a range, as columns: alone, shared, or not at all.
+"""The cost of each operator of a program in a range, as columns: alone, shared or none.
 
-The rows of a `CostTable` are of sets of operators. A set's time is never divided: an operator has
-time of its own, and beside it the time of sets that it shares with others, which counts for all of
-them together.
+The rows of a `CostTable` are sets of operators, and a set's time is never divided. So an operator
+has its self time and, separately, the time of sets that it shares with other operators, which
+counts for all of them together.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from viewer.arrays import Bools, Ints
 
 @dataclass(frozen=True, eq=False)
 class OperatorCosts:
-    """One value per operator. own: ticks of its own, -1 where it has no such row. shared: ticks of
-    the sets that it shares, -1 where it shares none; sets: how many sets these are, members: how
-    many operators the largest has. linked: whether any slice of the trace is linked to it, in this
-    range or not. whole: the ticks that shares are shares of."""
+    """Columns with one value per operator.
+
+    own: ticks of the operator alone, -1 if it has no such row. shared: ticks of the sets that it
+    shares, -1 if there are none. sets: the number of these sets. members: the number of operators
+    in the largest of them. linked: whether any slice of the trace, in this range or not, is linked
+    to it. whole: the total ticks that shares are relative to.
+    """
 
     own: Ints
     shared: Ints
@@ -33,20 +36,22 @@ class OperatorCosts:
 
     @property
     def cost_order(self) -> Ints:
-        """What operators are ranked by: own ticks, or those that are shared if these are more."""
+        """The ranking key per operator: the larger of own and shared ticks, at least 0."""
         return np.maximum(np.maximum(self.own, self.shared), 0)
 
     @property
     def most_expensive(self) -> int:
-        """The most ticks that an operator has alone, 0 if none has any."""
+        """The largest self time of any operator in ticks, 0 if none has any."""
         return max(int(self.own.max(initial=0)), 0)
 
 
 def operator_costs(
     count: int, table: CostTable, linked: Iterable[tuple[int, ...]]
 ) -> OperatorCosts:
-    """The costs of `count` operators in the range of a table. linked: the sets that any slice of
-    the trace is linked to."""
+    """Return the costs of `count` operators in the range of a cost table.
+
+    linked: the operator sets that any slice of the trace is linked to.
+    """
     own, shared = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     sets, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
     seen = np.zeros(count, np.bool_)
@@ -56,8 +61,8 @@ def operator_costs(
     for row in table.rows:
         if not row.is_shared:
             continue
-        of = list(row.operators)
-        shared[of] = np.maximum(shared[of], 0) + row.ticks
-        sets[of] += 1
-        members[of] = np.maximum(members[of], len(of))
+        members_of_set = list(row.operators)
+        shared[members_of_set] = np.maximum(shared[members_of_set], 0) + row.ticks
+        sets[members_of_set] += 1
+        members[members_of_set] = np.maximum(members[members_of_set], len(members_of_set))
     return OperatorCosts(own, shared, sets, members, seen, table.whole)

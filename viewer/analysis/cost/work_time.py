@@ -1,11 +1,11 @@
-"""The work in a trace by what it is, each instant charged once: to the innermost event of work.
+"""The work in a trace by kind, each instant charged once to the innermost work event.
 
-Work is every event that is no scope of a runtime: calls of operators and of delegates, kernels,
-events of delegates, jobs and actions, all slices of a plain profile. Events are one *thing* if they
-are of the same operators or, without a link, are called the same on screen; a delegate's call is
-one apart from the events in it, which take their time from it. The groups of a thing are its copies
-(`viewer.analysis.workload.layout_copies`), sort by sort, and the rest of it. Unlike
-`viewer.analysis.cost.costs` it needs no record.
+Work is every event that is not a scope of a runtime: calls of operators and delegates, kernels,
+delegate events, jobs and actions, and all slices of a plain profile. Events belong to one *thing*
+if they have the same operators or, without a link, the same label on screen. A delegate call is a
+separate thing from the events in it, which take their time from it. The groups of a thing are its
+copies (`viewer.analysis.workload.layout_copies`), one per kind, and the rest. Unlike
+`viewer.analysis.cost.costs` it needs no ETRecord.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from viewer.model.trace import KeyKind, Run
 
 
 class WorkPart(Enum):
-    """Which part of a runtime's work a group is."""
+    """The part of a runtime's work that a group belongs to."""
 
     OUTSIDE = "ran outside of delegates"
     DELEGATED = "a delegate's"
@@ -49,10 +49,9 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class WorkGroup:
-    """What some keys have in common.
+    """Keys with the same thing, part and kind of copy.
 
-    thing: the number of what they are part of, an index into `WorkTime.things`. copy: what sort of
-    copy they are, "" for none.
+    thing: an index into `WorkTime.things`. copy: the kind of copy, "" if it is not a copy.
     """
 
     thing: int
@@ -62,19 +61,19 @@ class WorkGroup:
 
 
 class WorkTime:
-    """The work of one linked trace; it is charged once, ranges are cheap."""
+    """The work of one linked trace; charging happens once, so range queries are cheap."""
 
     def __init__(self, table: LinkTable) -> None:
         self.table = table
 
     @property
     def groups(self) -> tuple[WorkGroup, ...]:
-        """All groups, in the order in which their first key stands."""
+        """All groups, in the order of their first keys."""
         return self._named[0]
 
     @property
     def things(self) -> tuple[str, ...]:
-        """What things are called; two operators may be called the same."""
+        """The labels of all things; two sets of operators may have the same label."""
         return self._named[1]
 
     @cached_property
@@ -92,11 +91,11 @@ class WorkTime:
         text = table.program is not None and table.program.is_mlir
         for key, kind in enumerate(table.trace.keys.kind.tolist()):
             part = _PARTS.get(kind)
-            # What a delegate logs before any call, as when it is loaded, is no part of a run.
+            # Events that a delegate logs outside any call, as during load, do not belong to a run.
             if part is not None and table.links[key].reason is not Reason.OUTSIDE_CALLS:
                 operators = tuple(sorted(table.links[key].operators))
                 if text and all(one.is_function for one in table.operators(key)):
-                    operators = ()  # where it was called from: it is called as in the file
+                    operators = ()  # the location is a call site; label it as in the file
                 less_events = events and kind == KeyKind.DELEGATE_CALL
                 thing = things.setdefault((operators or labels[key], less_events), len(things))
                 found.setdefault((part, copies[key], thing), []).append(key)
@@ -112,7 +111,7 @@ class WorkTime:
 
     @cached_property
     def group_of_key(self) -> Ints:
-        """Per key the index into `groups`, -1 for what is no work and for derived slices."""
+        """Per key the index into `groups`, -1 for keys that are not work and for derived slices."""
         of_key = np.full(len(self.table.trace.keys), -1)
         for number, group in enumerate(self.groups):
             of_key[list(group.keys)] = number
@@ -120,16 +119,16 @@ class WorkTime:
 
     @cached_property
     def segments(self) -> Segments:
-        """The time of the groups."""
+        """The charged time of the groups."""
         return charge(self.table.trace, self.group_of_key)
 
     def ticks(self, run: Run | None) -> Ints:
-        """The ticks of every group in a run, or in the whole trace (int64)."""
+        """Return the ticks of every group in a run, or in the whole trace (int64)."""
         span = (None, None, None) if run is None else (run.start, run.end, run.track)
         return total_per_group(self.segments, len(self.groups), *span)
 
     def by_thing(self, ticks: Ints) -> list[tuple[str, int]]:
-        """Ticks of groups, one each, added up for every thing that has any, most first."""
+        """Sum ticks (one per group) by thing; only things with time, largest first."""
         total = np.zeros(len(self.things), np.int64)
         np.add.at(total, self.thing_of_group, ticks)
         order = np.argsort(-total, kind="stable")

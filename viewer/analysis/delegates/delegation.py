@@ -1,13 +1,13 @@
-"""Delegation: what was handed to delegates and what it took, what stayed outside, what has no link.
+"""Delegation: what ran in delegates and for how long, what was not delegated, what has no link.
 
 A *delegate instance* is one DELEGATE_CALL instruction of a method: one lowered partition of the
 graph. Every instant of a track is charged once, as in `viewer.analysis.cost.costs`: to the instance
-whose call is under way, else to the operators that ran outside, else to nobody. So calls, outside
-and neither are the whole, which is Method::execute where the file has it.
+whose call is active, else to the operators that ran outside, else to neither. So the three add up
+to the total, which is `Method::execute` where the file has it.
 
-Inside a call the innermost event accounts for its time; what no event on the dump's own clock
-accounts for is the call's *unattributed* part. Where no such event was logged that part is not
-known, and not 0. All times are ticks of the trace.
+Inside a call, time is attributed to its innermost event. Time that no event on the ETDump's own
+clock covers is the call's *unattributed* part. If no such event was logged, that part is unknown,
+not 0. All times are ticks of the trace.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _CALL, _EVENT = _DELEGATED
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """One delegate instance of a method, and what its calls took in a range.
+    """One delegate instance of a method, and the time of its calls in a range.
 
-    label: as on the timeline, "XnnpackBackend · 5 ops". method: where no record tells it, what the
-    file calls the runs. instruction: -1 for events that name no call. operators: indexes into
-    `Program.operators`; empty where they are not known, and `why` says why. calls: how many begin
-    in the range. ticks: of the calls, or of the events where the file has no calls. covered: ticks
-    of it in which an event runs. events, foreign: how many begin in the range, and how many of
-    them on a clock of their own. keys: of its calls and events, empty where it never ran.
+    label: as on the timeline, "XnnpackBackend · 5 ops". method: without an ETRecord, the file's
+    name for the runs. instruction: -1 for events that name no call. operators: indexes into
+    `Program.operators`; empty if unknown, and `why` gives the reason. calls: how many start in the
+    range. ticks: time of the calls, or of the events if the file has no calls. covered: the part of
+    `ticks` in which an event runs. events, foreign: how many events start in the range, and how
+    many of these are on a separate clock. keys: of its calls and events; empty if it never ran.
     """
 
     label: str
@@ -75,12 +75,12 @@ class Instance:
 
     @property
     def unattributed(self) -> int | None:
-        """Ticks of the calls that no event inside accounts for; None where nothing tells them."""
+        """Ticks of the calls that no event inside covers; None if unknown."""
         return None if self.why_not_attributed else self.ticks - self.covered
 
     @property
     def why_not_attributed(self) -> str:
-        """Why it is not known how much of the calls their events account for; "" if it is."""
+        """Why it is unknown how much of the calls their events cover; "" if it is known."""
         if not self.keys:
             return "this profile has no call of it"
         if not self.has_call:
@@ -94,10 +94,10 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NotDelegated:
-    """A set of operators, or kernels of one name without a link, that ran outside any delegate.
+    """A set of operators, or unlinked kernels of one name, that ran outside any delegate.
 
-    operators: indexes into `Program.operators`, empty for kernels without a link. ticks: its own
-    time. slices: how many begin in the range; a kernel inside its call is not counted beside it.
+    operators: indexes into `Program.operators`, empty for kernels without a link. ticks: self time.
+    slices: how many start in the range; a kernel inside its call is not counted separately.
     """
 
     label: str
@@ -109,11 +109,11 @@ class NotDelegated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unlinked:
-    """The slices that have no link for one reason (of one backend), and what to do about them.
+    """The slices that have no link for one reason (and one backend), and how to fix that.
 
-    slices: stated ones that begin in the range. ticks: in which any of them runs, which may be
-    inside those of another reason; without those on foreign clocks. detail: what the link of the
-    first key says; details: how many different things the links say.
+    slices: slices in the file (not derived) that start in the range. ticks: time in which any of
+    them runs, excluding foreign clocks; it may overlap that of another reason. detail: the detail
+    text of the first key's link. details: how many different detail texts the links have.
     """
 
     reason: Reason
@@ -128,11 +128,11 @@ class Unlinked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DelegationReport:
-    """What was delegated in a range of a trace, dearest first.
+    """What was delegated in a range of a trace, most expensive first.
 
-    whole = the ticks of all instances + of all outside + neither. unlinked: by slices, the
-    linkable before those that nothing could link. ran: False for a record alone, where all times
-    are 0 since nothing ran. has_calls: whether the file is of a runtime that calls delegates.
+    whole = the ticks of all instances + all of `outside` + `neither`. unlinked: linkable reasons
+    first, then by slices. ran: False for an ETRecord alone, where nothing ran and all times are 0.
+    has_calls: whether the file comes from a runtime that calls delegates.
     """
 
     instances: tuple[Instance, ...]
@@ -150,17 +150,17 @@ class DelegationReport:
 
     @property
     def stayed(self) -> int:
-        """Ticks of all that ran outside."""
+        """Ticks of everything that ran outside delegates."""
         return sum(row.ticks for row in self.outside)
 
     @property
     def whole(self) -> int:
-        """What shares are shares of: Method::execute, or the busy time of all tracks."""
+        """The total behind all shares: `Method::execute`, else the busy time of all tracks."""
         return self.delegated + self.stayed + self.neither
 
 
 class Delegation:
-    """Questions about the delegates of one linked trace; what is of no range is worked out once."""
+    """Queries about the delegates of one linked trace; everything range-independent is cached."""
 
     def __init__(self, table: LinkTable) -> None:
         self.table = table
@@ -169,7 +169,7 @@ class Delegation:
     def report(
         self, first: int | None = None, last: int | None = None, track: int | None = None
     ) -> DelegationReport:
-        """The report of the ticks [first, last], on one track or on all."""
+        """Return the report for the ticks [first, last], on one track or on all."""
         trace, table = self._trace, self.table
         inside = begins_within(trace, first, last, track) & ~made_of_others(trace)
         count = np.bincount(trace.slices.key[inside], minlength=len(trace.keys))
@@ -186,14 +186,14 @@ class Delegation:
         instances = sorted(instances, key=lambda row: -row.ticks) + self._not_run
         first_own = 2 * len(self._places)
         outside = [
-            NotDelegated(label, operators, spent, called, keys)
-            for (label, operators, keys), spent, called in zip(
+            NotDelegated(label, operators, own_ticks, calls_of_group, keys)
+            for (label, operators, keys), own_ticks, calls_of_group in zip(
                 self._outside,
                 ticks[first_own:].tolist(),
                 self._calls(count)[first_own:].tolist(),
                 strict=True,
             )
-            if called or spent
+            if calls_of_group or own_ticks
         ]
         return DelegationReport(
             tuple(instances),
@@ -211,16 +211,16 @@ class Delegation:
         last: int | None = None,
         track: int | None = None,
     ) -> Ints:
-        """The slices of some keys that begin in a range and that the file states, ascending."""
-        wanted = np.zeros(len(self._trace.keys), np.bool_)
-        wanted[list(keys)] = True
-        wanted = wanted[self._trace.slices.key] & begins_within(self._trace, first, last, track)
+        """Return the slices of some keys that start in a range and are not derived, ascending."""
+        selected = np.zeros(len(self._trace.keys), np.bool_)
+        selected[list(keys)] = True
+        selected = selected[self._trace.slices.key] & begins_within(self._trace, first, last, track)
         if self._trace.slices.derived is not None:
-            wanted &= ~self._trace.slices.derived
-        return np.flatnonzero(wanted)
+            selected &= ~self._trace.slices.derived
+        return np.flatnonzero(selected)
 
     def call_keys(self, instance: Instance) -> list[int]:
-        """The keys of the calls of an instance; of its events where the file has no calls."""
+        """Return the keys of an instance's calls, or of its events if the file has no calls."""
         kind = self._trace.keys.kind
         calls = [k for k in instance.keys if kind[k] == _CALL]
         return calls or list(instance.keys)
@@ -229,15 +229,18 @@ class Delegation:
 
     @cached_property
     def _places(self) -> dict[tuple[str | int, int], list[int]]:
-        """(method, or scope where no method is known; instruction) -> the keys of that instance."""
+        """Map (method or scope, instruction) to the keys of that instance.
+
+        The scope is used if the method is unknown.
+        """
         keys, links = self._trace.keys, self.table.links
         scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
         methods = [self.table.method_of_scope(s) for s in range(len(self._trace.scopes))]
         found: dict[tuple[str | int, int], list[int]] = {}
         for key in np.flatnonzero(np.isin(keys.kind, _DELEGATED)).tolist():
             if links[key].reason is not Reason.OUTSIDE_CALLS:
-                of = methods[scope[key]] or scope[key]
-                found.setdefault((of, instruction[key]), []).append(key)
+                method_or_scope = methods[scope[key]] or scope[key]
+                found.setdefault((method_or_scope, instruction[key]), []).append(key)
         return found
 
     @cached_property
@@ -253,7 +256,7 @@ class Delegation:
         count: Ints,
         on_own_clock: Ints,
     ) -> Instance:
-        (of, instruction), kind, links = place, self._trace.keys.kind, self.table.links
+        (method_or_scope, instruction), kind, links = place, self._trace.keys.kind, self.table.links
         calls = [key for key in keys if kind[key] == _CALL]
         events = [key for key in keys if kind[key] == _EVENT]
         backends = dict.fromkeys(links[key].backend for key in keys if links[key].backend)
@@ -262,7 +265,9 @@ class Delegation:
         label = self._labels[calls[0]] if calls else backend or "delegate"
         return Instance(
             label=label,
-            method=of if isinstance(of, str) else self._trace.scopes[of].name,
+            method=method_or_scope
+            if isinstance(method_or_scope, str)
+            else self._trace.scopes[method_or_scope].name,
             instruction=instruction,
             backend=backend,
             operators=call.operators if call else _of_events(links[key] for key in events),
@@ -278,14 +283,14 @@ class Delegation:
 
     @cached_property
     def _not_run(self) -> list[Instance]:
-        """The instances of the record whose call the trace does not have.
+        """The instances of the ETRecord whose call the trace does not have.
 
-        None of a method whose events name no call; none at all where a method is undecided.
+        Methods whose events name no call are left out. Empty if the method of any run is unknown.
         """
         program, ran = self.table.program, set(self._places)
-        if program is None or any(isinstance(of, int) for of, _ in ran):
+        if program is None or any(isinstance(method, int) for method, _ in ran):
             return []
-        methods = {of for of, _ in ran}
+        methods = {method for method, _ in ran}
         return [
             row
             for row in instances_of(program)
@@ -298,10 +303,10 @@ class Delegation:
 
     @cached_property
     def _group_of_key(self) -> Ints:
-        """2 n: a call of instance n; 2 n + 1: an event in it; then sets, then labels; -1: none.
+        """Per key its group: 2n for a call of instance n, 2n + 1 for an event in it, -1 for none.
 
-        What a call's gaps are drawn as is the call's own time, as is all that lies in it without a
-        group.
+        The groups of operator sets follow, then those of labels. Time in a call that is in no other
+        group, including its unattributed gaps, is the call's own time.
         """
         keys = self._trace.keys
         group = np.full(len(keys), -1)
@@ -319,7 +324,7 @@ class Delegation:
 
     @cached_property
     def _outside_labels(self) -> dict[str, list[int]]:
-        """Label -> the keys of calls and kernels that are called so and that have no link."""
+        """Map each label to the keys of the calls and kernels that have it and no link."""
         kinds = np.isin(self._trace.keys.kind, _CALLED) & (self.table.set_of_key < 0)
         found: dict[str, list[int]] = {}
         for key in np.flatnonzero(kinds).tolist():
@@ -338,8 +343,10 @@ class Delegation:
 
     @cached_property
     def _outside(self) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-        """What runs outside of delegates, in the order of the groups behind those of instances:
-        label, operators and keys. First the sets of operators, then what has no link."""
+        """Label, operators and keys of everything that runs outside delegates, in group order.
+
+        The sets of operators come first, then the labels without a link.
+        """
         named = [(set_label(self.table, own), own) for own in self.table.sets]
         named += [(label, ()) for label in self._outside_labels]
         keys = [*self._keys_of_sets, *self._outside_labels.values()]
@@ -347,7 +354,7 @@ class Delegation:
 
     @cached_property
     def _keys_of_sets(self) -> list[list[int]]:
-        """Per set of operators the keys outside of delegates that are linked to it."""
+        """Per set of operators the keys outside delegates that are linked to it."""
         found: list[list[int]] = [[] for _ in self.table.sets]
         kind = self._trace.keys.kind
         sets = self.table.set_of_key.tolist()
@@ -356,9 +363,9 @@ class Delegation:
         return found
 
     def _calls(self, count: Ints) -> Ints:
-        """Per group how many slices it has, without kernels where there are calls around them.
+        """Return the number of slices per group, without kernels if there are calls around them.
 
-        count: that of every key.
+        count: the number of slices of every key.
         """
         group, groups = self._group_of_key, 2 * len(self._places) + len(self._outside)
         every, kernels = np.zeros((2, groups), np.int64)
@@ -372,12 +379,12 @@ class Delegation:
 
     @cached_property
     def _reasons(self) -> dict[tuple[Reason, str], list[int]]:
-        """(reason, backend) -> the keys that are not linked for it."""
+        """Map (reason, backend) to the keys that are not linked for that reason."""
         found: dict[tuple[Reason, str], list[int]] = {}
         for key, link in enumerate(self.table.links):
             if link.reason.state is not LinkState.LINKED:
-                told = link.backend if link.reason.state is LinkState.UNLINKED else ""
-                found.setdefault((link.reason, told), []).append(key)
+                backend = link.backend if link.reason.state is LinkState.UNLINKED else ""
+                found.setdefault((link.reason, backend), []).append(key)
         return found
 
     def _unlinked(
@@ -390,12 +397,12 @@ class Delegation:
             slices = int(count[keys].sum())
             if not slices:
                 continue
-            met = [key for key in keys if count[key]]
-            details = list(dict.fromkeys(links[key].detail for key in met))
-            # Per call the operators that it is linked to; the same ones may be in several calls.
+            present = [key for key in keys if count[key]]
+            details = list(dict.fromkeys(links[key].detail for key in present))
+            # Per call, the operators linked to it; several calls may have the same ones.
             calls = {
                 (int(trace.keys.scope[key]), int(trace.keys.instruction[key])): links[key].near
-                for key in met
+                for key in present
                 if links[key].near
             }
             operators = len({i for near in calls.values() for i in near})
@@ -416,10 +423,10 @@ class Delegation:
 
 
 def recorded(program: Program) -> DelegationReport:
-    """What a record alone says: its delegate instances, and the operators that stay outside.
+    """Return the report for an ETRecord alone: its delegate instances and what stays outside.
 
-    Nothing ran, so nothing has a time. Operators that no instruction of the record stands for are
-    in neither list.
+    Nothing ran, so all times are 0. Operators without an instruction in the ETRecord are in neither
+    list.
     """
     outside = dict.fromkeys(
         operators_of(method, handles)
@@ -437,7 +444,7 @@ def recorded(program: Program) -> DelegationReport:
 
 
 def instances_of(program: Program) -> list[Instance]:
-    """The delegate instances that a record tells of, as if none had run."""
+    """Return the delegate instances of an ETRecord, as if none had run."""
     found = []
     for method in program.methods:
         for instruction, delegate in sorted(method.delegates.items()):
@@ -456,18 +463,18 @@ def instances_of(program: Program) -> list[Instance]:
 
 
 def operators_of(method: Method, handles: Iterable[int]) -> tuple[int, ...]:
-    """The indexes of the operators with some debug handles, each once, in their order."""
+    """Return the indexes of the operators with some debug handles, without duplicates, in order."""
     known = (method.by_handle.get(handle) for handle in dict.fromkeys(handles))
     return tuple(operator.index for operator in known if operator is not None)
 
 
 def _of_events(links: Iterable[Link]) -> tuple[int, ...]:
-    """The operators that some events are linked to, in the order of the program."""
+    """Return the operators that some events are linked to, in program order."""
     return tuple(sorted({i for link in links for i in link.operators}))
 
 
 def _why_unknown(call: Link | None) -> str:
-    """Why it is not known which operators a call swallowed."""
+    """Return why the operators of a delegate call are unknown."""
     return call.detail if call else "The file names no call, and so not all that is in it"
 
 

@@ -1,12 +1,12 @@
-"""Debug handle maps beside what was logged: identifier -> handles -> operators -> time.
+"""Debug handle maps next to what was logged: identifier -> handles -> operators -> time.
 
-For the author of a delegate: each row is an identifier of one delegate instance, registered in its
-map or logged in its calls or both, or a debug handle of the call that no identifier covers. How an
-identifier *stands* is said of all runs of the trace, since what one run did not log another may
-have; slices and ticks are of the asked range.
+For delegate authors. Each row is an identifier of one delegate instance, registered in its map,
+logged in its calls, or both, or a debug handle of the call that no identifier covers. An
+identifier's status covers all runs of the trace, since another run may have logged what one run did
+not. Slices and ticks cover the requested range.
 
-The time of an identifier is that in which its events are the innermost ones, so that the rows of an
-instance add up to what its events account for (`viewer.analysis.delegates.delegation`).
+The time of an identifier is that in which its events are innermost, so the rows of an instance add
+up to the time that its events cover (`viewer.analysis.delegates.delegation`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap, Identifier, is_of_whole_call
 from viewer.program.program import Method, Program
 
-NO_MAP = "wrote no debug handle map"  # as the links have it; details of such backends end so
+NO_MAP = "wrote no debug handle map"  # the links' detail text of such backends ends with this
 
 
 class IdentifierStatus(Enum):
-    """How an identifier or handle stands; the value is said on screen and by the command.
+    """The status of an identifier or handle; the value is shown on screen and by the command line.
 
-    NOT_RUN: its call is not in the profile. UNCLEAR: its detail says why.
+    NOT_RUN: its call is not in the profile. UNCLEAR: the row's detail gives the reason.
     """
 
     LOGGED = "logged"
@@ -51,11 +51,11 @@ class IdentifierStatus(Enum):
 class MapRow:
     """One identifier of a delegate instance, or one handle that no identifier covers.
 
-    method, instruction, backend: of the instance; instruction -1 where the file names no call.
-    identifier: its text in the map, else as logged; "" for an uncovered handle. handles: in the
-    map's order. operators: indexes into `Program.operators`. detail: what is odd about it, as a
-    sentence, or "". slices, ticks: of its events in the range; foreign: how many of these slices
-    are on a clock of their own and so in no time. keys: of its events.
+    method, instruction, backend: of the instance; instruction is -1 if the file names no call.
+    identifier: as in the map, else as logged; "" for an uncovered handle. handles: in the map's
+    order. operators: indexes into `Program.operators`. detail: a warning about the row as a
+    sentence, or "". slices, ticks: of its events in the range. foreign: how many of these slices
+    are on a separate clock and not counted in `ticks`. keys: of its events.
     """
 
     method: str
@@ -73,30 +73,30 @@ class MapRow:
 
     @property
     def no_instruction(self) -> str:
-        """What a row without an instruction is of: its map's, any call; what was logged, none."""
+        """Label of a row without an instruction: "any call" for a map's row, else "no call"."""
         of_map = (IdentifierStatus.LOGGED, IdentifierStatus.NEVER_LOGGED, IdentifierStatus.NOT_RUN)
         return "any call" if self.standing in of_map else "no call"
 
     @property
     def has_time(self) -> bool:
-        """Whether `ticks` tell anything: it was logged on the clock of the profile."""
+        """Whether `ticks` is meaningful: it was logged on the clock of the profile."""
         return self.slices > self.foreign
 
 
-# (method, instruction, identifier as the map has it) of an entry.
+# (method, instruction, identifier as in the map) of an entry.
 _Place = tuple[str, int, Identifier]
 
 
 @dataclass(slots=True)
 class _Entry:
-    """A row in the making."""
+    """A row under construction."""
 
     row: MapRow
     keys: list[int] = field(default_factory=list)
 
 
 class HandleMaps:
-    """The rows of one linked trace; what is of no range is worked out once."""
+    """The rows of one linked trace; everything range-independent is cached."""
 
     def __init__(self, table: LinkTable) -> None:
         self._table = table
@@ -105,26 +105,29 @@ class HandleMaps:
     def rows(
         self, first: int | None = None, last: int | None = None, track: int | None = None
     ) -> tuple[MapRow, ...]:
-        """All rows, instance by instance; slices and ticks in [first, last], on a track or all."""
+        """Return all rows by instance.
+
+        Slices and ticks are those in [first, last], on one track or on all.
+        """
         trace, slices = self._trace, self._trace.slices
         ticks = total_per_group(self._segments, len(self._rows), first, last, track).tolist()
         inside = begins_within(trace, first, last, track) & ~made_of_others(trace)
         native = np.zeros(len(slices), np.bool_)
         native[foreign(slices)] = True
         count, own_clock = (
-            np.bincount(slices.key[of], minlength=len(trace.keys))
-            for of in (inside, inside & native)
+            np.bincount(slices.key[mask], minlength=len(trace.keys))
+            for mask in (inside, inside & native)
         )
         return tuple(
             replace(
                 row,
                 slices=int(count[list(row.keys)].sum()),
-                ticks=spent,
+                ticks=own_ticks,
                 foreign=int(own_clock[list(row.keys)].sum()),
             )
             if row.keys
             else row
-            for row, spent in zip(self._rows, ticks, strict=True)
+            for row, own_ticks in zip(self._rows, ticks, strict=True)
         )
 
     @cached_property
@@ -139,8 +142,8 @@ class HandleMaps:
         program = self._table.program
         found = _entries(program) if program is not None else {}
         ran = self._ran_places()
-        asked = {self._map_of(*call) for call in ran}
-        odd: dict[_Place, _Entry] = {}
+        maps_of_run = {self._map_of(*call) for call in ran}
+        unregistered: dict[_Place, _Entry] = {}
         unclear: set[_Place] = set()
         keys = self._trace.keys
         for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
@@ -151,11 +154,12 @@ class HandleMaps:
                 continue
             row = self._logged_alone(key)
             at = (row.method, row.instruction, keys.identifier[key])
-            odd.setdefault(at, _Entry(row)).keys.append(key)
+            unregistered.setdefault(at, _Entry(row)).keys.append(key)
         for at, entry in found.items():
-            entry.row = self._stands(at, entry, ran, asked, unclear)
+            entry.row = self._stands(at, entry, ran, maps_of_run, unclear)
         rows = [
-            replace(entry.row, keys=tuple(entry.keys)) for entry in (*found.values(), *odd.values())
+            replace(entry.row, keys=tuple(entry.keys))
+            for entry in (*found.values(), *unregistered.values())
         ]
         if program is not None:
             rows += _uncovered(program)
@@ -175,7 +179,10 @@ class HandleMaps:
         asked: set[tuple[str, int]],
         unclear: set[_Place],
     ) -> MapRow:
-        """The row of a registered identifier, with how it stands. asked: the maps of what ran."""
+        """Return the row of a registered identifier with its status.
+
+        asked: the maps of the calls and events that ran.
+        """
         program, row = self._table.program, entry.row
         assert program is not None
         if entry.keys:
@@ -191,12 +198,12 @@ class HandleMaps:
         return row
 
     def _method_of(self, key: int) -> str:
-        """The method of a key; where it is not known, what the file calls its runs."""
+        """Return the method of a key, or the file's name for its runs if the method is unknown."""
         scope = int(self._trace.keys.scope[key])
         return self._table.method_of_scope(scope) or self._trace.scopes[scope].name
 
     def _ran_places(self) -> set[tuple[str, int]]:
-        """(method, instruction) of every call and event inside calls."""
+        """Return (method, instruction) of every call, and of every event inside calls."""
         keys, links = self._trace.keys, self._table.links
         kinds = np.isin(keys.kind, (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT)))
         return {
@@ -206,7 +213,7 @@ class HandleMaps:
         }
 
     def _map_of(self, name: str, instruction: int) -> tuple[str, int]:
-        """Where the map of a call is: under its instruction, else that of any call."""
+        """Return where the map of a call is: under its instruction, else under "any call"."""
         method = self._table.program.method(name) if self._table.program else None
         stated = method is None or instruction in method.delegates
         return name, instruction if stated else NO_INSTRUCTION
@@ -214,7 +221,7 @@ class HandleMaps:
     def _place_of(
         self, key: int, found: dict[_Place, _Entry]
     ) -> tuple[_Place | None, list[_Place]]:
-        """Where in the maps an event belongs, or where it may belong if its call is not known."""
+        """Return an event's place in the maps, or None and all candidates if ambiguous."""
         keys, program = self._trace.keys, self._table.program
         method = program.method(self._method_of(key)) if program else None
         link = self._table.links[key]
@@ -233,7 +240,7 @@ class HandleMaps:
         return None, places
 
     def _logged_alone(self, key: int) -> MapRow:
-        """The row of an event that no map has, or that may be of several."""
+        """Return the row of an event that is in no map, or possibly in several."""
         keys, link = self._trace.keys, self._table.links[key]
         identifier: Identifier = keys.identifier[key]
         standing = _STANDING_OF.get(link.reason, IdentifierStatus.NOT_REGISTERED)
@@ -264,7 +271,7 @@ _STANDING_OF = {
 
 
 def recorded_rows(program: Program) -> tuple[MapRow, ...]:
-    """The rows of a record alone: nothing ran, and so nothing was logged."""
+    """Return the rows of an ETRecord alone, where nothing ran and nothing was logged."""
     rows = [entry.row for entry in _entries(program).values()]
     order = {
         (method.name, instruction): number
@@ -275,14 +282,14 @@ def recorded_rows(program: Program) -> tuple[MapRow, ...]:
 
 
 def _instances(program: Program | None) -> Iterator[tuple[Method, int]]:
-    """(method, instruction) of every delegate instance of a record."""
+    """Yield (method, instruction) of every delegate instance of an ETRecord."""
     for method in program.methods if program else ():
         for instruction in sorted(method.delegates):
             yield method, instruction
 
 
 def _entries(program: Program) -> dict[_Place, _Entry]:
-    """(method, instruction, identifier) -> its row, as if it had never run."""
+    """Map (method, instruction, identifier) to its row, as if it had never run."""
     found = {}
     for method, instruction in _instances(program):
         delegate = method.delegates[instruction]
@@ -303,7 +310,7 @@ def _entries(program: Program) -> dict[_Place, _Entry]:
 
 
 def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -> str:
-    """What is wrong with the handles of an entry, as a sentence, or ""."""
+    """Return what is wrong with the handles of an entry, as a sentence, or ""."""
     absent = [h for h in dict.fromkeys(handles) if h not in method.by_handle]
     strange = [h for h in dict.fromkeys(handles) if h not in of_call and h in method.by_handle]
     if not handles:
@@ -316,7 +323,7 @@ def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -
 
 
 def _uncovered(program: Program) -> list[MapRow]:
-    """A row for every debug handle of a delegate call that no identifier of its map covers."""
+    """Return a row for every debug handle of a delegate call that no identifier covers."""
     rows = []
     for method, instruction in _instances(program):
         delegate = method.delegates[instruction]

@@ -1,1 +1,1 @@
-"""What a profile proves; one module per family of findings."""
+"""Performance findings of a profile; one module per family."""

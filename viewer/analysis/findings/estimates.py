@@ -1,7 +1,7 @@
-"""Findings about estimates of the Torq compiler that are off: by more than two times, either way.
+"""Findings about Torq compiler estimates that are off by more than a factor of two.
 
-The figures are those of `viewer.analysis.torq.estimates`: the mean over all runs of an action or
-NSS job beside what the compiler expected of it. They are told of the profile that measured.
+The numbers come from `viewer.analysis.torq.estimates`: the mean over all runs of an action or NSS
+job, compared with the compiler's estimate. They are reported for the profile with the measurement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from viewer.model.times import counted, format_time
 from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, job_name
 from viewer.model.trace import Unit
 
-# Less is within what clocks, memories and the host's part in a job make of any estimate.
+# Differences below this are normal: clocks, memory and the host's part of a job vary that much.
 OFF = 2
 
 _RULE = (
@@ -38,7 +38,7 @@ _RULE = (
 
 
 def estimates(asked: FindingContext) -> FamilyAnswer:
-    """What took more than twice its estimate, and what took less than half of it."""
+    """Report actions above twice their estimate, and actions below half of it."""
     made = asked.estimates
     if made is None or (asked.trace.path, "measurement") not in made.sources:
         why = "no estimates of what this profile measured are open"
@@ -93,7 +93,7 @@ def _runs(row: ActionRow) -> int:
 
 
 def _off(row: ActionRow) -> float:
-    """How many ns the mean lies from the estimate."""
+    """Return the absolute difference between mean and estimate, in ns."""
     return abs((row.measured.mean if row.measured else 0.0) - (row.estimate_ns or 0.0))
 
 
@@ -103,7 +103,7 @@ def _name(row: ActionRow) -> str:
 
 
 def _slices_of(asked: FindingContext, rows: Sequence[ActionRow]) -> Ints:
-    """The executions of some jobs and actions in this profile, ascending."""
+    """Return the executions of some jobs and actions in this profile, ascending."""
     jobs = [(row.dispatch, row.job) for row in rows if row.job is not None]
     actions = [(r.dispatch, r.action) for r in rows if r.job is None and r.action is not None]
     found = (
@@ -116,16 +116,19 @@ def _slices_of(asked: FindingContext, rows: Sequence[ActionRow]) -> Ints:
 def _with_number(
     asked: FindingContext, column: str, of: Unit, wanted: Sequence[tuple[str, int]]
 ) -> Ints:
-    """The slices of a unit that have one of some numbers, each of its dispatch if that is named."""
+    """Return a unit's slices that have one of the (dispatch, number) pairs.
+
+    The dispatch is only compared if the trace names it.
+    """
     trace = asked.trace
     at, ids = numbers(trace, column, units_of(trace) == of)
     known, code = np.unique(ids, return_inverse=True)
     places = {number: i for i, number in enumerate(known.tolist())}
     is_named = DISPATCH in trace.slices.columns
     scopes = {scope.name: i for i, scope in enumerate(trace.scopes)} if is_named else {}
-    there = [(dispatch, places[number]) for dispatch, number in wanted if number in places]
-    of_any = [place for dispatch, place in there if dispatch not in scopes]
-    of_one = [scopes[name] * len(known) + place for name, place in there if name in scopes]
+    present = [(dispatch, places[number]) for dispatch, number in wanted if number in places]
+    of_any = [place for dispatch, place in present if dispatch not in scopes]
+    of_one = [scopes[name] * len(known) + place for name, place in present if name in scopes]
     in_scope = trace.keys.scope[trace.slices.key[at]].astype(np.int64) * len(known) + code
     found: Ints = at[np.isin(code, of_any) | np.isin(in_scope, of_one)]
     return found

@@ -1,11 +1,11 @@
-"""A finding: one sentence about a profile that its data proves, with the rule that made it one.
+"""A finding: one sentence about a profile that its data proves, and the rule behind it.
 
-A family of findings looks at one thing, as copies or gaps. Each has a threshold that is shown with
-what it tells. A family that tells nothing says why: either its rule was not met, with the figure
-that came short, or it could not be asked at all. No finding names a cause; it names numbers.
+A family of findings checks one thing, such as copies or gaps. Each has a threshold that is shown
+with its result. A family without a finding says why: either it is below the threshold, with the
+actual value, or it does not apply to this trace. Findings name numbers, never causes.
 
-`ticks` is what could at most be gained by what the finding is about, in ticks of the trace; it is
-what findings are ranked by.
+`ticks` is the upper bound of the possible savings, in ticks of the trace; findings are ranked by
+it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from viewer.model.queries import execute_keys
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace
 
-NAMED = 3  # of a list in a sentence so many are named, and the others counted
+NAMED = 3  # a list in a sentence names this many items and counts the rest
 
 
 class Family(Enum):
-    """What findings look at: a name for scripts and one for people."""
+    """The families of findings: a key for scripts and a title for people."""
 
     LARGEST = ("largest", "Dearest")
     COPIES = ("copies", "Copies")
@@ -48,7 +48,7 @@ class Family(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OperatorSets:
-    """The slices of some sets of operators, as `CostRow.operators` has them."""
+    """The slices of some operator sets, in the form of `CostRow.operators`."""
 
     sets: tuple[tuple[int, ...], ...]
 
@@ -85,7 +85,7 @@ class RunRef:
 
 @dataclass(frozen=True, slots=True)
 class PanelRef:
-    """A report of its own, that has all of it: "delegation"."""
+    """A panel that shows the full report, such as "delegation"."""
 
     name: str
 
@@ -95,12 +95,11 @@ FindingPlace = OperatorSets | SliceKeys | SliceNumbers | Stretch | RunRef | Pane
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that the data proves.
+    """One fact that the data proves.
 
-    title: a plain sentence with its main number. detail: the other numbers. threshold: the rule,
-    "Told when …". ticks: what could at most be gained; whole: what that is a share of, 0 where it
-    is no share of anything. place: where to look. across: it compares all inferences, whichever is
-    picked.
+    title: a plain sentence with the main number. detail: the other numbers. threshold: the rule,
+    "Told when …". ticks: upper bound of the savings; whole: what `ticks` is a share of, 0 if it is
+    no share. place: where to look. across: it compares all inferences, whichever is selected.
     """
 
     family: Family
@@ -114,30 +113,30 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """`ticks` of `whole`, 0 to 1; None where it is no share."""
+        """`ticks` / `whole`, 0 to 1; None if it is no share."""
         return min(self.ticks / self.whole, 1.0) if self.whole > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class NotReported:
-    """A family that tells nothing, and why. asked: whether its rule could be asked at all."""
+    """A family without a finding, and why. asked: whether its rule applies to this trace."""
 
     family: Family
     why: str
     asked: bool
 
 
-# What a family answers: findings, or why there are none.
+# The result of a family: findings, or why there are none.
 FamilyAnswer = Sequence[Finding] | NotReported
 
 
 @dataclass(frozen=True, eq=False)
 class FindingContext:
-    """What findings are asked of: a linked trace, one run of it or all, and the words for that.
+    """The input of a family: a linked trace, one run or all, and how to describe that in text.
 
-    table, ticks: what sets of operators cost there, and the groups of `work`; whole_ticks: what
-    both are shares of. rate: ns per tick. estimates: of all that is open, None where nothing is
-    compared.
+    table, ticks: the cost of operator sets there, and of the groups of `work`. whole_ticks: the
+    total that both are shares of. rate: ns per tick. estimates: of all open files, None if nothing
+    is compared.
     """
 
     costs: Costs
@@ -161,56 +160,56 @@ class FindingContext:
 
     @property
     def span(self) -> tuple[int | None, int | None, int | None]:
-        """First and last tick and the track that figures are of; None for all."""
+        """First tick, last tick and track that the numbers cover; None for all."""
         run = self.run
         return (None, None, None) if run is None else (run.start, run.end, run.track)
 
     @property
     def scope(self) -> str:
-        """ "run 2", "all 5 inferences", "the whole trace"."""
+        """The scope in words: "run 2", "all 5 inferences", "the whole trace"."""
         return scope_text(self.links, self.run)
 
     @property
     def whole(self) -> str:
-        """What shares are shares of, in words: of inferences their time, else the busy time."""
+        """The total behind all shares in words: the inferences' time, else the busy time."""
         timed = execute_keys(self.trace).any()
         return f"{'the time' if timed else 'the busy time'} of {self.scope}"
 
     def time(self, ticks: float) -> str:
-        """A length: "1.643 µs"."""
+        """Format a duration in ticks: "1.643 µs"."""
         return format_time(tick_to_ns(round(ticks), self.rate))
 
     def listed(self, items: Sequence[tuple[str, int]]) -> str:
-        """ "conv 3 µs, relu 1 µs and 4 more" of names with their ticks."""
+        """Format names with their ticks: "conv 3 µs, relu 1 µs and 4 more"."""
         named = [f"{name} {self.time(ticks)}" for name, ticks in items[:NAMED]]
         return joined(named, len(items))
 
 
 def scope_text(table: LinkTable, run: Run | None) -> str:
-    """What figures are of: "run 2", "all 5 inferences", "the whole trace"."""
+    """Return the scope in words: "run 2", "all 5 inferences", "the whole trace"."""
     trace = table.trace
     if run is not None and run.kind is RunKind.LOAD:
         return "the load"
     if run is not None:
         several = len({one.scope for one in trace.inferences()}) > 1
         return f"run {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
-    # Only where the runtime times them are figures of inferences alone.
+    # Numbers cover inferences alone only if the runtime timed `Method::execute`.
     return inferences_text(trace) if execute_keys(trace).any() else "the whole trace"
 
 
 def inferences_text(trace: Trace) -> str:
-    """ "all 5 inferences"."""
+    """Return "all 5 inferences", or "the one inference"."""
     count = sum(1 for _ in trace.inferences())
     return "the one inference" if count == 1 else f"all {counted(count, 'inference')}"
 
 
 def scope_name(table: LinkTable, scope: int) -> str:
-    """What the inferences of a scope ran: "forward", else what the file calls them."""
+    """Return the method of a scope ("forward"), else the file's name for the scope."""
     return table.method_of_scope(scope) or table.trace.scopes[scope].name
 
 
 def joined(texts: Sequence[str], count: int | None = None) -> str:
-    """The first texts in a row, and how many more there are; of `count`, or of all these."""
+    """Join the first `NAMED` texts and count the rest of `count` (default: of the texts)."""
     named, more = list(texts[:NAMED]), (len(texts) if count is None else count) - NAMED
     if more > 0:
         return f"{', '.join(named)} and {more} more"
@@ -218,21 +217,21 @@ def joined(texts: Sequence[str], count: int | None = None) -> str:
 
 
 def share_text(part: float, whole: float) -> str:
-    """ "62.0 %"; "0 %" of nothing."""
+    """Format a share: "62.0 %", or "0 %" if the total is 0."""
     return format_share(part, whole) if whole else f"0{NARROW_SPACE}%"
 
 
 def percent(share: Fraction) -> str:
-    """A threshold as it is shown: "5 %"."""
+    """Format a threshold: "5 %"."""
     return f"{float(share * 100):g}{NARROW_SPACE}%"
 
 
 def times_text(part: float, whole: float) -> str:
-    """How many times as long: "2.1 times"."""
+    """Format a ratio: "2.1 times"."""
     ratio = part / whole
     return f"{ratio:.1f} times" if ratio < 100 else f"{counted(round(ratio), 'time')}"
 
 
 def plural(count: int, one: str, several: str) -> str:
-    """The form of a word that a number takes."""
+    """Return the singular or plural form of a word for a count."""
     return one if count == 1 else several

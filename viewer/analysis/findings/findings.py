@@ -1,9 +1,9 @@
-"""Findings: what a profile proves, in a short ranked list, each with its numbers and its rule.
+"""Findings of a profile: a short ranked list, each with its numbers and its rule.
 
-Every family of `viewer.analysis.findings.finding.Family` is asked. Figures are of one scope, the
-picked run or the whole trace; what compares inferences with one another is of all of them, and
-stands behind the others where one run is picked. Ranked by the time that could at most be gained.
-What a family does not tell is kept with its reason: an empty list is an answer too.
+Every family of `viewer.analysis.findings.finding.Family` is evaluated. Numbers cover one scope: the
+selected run or the whole trace. Findings that compare inferences cover all of them, and rank after
+the others if one run is selected. The ranking is by possible savings. Families without a finding
+are listed with the reason, so an empty list is a result too.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ from viewer.arrays import Ints
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Run
 
-# As many as are read; a file with many methods could have one or two for each of them.
+# More would not be read; a file with many methods could have one or two for each of them.
 MOST = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found in a scope, what could be gained most first, and what told nothing.
+    """The findings of a scope, largest possible savings first, and the families without one.
 
-    left_out: how many more there are. scope: "run 2", "all 5 inferences".
+    silent: the families without a finding. left_out: how many more findings there are. scope: "run
+    2", "all 5 inferences".
     """
 
     scope: str
@@ -57,10 +58,10 @@ class Findings:
 
 
 class FindingsOf:
-    """Questions about one linked trace; what is of no run is worked out once."""
+    """Computes the findings of one linked trace; everything run-independent is cached."""
 
     def __init__(self, table: LinkTable, costs: Costs | None = None) -> None:
-        """costs: those of this table, where they are kept anyway."""
+        """costs: the `Costs` of this table, if the caller already has them."""
         self.table = table
         self._costs = costs or Costs(table)
         self._work = WorkTime(table)
@@ -70,25 +71,25 @@ class FindingsOf:
         return UnitOverview(self.table.trace)
 
     def of(self, run: Run | None, rate: Fraction, estimates: Estimates | None = None) -> Findings:
-        """The findings of one run, or of the whole trace. rate: ns per tick, for what is said.
+        """Return the findings of one run, or of the whole trace.
 
-        estimates: the comparison of all that is open.
+        rate: ns per tick, for the texts. estimates: the comparison across all open files.
         """
         cost = self._costs.of_run(run) if run is not None else self._costs.table()
-        asked = FindingContext(
+        context = FindingContext(
             self._costs, self._work, run, rate, estimates, cost, self._work.ticks(run), cost.whole
         )
         families: tuple[Callable[[], FamilyAnswer], ...] = (
-            lambda: of_operators.largest(asked),
-            lambda: of_operators.copies(asked),
-            lambda: of_operators.outside(asked),
-            lambda: gaps(asked, self._overview),
-            lambda: of_operators.no_operator(asked),
-            lambda: dma(asked, self._overview),
-            lambda: warm_up(asked),
-            lambda: slow_runs(asked),
-            lambda: off_estimates(asked),
-            lambda: of_operators.links(asked),
+            lambda: of_operators.largest(context),
+            lambda: of_operators.copies(context),
+            lambda: of_operators.outside(context),
+            lambda: gaps(context, self._overview),
+            lambda: of_operators.no_operator(context),
+            lambda: dma(context, self._overview),
+            lambda: warm_up(context),
+            lambda: slow_runs(context),
+            lambda: off_estimates(context),
+            lambda: of_operators.links(context),
         )
         found: list[Finding] = []
         silent: list[NotReported] = []
@@ -103,8 +104,10 @@ class FindingsOf:
         return Findings(scope, tuple(found[:MOST]), tuple(silent), max(len(found) - MOST, 0))
 
     def slices_of(self, finding: Finding, run: Run | None) -> Ints:
-        """The slices that a finding is about, ascending, in a run or in the whole trace; none of
-        one that is about a stretch, a run or a report."""
+        """Return the slices that a finding is about, ascending, in a run or in the whole trace.
+
+        Empty if the finding is about a time range, a run or a report.
+        """
         place = finding.place
         if isinstance(place, SliceNumbers):
             return np.array(place.numbers, np.int64)
@@ -113,8 +116,8 @@ class FindingsOf:
         if not isinstance(place, SliceKeys):
             return np.empty(0, np.int64)
         trace = self.table.trace
-        wanted = np.zeros(len(trace.keys), np.bool_)
-        wanted[list(place.keys)] = True
-        inside = wanted[trace.slices.key]
+        selected = np.zeros(len(trace.keys), np.bool_)
+        selected[list(place.keys)] = True
+        inside = selected[trace.slices.key]
         inside &= begins_within(trace, *TimeScope(run).span)
         return np.flatnonzero(inside)

@@ -1,11 +1,11 @@
-"""Findings about time in which nothing, or only DMA, is at work.
+"""Findings about time in which nothing, or only DMA, is active.
 
-*Between instructions*: in each inference from the begin of its first DELEGATE_CALL to the end of
-its last, the time on its thread in which no event lies but Method::execute: no call, no kernel, no
-event of a delegate, no move. *Between NSS jobs*: in each inference from the begin of the first job
-to the end of the last, the time without any job; the host may be at work in it. *No unit*: what
-`viewer.analysis.statistics.npu_units` calls idle. *Only DMA*: DMA and CDMA united, less slice units
-and CSS.
+*Between instructions*: for each inference, from the start of its first DELEGATE_CALL to the end of
+its last, the time on its thread covered only by `Method::execute`: no call, kernel, delegate event
+or move instruction. *Between NSS jobs*: for each inference, from the start of the first job to the
+end of the last, the time without a job; the host may be active in it. *No unit*: the idle time of
+`viewer.analysis.statistics.npu_units`. *Only DMA*: time with DMA or CDMA but neither slice units
+nor CSS.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from viewer.model.queries import foreign, units_of
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Run, Unit
 
-# A twentieth of an inference; what the runtime needs from one call to the next is less.
+# 5% of an inference; the runtime's overhead between two calls is less.
 GAPS_SHARE = Fraction(1, 20)
-# Transfers that nothing hides behind, for a quarter of the time, are what bounds a program.
+# If transfers without concurrent compute take a quarter of the time, they limit the program.
 DMA_SHARE = Fraction(1, 4)
 
 _UNITS = (Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS)
@@ -46,7 +46,7 @@ _GAPS_RULE = f"Told when these gaps are at least {percent(GAPS_SHARE)} of it."
 
 
 def gaps(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
-    """Idle time between instructions, between NSS jobs, or of all units of an NPU."""
+    """Report idle time between instructions, between NSS jobs, or of all NPU units."""
     if _has_units(asked):
         return _idle_units(asked, overview)
     if (asked.trace.keys.kind == KeyKind.DELEGATE_CALL).any():
@@ -58,7 +58,7 @@ def gaps(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
 
 
 def dma(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
-    """Time in which only DMA works."""
+    """Report time in which only DMA is active."""
     if not _has_units(asked):
         why = "the file does not tell when DMA and when compute units are at work"
         return NotReported(Family.DMA, why, False)
@@ -88,19 +88,19 @@ def dma(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
 
 
 def _has_units(asked: FindingContext) -> bool:
-    """Whether both transfers and computing have tracks of their own."""
-    there = {track.unit for track in asked.trace.tracks}
-    return bool(there & {*_DMA}) and bool(there & {Unit.SLICE, Unit.CSS})
+    """Return whether the trace has tracks for both transfers and compute."""
+    units = {track.unit for track in asked.trace.tracks}
+    return bool(units & {*_DMA}) and bool(units & {Unit.SLICE, Unit.CSS})
 
 
 def _transfers_in(asked: FindingContext, start: int, end: int) -> str:
-    """ ", for tosa.conv2d@L11": what the transfers of a stretch are called."""
+    """Return ", of tosa.conv2d@L11": the labels of the transfers in a time range."""
     slices = asked.trace.slices
     at = np.flatnonzero(np.isin(units_of(asked.trace), _DMA))
     at = at[(slices.start[at] < end) & (slices.end[at] > start)]
     labels = key_labels(asked.links)
-    own = dict.fromkeys(labels[key] for key in slices.key[at].tolist())
-    return f", of {joined(list(own))}" if own else ""
+    names = dict.fromkeys(labels[key] for key in slices.key[at].tolist())
+    return f", of {joined(list(names))}" if names else ""
 
 
 def _tracks_of(asked: FindingContext, *units: Unit) -> tuple[int, ...]:
@@ -181,7 +181,10 @@ def _between_jobs(asked: FindingContext) -> FamilyAnswer:
 
 
 def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
-    """Per run from the first begin to the last end of what begins in it; of one alone as well."""
+    """Return per run the span from first start to last end of the slices that start in it.
+
+    Runs without such slices are left out.
+    """
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
     lo = np.searchsorted(start, np.array([run.start for run in runs], np.int64))
@@ -197,14 +200,18 @@ def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
 def _told_gaps(
     asked: FindingContext, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
 ) -> FamilyAnswer:
-    """found: per track its gaps. what: they are, with its verb. where: they lie, as a clause."""
+    """Report the gaps if they reach the threshold.
+
+    found: (track, gaps) pairs. what: a noun phrase with its verb. where: a clause on the location.
+    whole: the total ticks that the share is relative to.
+    """
     count = sum(len(start) for _, (start, _) in found)
     total = sum(int((end - start).sum()) for _, (start, end) in found)
-    part, of = share_text(total, whole), asked.scope
+    part, scope = share_text(total, whole), asked.scope
     if asked.run is None and any(asked.trace.inferences()):
-        of = inferences_text(asked.trace)
+        scope = inferences_text(asked.trace)
     if not count or total < GAPS_SHARE * whole:
-        why = f"{what} {part} of the time of {of}. {_GAPS_RULE}"
+        why = f"{what} {part} of the time of {scope}. {_GAPS_RULE}"
         return NotReported(Family.GAPS, why, True)
     length, track, start = max(
         (int((end - start).max()), track, int(start[np.argmax(end - start)]))
@@ -214,7 +221,7 @@ def _told_gaps(
     return [
         Finding(
             Family.GAPS,
-            f"{what[0].upper()}{what[1:]} {part} of the time of {of}",
+            f"{what[0].upper()}{what[1:]} {part} of the time of {scope}",
             f"{counted(count, 'gap')} {where}, {asked.time(total)} together; the "
             f"largest is {asked.time(length)}.",
             _GAPS_RULE,

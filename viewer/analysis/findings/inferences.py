@@ -1,10 +1,10 @@
-"""Findings that compare the inferences of one scope: the first with the others, and slow ones.
+"""Findings that compare the inferences of one scope: a slow first one, and slow others.
 
-An inference is unusual if it takes more than 1.3 times the median of the others and lies more than
-5 times their median deviation above it. The median is that of a run that there is: the middle one
-by length, of an even number the shorter of the two. So its events can be compared, and what is
-told of them adds up. The first inference is one of "the others" for none, slow or not. Inferences
-that did not come to their end have no length to compare.
+An inference is unusual if it takes more than 1.3 times the median of the others and exceeds that
+median by more than 5 median absolute deviations. The median is the length of an actual run: the
+middle one by length, or the shorter of the middle two. So its events can be compared, and the
+differences add up. The first inference is never one of "the others", slow or not. Inferences that
+did not finish have no length to compare.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from viewer.model.queries import execute_keys
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Run, RunKind
 
-# Fewer have no spread that could be called usual.
+# With fewer inferences, a typical spread cannot be estimated.
 LEAST_OTHERS = 3
 LEAST_COMPARED = 5
-# Runs of small models that nothing disturbed stayed within 1.1 times their median.
+# Undisturbed runs of small models stayed within 1.1 times their median.
 TIMES = Fraction(13, 10)
-# Of normally spread runs one in 2,600 lies so far above the median: 3.4 standard deviations.
+# In a normal distribution 1 run in 2,600 exceeds the median by this much: 3.4 σ.
 DEVIATIONS = 5
-# Of so many first inferences it is told which events took longer: two passes over all each.
+# For this many first inferences, the events that took longer are listed: two passes over all each.
 _EXPLAINED = 12
 
 _UNUSUAL = (
@@ -51,7 +51,10 @@ _UNUSUAL = (
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The finished inferences of one scope by their number. name: " of Execute 2" or ""."""
+    """The finished inferences of one scope, by their number.
+
+    name: " of Execute 2" or "".
+    """
 
     name: str
     runs: tuple[Run, ...]
@@ -59,7 +62,7 @@ class _Scope:
 
     @property
     def others(self) -> tuple[Run, ...]:
-        """All but the first."""
+        """All inferences but the first."""
         return self.runs[1:]
 
     @property
@@ -70,7 +73,7 @@ class _Scope:
         return RunRef(self.numbers[run.track, run.start])
 
     def share(self, ticks: int) -> str:
-        """What share of the time of all inferences something is."""
+        """Format what share of the time of all inferences some ticks are."""
         part = share_text(ticks, self.whole)
         return f"{part} of the time of all {counted(len(self.runs), 'inference')}"
 
@@ -80,7 +83,7 @@ class _Scope:
 
 
 def warm_up(asked: FindingContext) -> FamilyAnswer:
-    """The first inference of each scope, if it took unusually long."""
+    """Report the first inference of each scope, if it took unusually long."""
     rule = f"Told when the first takes {_UNUSUAL}; both are of the others, at least {LEAST_OTHERS}."
     unusual: list[tuple[int, _Scope, Run]] = []
     why: list[str] = []
@@ -123,7 +126,7 @@ def warm_up(asked: FindingContext) -> FamilyAnswer:
 
 
 def slow_runs(asked: FindingContext) -> FamilyAnswer:
-    """Inferences but the first that took unusually long, each scope in one finding."""
+    """Report inferences after the first that took unusually long; one finding per scope."""
     rule = (
         f"Told when one takes {_UNUSUAL}; the first is left out, and there are at least "
         f"{LEAST_COMPARED} others."
@@ -150,7 +153,7 @@ def slow_runs(asked: FindingContext) -> FamilyAnswer:
 def _slow(
     asked: FindingContext, scope: _Scope, slow: Sequence[Run], usual: int, rule: str
 ) -> Finding:
-    told = [
+    runs = [
         f"{'run' if at else 'Run'} {group_digits(run.number)} {asked.time(_length(run))} "
         f"({times_text(_length(run), usual)})"
         for at, run in enumerate(slow)
@@ -164,7 +167,7 @@ def _slow(
     return Finding(
         Family.SLOW_RUNS,
         title,
-        f"{joined(told)}; the median is {asked.time(usual)}. {asked.time(more)} more together, "
+        f"{joined(runs)}; the median is {asked.time(usual)}. {asked.time(more)} more together, "
         f"{scope.share(more)}.",
         rule,
         more,
@@ -177,12 +180,15 @@ def _slow(
 def _silent(
     family: Family, why: list[str], rule: str, least: int, scopes: Sequence[_Scope]
 ) -> NotReported:
-    asked = any(len(scope.others) >= least for scope in scopes)
-    return NotReported(family, f"{joined(why) or 'there are no inferences'}. {rule}", asked)
+    applies = any(len(scope.others) >= least for scope in scopes)
+    return NotReported(family, f"{joined(why) or 'there are no inferences'}. {rule}", applies)
 
 
 def _scopes(table: LinkTable) -> list[_Scope]:
-    """The finished inferences of every scope, as `Run.number` counts them."""
+    """Return the finished inferences of every scope, in the order of `Run.number`.
+
+    If the file has `Method::execute` slices, only runs that are one of them count.
+    """
     trace = table.trace
     numbered = [
         (number, run)
@@ -216,10 +222,10 @@ def _length(run: Run) -> int:
 
 
 def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
-    """The run of median length, and the median of how far all lie from that."""
+    """Return the run of median length, and the median absolute deviation from that length."""
     middle = sorted(runs, key=_length)[(len(runs) - 1) // 2]
-    away = sorted(abs(_length(run) - _length(middle)) for run in runs)
-    return middle, away[(len(away) - 1) // 2]
+    deviations = sorted(abs(_length(run) - _length(middle)) for run in runs)
+    return middle, deviations[(len(deviations) - 1) // 2]
 
 
 def _is_unusual(long: int, usual: int, deviation: int) -> bool:
@@ -227,7 +233,7 @@ def _is_unusual(long: int, usual: int, deviation: int) -> bool:
 
 
 def _difference(asked: FindingContext, first: Run, middle: Run) -> str:
-    """Which events took longer in the first than in the median one; all of them add up."""
+    """Describe which events took longer in the first run than in the median one; they add up."""
     more = asked.work.ticks(first) - asked.work.ticks(middle)
     rest = _length(first) - _length(middle) - int(more.sum())
     named = asked.work.by_thing(more)
@@ -240,8 +246,8 @@ def _difference(asked: FindingContext, first: Run, middle: Run) -> str:
 
 
 def _too_few(scope: _Scope, least: int) -> str:
-    there = len(scope.others)
+    count = len(scope.others)
     return (
         f"it needs {least} inferences{scope.name} after the first, there "
-        f"{'is' if there == 1 else 'are'} {there or 'none'}"
+        f"{'is' if count == 1 else 'are'} {count or 'none'}"
     )

@@ -1,8 +1,8 @@
-"""Findings about operators: the most expensive, copies, those outside of delegates, time of none.
+"""Findings about operators: most expensive, copies, not delegated, time without operator, links.
 
-Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, in which every
-instant is charged once, so nothing nests and nothing is counted twice. What several operators share
-is told as shared and never divided.
+Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, which charge
+every instant once, so nothing is counted twice. Time shared by several operators is reported as
+shared and never divided.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from viewer.analysis.links.link_table import Reason
 from viewer.model.queries import execute_keys
 from viewer.model.times import counted, group_digits
 
-# So few can be looked at one by one; half of the time is what is worth it.
+# Few enough to look at one by one; half of the time makes that worthwhile.
 FEW, HALF = 5, Fraction(1, 2)
-# Of copies and of what stayed outside: less than a twentieth, or tenth, is not felt.
+# Copies below 5%, or work outside delegates below 10%, make no noticeable difference.
 COPIES_SHARE = Fraction(1, 20)
 OUTSIDE_SHARE = Fraction(1, 10)
-# With a tenth of the time in no operator's slice the costs of operators tell a tenth too little.
+# If 10% of the time has no operator, the costs of operators miss 10%.
 NO_OPERATOR_SHARE = Fraction(1, 10)
-# The same for slices that could be linked and are not.
+# The same for linkable slices without a link.
 UNLINKED_SHARE = Fraction(1, 10)
 
 NO_PROGRAM = "no record or source is linked to this profile"
 
 
 def largest(asked: FindingContext) -> FamilyAnswer:
-    """The few operators, or without a record the few events, that take half of the time."""
+    """Report the few operators (without an ETRecord: the few events) that take half of the time."""
     links, cost = asked.links, asked.table
     if links.program is None or not cost.rows:
         return _largest_events(asked)
-    # A function is where most locations were called from, and no operator.
+    # A function is only the caller of most locations, not an operator.
     program = links.program
     rows = [
         row
@@ -82,7 +82,7 @@ def largest(asked: FindingContext) -> FamilyAnswer:
 
 
 def _largest_events(asked: FindingContext) -> FamilyAnswer:
-    """By name, where nothing says of which operators the slices are."""
+    """Report the most expensive events by name, if no slice is linked to an operator."""
     work, whole = asked.work, asked.whole_ticks
     named = work.by_thing(asked.ticks)
     count, most = _until_half([ticks for _, ticks in named], whole)
@@ -106,10 +106,13 @@ def _largest_events(asked: FindingContext) -> FamilyAnswer:
 
 
 def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
-    """How many of the dearest reach half of the whole together, and their ticks; (0, …) if none."""
+    """Return how many of the largest values reach half of the total, and their sum.
+
+    (0, sum of all) if they do not reach it.
+    """
     total = 0
-    for count, own in enumerate(ticks, 1):
-        total += own
+    for count, part in enumerate(ticks, 1):
+        total += part
         if total >= HALF * whole:
             return count, total
     return 0, total
@@ -138,7 +141,7 @@ def _few_rule(things: str) -> str:
 
 
 def _operators_text(rows: Sequence[CostRow]) -> str:
-    """ "3 operators", "1 operator and 2 sets of operators that share slices"."""
+    """Return "3 operators", "1 operator and 2 sets of operators that share slices"."""
     shared = sum(row.is_shared for row in rows)
     alone = len(rows) - shared
     parts = [counted(alone, "operator")] if alone else []
@@ -155,7 +158,7 @@ def _row_name(asked: FindingContext, row: CostRow) -> str:
 
 
 def _shares(asked: FindingContext, named: Sequence[tuple[str, int]], whole: int) -> str:
-    """ "conv 3 µs (12 %), relu 1 µs (4 %) and 2 more"."""
+    """Format names with times and shares: "conv 3 µs (12 %), relu 1 µs (4 %) and 2 more"."""
     return joined(
         [f"{name} {asked.time(ticks)} ({share_text(ticks, whole)})" for name, ticks in named]
     )
@@ -165,18 +168,18 @@ def _shares(asked: FindingContext, named: Sequence[tuple[str, int]], whole: int)
 
 
 def copies(asked: FindingContext) -> FamilyAnswer:
-    """What only copies data or lays it out anew."""
+    """Report events that only copy, rearrange or convert data."""
     ticks, whole = asked.ticks, asked.whole_ticks
-    own = [(n, group) for n, group in enumerate(asked.work.groups) if group.copy]
-    total = sum(int(ticks[n]) for n, _ in own)
+    copy_groups = [(n, group) for n, group in enumerate(asked.work.groups) if group.copy]
+    total = sum(int(ticks[n]) for n, _ in copy_groups)
     rule = f"Told when copies take at least {percent(COPIES_SHARE)} of it."
-    if not own:
+    if not copy_groups:
         return NotReported(Family.COPIES, "no event is known to be a copy", True)
     if not whole or total < COPIES_SHARE * whole:
         part = share_text(total, whole)
         return NotReported(Family.COPIES, f"copies take {part} of {asked.whole}. {rule}", True)
     by_name: dict[str, int] = {}
-    for n, group in own:
+    for n, group in copy_groups:
         by_name[group.copy] = by_name.get(group.copy, 0) + int(ticks[n])
     named = sorted(by_name.items(), key=lambda item: -item[1])
     return [
@@ -188,7 +191,7 @@ def copies(asked: FindingContext) -> FamilyAnswer:
             rule,
             total,
             whole,
-            SliceKeys(tuple(key for _, group in own for key in group.keys)),
+            SliceKeys(tuple(key for _, group in copy_groups for key in group.keys)),
         )
     ]
 
@@ -197,21 +200,21 @@ def copies(asked: FindingContext) -> FamilyAnswer:
 
 
 def outside(asked: FindingContext) -> FamilyAnswer:
-    """What ran outside of delegates, where there are delegates."""
+    """Report what ran outside delegates, if any delegate ran."""
     groups, ticks, whole = asked.work.groups, asked.ticks, asked.whole_ticks
     delegated = any(g.part is WorkPart.DELEGATED and ticks[n] for n, g in enumerate(groups))
     if not delegated:
         return NotReported(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
     is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)
-    own = np.where(is_outside, ticks, 0)
-    total = int(own.sum())
+    outside_ticks = np.where(is_outside, ticks, 0)
+    total = int(outside_ticks.sum())
     rule = f"Told when what ran outside of delegates takes at least {percent(OUTSIDE_SHARE)} of it."
     if not whole or total < OUTSIDE_SHARE * whole:
         part = share_text(total, whole)
         why = f"what ran outside of delegates takes {part} of {asked.whole}. {rule}"
         return NotReported(Family.OUTSIDE, why, True)
-    named = asked.work.by_thing(own)
-    keys = tuple(key for i in np.flatnonzero(own).tolist() for key in groups[i].keys)
+    named = asked.work.by_thing(outside_ticks)
+    keys = tuple(key for i in np.flatnonzero(outside_ticks).tolist() for key in groups[i].keys)
     return [
         Finding(
             Family.OUTSIDE,
@@ -230,7 +233,7 @@ def outside(asked: FindingContext) -> FamilyAnswer:
 
 
 def no_operator(asked: FindingContext) -> FamilyAnswer:
-    """Time of inferences in which no linked slice runs."""
+    """Report time of inferences in which no linked slice runs."""
     cost = asked.table
     if asked.links.program is None:
         return NotReported(Family.NO_OPERATOR, NO_PROGRAM, False)
@@ -259,7 +262,7 @@ def no_operator(asked: FindingContext) -> FamilyAnswer:
 
 
 def links(asked: FindingContext) -> FamilyAnswer:
-    """Slices that a record should know and does not, by the reason that most of them have."""
+    """Report linkable slices that have no link, by the most frequent reasons."""
     table, trace = asked.links, asked.trace
     if table.program is None:
         return NotReported(Family.LINKS, NO_PROGRAM, False)
@@ -277,7 +280,7 @@ def links(asked: FindingContext) -> FamilyAnswer:
     part = f"{group_digits(missing)} of {counted(linkable, 'linkable slice')}"
     if missing < UNLINKED_SHARE * linkable:
         return NotReported(Family.LINKS, f"{part} of {asked.scope} have no operator. {rule}", True)
-    told = [
+    reasons = [
         f"{group_digits(n)}: {reason.text}{f' ({backend})' if backend else ''}"
         for (reason, backend), n in sorted(found.items(), key=lambda item: -item[1])
     ]
@@ -286,7 +289,7 @@ def links(asked: FindingContext) -> FamilyAnswer:
             Family.LINKS,
             f"{part} of {asked.scope} ({share_text(missing, linkable)}) have no operator of their "
             "own",
-            f"{joined(told)}. The delegation report says what can be done.",
+            f"{joined(reasons)}. The delegation report says what can be done.",
             rule,
             0,
             0,

@@ -1,1 +1,1 @@
-"""From which operators and slices results go to which."""
+"""Data flow between operators, and between slices."""

@@ -1,4 +1,4 @@
-"""Which operators of a program take the results of which, computed once per program."""
+"""The data flow between the operators of a program, computed once per program."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _known: WeakKeyDictionary[Program, Dataflow] = WeakKeyDictionary()
 
 
 def dataflow_of(program: Program) -> Dataflow:
-    """The edges of a program, computed when first asked for.
+    """Return the edges of a program; they are computed on first use.
 
-    Of an MLIR text that takes about as long as reading it did, since all its operations are looked
-    through.
+    For an MLIR text that takes about as long as reading it, because all its operations are scanned.
     """
     flow = _known.get(program)
     if flow is None:
@@ -24,7 +23,7 @@ def dataflow_of(program: Program) -> Dataflow:
 
 
 def is_dataflow_known(program: Program) -> bool:
-    """Whether `dataflow_of` answers at once, since it has been asked before."""
+    """Return whether `dataflow_of` returns immediately, because the result is cached."""
     return program in _known
 
 

@@ -1,8 +1,8 @@
-"""Flows between a host and its NPU: from the action that starts an NSS job over it to its wait.
+"""Flows between a host and its NPU: action that starts an NSS job -> job -> action that waits.
 
-A job is no event of a file: its reader makes it from the begin of the start to the end of the wait.
-So the start is the one action of its process that begins with the job, and the wait the one that
-ends with it, to the tick. Where there are two of either, none is taken.
+The file has no event for a job: the reader derives it, from the start of the start action to the
+end of the wait action. So the start is the only action of its process that starts with the job, and
+the wait the only one that ends with it, to the tick. If there are two candidates, none is used.
 """
 
 from __future__ import annotations
@@ -16,25 +16,28 @@ _STARTS, _WAITS = (NSS_START, START_PROGRAM), (NSS_WAIT, WAIT_PROGRAM)
 
 
 class JobFlows:
-    """The actions and jobs of one trace; each question is a search in the rows of one track."""
+    """The actions and jobs of one trace; each query searches the rows of one process."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._rows: dict[tuple[str, Unit], list[int]] = {}
         for row, track in enumerate(trace.slices.row_track.tolist()):
-            of = trace.tracks[track]
-            if of.unit in (Unit.HOST, Unit.NSS):
-                self._rows.setdefault((of.process, of.unit), []).append(row)
+            place = trace.tracks[track]
+            if place.unit in (Unit.HOST, Unit.NSS):
+                self._rows.setdefault((place.process, place.unit), []).append(row)
 
     def is_job(self, i: int) -> bool:
-        """Whether slice i is a job that was made of its start and its wait."""
+        """Return whether slice i is a job derived from its start and wait actions."""
         derived = self._trace.slices.derived
         track = self._trace.tracks[self._trace.slices.track(i)]
         return track.unit is Unit.NSS and derived is not None and bool(derived[i])
 
     def next_to(self, i: int, *, forward: bool) -> int | None:
-        """The job that slice i starts, the wait for the job that it is; or, backwards, the start of
-        the job that it is, the job that it waits for. None where there is no such."""
+        """Return the neighbor of slice i in the flow of a job, or None.
+
+        Forward: the job that it starts, or the wait for the job that it is. Backward: the start of
+        the job that it is, or the job that it waits for.
+        """
         if not self._rows:
             return None
         trace = self._trace
@@ -49,13 +52,15 @@ class JobFlows:
     def _alone(
         self, process: str, unit: Unit, i: int, *, at_end: bool, words: tuple[str, ...]
     ) -> int | None:
-        """The only slice of a unit that begins, or ends, with slice i; words: its possible names,
-        none for a job."""
+        """Return the only slice of a unit that starts (or ends) with slice i, else None.
+
+        words: the names that it may have; empty for a job.
+        """
         slices = self._trace.slices
         times = slices.end if at_end else slices.start
         found: list[int] = []
         for row in self._rows.get((process, unit), ()):
-            # Slices of one row follow one another, so their ends are in order too.
+            # Slices of one row do not overlap, so their ends are sorted too.
             lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
             first, last = (
                 lo + int(np.searchsorted(times[lo:hi], times[i], side))

@@ -1,14 +1,14 @@
-"""Which operations of an MLIR text take the results of which, by their SSA values.
+"""The data flow between the operations of an MLIR text, by SSA values.
 
-A value is named once in the region that it is visible in, so a name in the text of an operation
-means what the nearest region around it names so. Nothing is known of any dialect: in generic form
-the operands are in the first brackets, in custom form every name is an operand that is not itself
-introduced there (`%i = %lo` in a loop, `%arg0: type` of a function). A function, or an operation
-with regions, whose arguments are taken is told by the argument's name.
+An SSA name is defined once in the region where it is visible, so a name means its definition in the
+nearest enclosing region. No dialect is known: in generic form the operands are in the first
+parentheses; in custom form every name is an operand unless it is defined there (`%i = %lo` in a
+loop, `%arg0: type` of a function). If an argument of a function, or of an operation with regions,
+is used, the input is the argument's name.
 
-What an operation takes inside its regions is taken by the operations there, not by itself. An
-operation that takes a name which is not found, as of a block after the first one, is not said to
-have any inputs at all.
+Values used inside an operation's regions are inputs of the operations there, not of the operation
+itself. An operation that uses a name without a known definition, such as one of a later block, gets
+no inputs at all.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from viewer.program.mlir.locations import STRING_CONTENT
 from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.program import Program
 
-# What may hold a percent sign that is no value, and values: "%a", "%0#1" of several results. What
-# follows tells a value that is introduced there: "=" in a loop, ":" of an argument.
+# Skips strings and comments, which may contain "%", and matches values: "%a", "%0#1" of several
+# results. The text after a name shows that it is defined there: "=" in a loop, ":" of an argument.
 _VALUE = re.compile(
     rf'"{STRING_CONTENT}"?|//[^\n]*|(?P<name>%[\w$.-]+)(?:\#\d+)?(?P<after>\s*=(?!=)|\s*:)?'
 )
@@ -32,11 +32,11 @@ _FUNCTION = re.compile(r"[\w.$]*\bfunc\b")
 
 
 def text_flow(program: Program) -> MethodFlow:
-    """The edges between the operations of a program that was read from a text."""
+    """Return the edges between the operations of a program that was read from text."""
     reader = OperationReader(program.text_lines)
     found = list(reader)
     index = _indexes(found)
-    # Per operation with a region, -1 for the top: the values that are named in its regions.
+    # Per operation with regions (-1: top level), the values defined in its regions.
     named: dict[int, dict[str, int | ExternalInput]] = {}
     pairs: set[tuple[int, int]] = set()
     given: dict[int, dict[ExternalInput, None]] = {}
@@ -70,7 +70,7 @@ def text_flow(program: Program) -> MethodFlow:
 
 
 def _indexes(found: list[OperationText]) -> list[int]:
-    """Per operation of the text its index in the program: by function, what is in none last."""
+    """Return each operation's index in the program: by function; those in no function last."""
     first: dict[int, int] = {}
     for operation in found:
         first.setdefault(operation.function_line, len(first))
@@ -89,7 +89,10 @@ def _maker(
     named: dict[int, dict[str, int | ExternalInput]],
     reader: OperationReader,
 ) -> int | ExternalInput | None:
-    """What a name means in the regions of an operation (-1: the top), or in those around it."""
+    """Return the definition of a name visible in the regions of an operation (-1: top level).
+
+    An operation's number, an argument, or None if there is none in any enclosing region.
+    """
     while True:
         maker = named.get(around, {}).get(name)
         if maker is not None or around < 0:
@@ -98,7 +101,7 @@ def _maker(
 
 
 def _operands(operation: OperationText) -> list[str]:
-    """The values that the text of an operation takes."""
+    """Return the values that an operation's text uses."""
     text = operation.text
     if operation.result and text.startswith("%"):
         text = text.partition("=")[2]
@@ -115,7 +118,7 @@ def _operands(operation: OperationText) -> list[str]:
 
 
 def _introduces(found: re.Match[str]) -> bool:
-    """Whether a name stands where a value gets its name: "%i = %lo", or "(%arg0: type"."""
+    """Return whether a match defines its name: "%i = %lo", or "(%arg0: type"."""
     after = (found["after"] or "").strip()
     if after == "=":
         return True
@@ -126,9 +129,9 @@ def _introduces(found: re.Match[str]) -> bool:
 
 
 def _arguments(around: OperationText, entry: str) -> list[str]:
-    """The values that an operation hands to its regions: of its blocks, or in its own text."""
+    """Return the values that an operation passes to its regions: block or own arguments."""
     blocks = [entry[match.end() :].partition("):")[0] for match in _BLOCK.finditer(entry)]
-    names = [n for block in blocks for n in _RESULT.findall(block)]
+    names = [name for block in blocks for name in _RESULT.findall(block)]
     text = around.text.partition("=")[2] if around.result else around.text
     if _GENERIC.match(text.lstrip()) is None:
         names += [

@@ -1,12 +1,12 @@
-"""The operators around some operators: who feeds them and whom they feed, hop by hop.
+"""The neighborhood of some operators: their producers and consumers, hop by hop.
 
-A hop goes along an edge of the program's `Dataflow`, so every edge is exact; where a record does
-not say what an operator takes, `Neighborhood.reason` says why. What is found is limited, since a
-delegate may have thousands of operators and one result thousands of takers: whole hops are shown
-while there is room, and of the first that has none its dearest operators. How many there are in
-all, and how many neighbors of each shown operator are not shown, is counted exactly.
+A hop follows an edge of the program's `Dataflow`, so every edge is exact; if the inputs of an
+operator are unknown, `Neighborhood.reason` says why. The result is limited, since a delegate may
+have thousands of operators and one value thousands of consumers: complete hops are shown while they
+fit, and the most expensive operators of the first one that does not. The total number of operators,
+and the hidden neighbors of each shown operator, are counted exactly.
 
-All of it is columns: 5,000 operators take a millisecond or two.
+Everything is columnar: 5,000 operators take 1 to 2 ms.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from viewer.program.dataflow import Dataflow
 
 MOST_HOPS = 6
 MOST_SHOWN = 200
-# A picture of more lines tells nothing: 100 operators that all take 100 others have 10,000.
+# A graph with more edges is unreadable: 100 operators that all use 100 others have 10,000.
 MOST_EDGES = 1000
 
 
 class Direction(Enum):
-    """Which way hops go. BOTH: a producer's other consumers are two hops away."""
+    """The direction of hops. BOTH: a producer's other consumers are two hops away."""
 
     BOTH = "both"
     PRODUCERS = "producers"
@@ -39,14 +39,14 @@ class Direction(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """The operators that are shown, in the order of the program whatever they cost.
+    """The operators to show, in program order.
 
-    operators (n): ascending indexes into `Program.operators`; hop (n): how many hops from the
-    nearest seed, 0 of a seed itself. producer, consumer (m): the edges among them, as positions in
-    `operators`. hidden_inputs, hidden_outputs (n): how many that an operator takes from, or hands
-    to, are not shown. seeds: how many there are, shown or not. within: how many operators lie
-    within the hops, the seeds with them. by_cost: whether costs were there to choose by. reason:
-    why it is not known what some seed takes, "" where it is.
+    operators (n): ascending indexes into `Program.operators`. hop (n): hops from the nearest seed,
+    0 for a seed. producer, consumer (m): the edges among them, as positions in `operators`.
+    hidden_inputs, hidden_outputs (n): how many producers and consumers of an operator are not
+    shown. seeds: how many there are, shown or not. within: how many operators are within the hops,
+    including the seeds. by_cost: whether costs were available for the selection. reason: why the
+    inputs of some seed are unknown, "" if all are known.
     """
 
     operators: Ints
@@ -65,20 +65,20 @@ class Neighborhood:
 
     @cached_property
     def position(self) -> dict[int, int]:
-        """Operator -> its position among those that are shown."""
+        """Map each shown operator to its position."""
         return {operator: at for at, operator in enumerate(self.operators.tolist())}
 
     def takes(self, at: int) -> Ints:
-        """Positions of the shown operators that the one at a position takes from."""
+        """Return the positions of the shown producers of the operator at a position."""
         return np.asarray(self.producer[self.consumer == at])
 
     def gives(self, at: int) -> Ints:
-        """Positions of the shown operators that take from the one at a position."""
+        """Return the positions of the shown consumers of the operator at a position."""
         return np.asarray(self.consumer[self.producer == at])
 
     @property
     def limit_text(self) -> str:
-        """What of it is shown, as a sentence; "" if all of it is."""
+        """A sentence on how much is shown; "" if everything is."""
         if len(self) == self.within:
             return ""
         of_all = f"{group_digits(len(self))} of {counted(self.within, 'operator')} are shown"
@@ -98,23 +98,23 @@ def neighborhood(
     most: int = MOST_SHOWN,
     most_edges: int = MOST_EDGES,
 ) -> Neighborhood:
-    """The operators within some hops of the seeds, at most so many operators and edges.
+    """Return the operators within some hops of the seeds, up to `most` and `most_edges`.
 
-    seeds: indexes into `Program.operators`; those that are none are left out. hops: 0 to
-    `MOST_HOPS`, others are clipped. dearness: the cost of every operator; of equal ones, and
-    without any, the first of the program comes first.
+    seeds: indexes into `Program.operators`; invalid ones are ignored. hops: clipped to
+    0..`MOST_HOPS`. cost_order: the cost of every operator; ties, and all without it, are in program
+    order.
     """
     count = len(flow.input_ptr) - 1
-    asked = np.unique(np.asarray(seeds, np.int64))
-    asked = asked[(asked >= 0) & (asked < count)]
-    hop = _hops(flow, asked, min(max(hops, 0), MOST_HOPS), direction)
+    valid_seeds = np.unique(np.asarray(seeds, np.int64))
+    valid_seeds = valid_seeds[(valid_seeds >= 0) & (valid_seeds < count)]
+    hop = _hops(flow, valid_seeds, min(max(hops, 0), MOST_HOPS), direction)
     found = np.flatnonzero(hop >= 0)
     cost = np.zeros(count, np.int64) if cost_order is None else cost_order
     found = found[np.lexsort((found, -cost[found], hop[found]))]
     shown = found[: max(most, 0)]
     latest = np.maximum(*_edges_among(flow, shown))
     if len(latest) > most_edges:
-        # As many operators as have all edges among them within the limit.
+        # The largest number of operators whose edges fit the limit.
         shown = shown[: max(int(np.sort(latest)[most_edges]), 1)]
     shown = np.sort(shown)
     producer, consumer = _edges_among(flow, shown)
@@ -125,15 +125,15 @@ def neighborhood(
         consumer,
         np.diff(flow.input_ptr)[shown] - np.bincount(consumer, minlength=len(shown)),
         np.diff(flow.output_ptr)[shown] - np.bincount(producer, minlength=len(shown)),
-        len(asked),
+        len(valid_seeds),
         len(found),
         cost_order is not None,
-        _reason(flow, asked),
+        _reason(flow, valid_seeds),
     )
 
 
 def _hops(flow: Dataflow, seeds: Ints, hops: int, direction: Direction) -> Ints:
-    """Per operator how many hops it is from the nearest seed, -1 if more than `hops`."""
+    """Return per operator the hops to the nearest seed, -1 if more than `hops`."""
     hop = np.full(len(flow.input_ptr) - 1, -1, np.int64)
     hop[seeds] = 0
     front = seeds
@@ -152,7 +152,7 @@ def _hops(flow: Dataflow, seeds: Ints, hops: int, direction: Direction) -> Ints:
 
 
 def _edges_among(flow: Dataflow, shown: Ints) -> tuple[Ints, Ints]:
-    """Producers and consumers of the edges among some operators, by position in them."""
+    """Return producers and consumers of the edges among some operators, as positions."""
     position = np.full(len(flow.input_ptr) - 1, -1, np.int64)
     position[shown] = np.arange(len(shown))
     consumer, producer = _rows(flow.input_ptr, flow.inputs, shown)
@@ -162,7 +162,7 @@ def _edges_among(flow: Dataflow, shown: Ints) -> tuple[Ints, Ints]:
 
 
 def _rows(ptr: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The values of some rows of a compressed table, each with the position of its row."""
+    """Return the values of some rows of a CSR table, each with the position of its row."""
     length = ptr[rows + 1] - ptr[rows]
     owner: NDArray[np.int64] = np.repeat(np.arange(len(rows)), length)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)

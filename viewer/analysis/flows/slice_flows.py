@@ -1,25 +1,26 @@
-"""From which slices to which slices results flow, in one trace.
+"""The data flow between the slices of one trace.
 
-The edges are of operators (`viewer.program.dataflow`); which slices stand for an operator is
-decided here, always by the same rules:
+The edges are between operators (`viewer.program.dataflow`). This module chooses the slices of each
+operator, always by the same rules:
 
-* only slices of the same inference are looked at; where a trace has none, all of it. Among them
-  those of the slice's own thread go before those of its process, and these before all others;
-* of an operator the slices that are of the fewest operators go before those it shares with more: an
-  event of a delegate before the call around it. A slice inside another one of the same operators,
-  as a kernel in its call, gives way to that one;
-* of several that are left, as the tiles of one operator, an input comes from the last that ends
-  before the slice begins, and an output goes to the first that begins after it ends. Where all of
-  them overlap it, it is the last that begins before it, or the first that ends after it, and this
-  is said; where there is none either, the flow has no end, and that is said too;
-* an operator without a slice in the inference, as a view that costs nothing, is passed through:
-  what it takes is taken through it;
-* operators in one slice hand nothing over, nor does a slice to those inside it or around it;
-* a slice that several operators share is one end, however many edges lead to it.
+* Only slices of the same inference are considered, or the whole trace if it has none. Slices of the
+  same thread have priority, then those of the same process, then all others.
+* Slices shared by the fewest operators have priority: a delegate event before the call around it. A
+  slice inside another one of the same operators, such as a kernel in its call, is replaced by the
+  outer one.
+* If several remain, such as tiles of one operator, an input comes from the last one that ends
+  before the slice starts, and an output goes to the first one that starts after it ends. If all
+  overlap the slice, it is the last that starts before it, or the first that ends after it, and the
+  flow is marked as overlapping. If there is none either, the flow has no end and is reported so.
+* An operator without a slice in the inference, such as a view without cost, is passed through to
+  its own producers or consumers.
+* No flow is drawn between operators of one slice, nor between a slice and those inside or around
+  it.
+* A slice shared by several operators is one end, however many edges lead to it.
 
-Beside them stand the flows of a host with its NPU (`viewer.analysis.flows.job_flows`), which need
-no program: an action starts an NSS job, another waits for it. And those that the file states
-itself, as arrows between slices.
+Two kinds of flow need no program: those between a host and its NPU
+(`viewer.analysis.flows.job_flows`), where one action starts an NSS job and another waits for it,
+and those that the file itself contains as arrows between slices.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ from viewer.program.dataflow import Dataflow
 
 NO_PROGRAM = "No record or source is linked, so what its operator takes is not known"
 NO_OPERATOR = "It is linked to no operator, so what it takes is not known"
-# Of so many slices of one operator in one inference, those nearest in time are compared.
+# With more slices of one operator in an inference, only the nearest in time are compared.
 MOST_COMPARED = 4096
-# Of the flows that a file states at one slice, so many are shown.
+# The maximum of the file's own flows that are shown at one slice.
 MOST_STATED = 1000
-# Through so many operators without slices a flow is followed.
+# The maximum of operators without slices that a flow passes through.
 MOST_PASSED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class FlowEnd:
-    """Another end of flows: a slice, and by which of its operators it is one.
+    """The other end of a flow: a slice, and the operators that make it one.
 
-    through: operators without slices of their own that lie between, nearest to the end first.
-    overlaps: whether the two slices ran at the same time, so that the one did not wait for all of
-    the other. is_job: an NSS job and the action that starts it, or waits for it; of no operators.
-    is_stated: the file says so itself; of no operators either.
+    through: operators without slices in between, nearest to the end first. overlaps: whether the
+    two slices ran at the same time, so that one did not wait for all of the other. is_job: an NSS
+    job and the action that starts it or waits for it; without operators. is_stated: the flow is in
+    the file; without operators too.
     """
 
     slice: int
@@ -68,12 +69,13 @@ class FlowEnd:
 
 @dataclass(frozen=True, slots=True)
 class SliceFlows:
-    """All flows of one slice: inputs, the one that ended last first; outputs, the one that begins
-    first first. Flows that the file states, then that of a job, go before those of operators.
+    """All flows of one slice.
 
-    only_later: operators whose results it takes and that ran after it alone; only_earlier: those
-    that take its own and ran before it alone. Neither leads to a slice. reason: why nothing is
-    known; "" if it is.
+    inputs: the one that ended last comes first. outputs: the one that starts first comes first.
+    Flows in the file come before that of a job, and that before those of operators.
+
+    only_later: producers whose slices all ran later. only_earlier: consumers whose slices all ran
+    earlier. Neither leads to a slice. reason: why nothing is known; "" otherwise.
     """
 
     inputs: tuple[FlowEnd, ...] = ()
@@ -83,15 +85,15 @@ class SliceFlows:
     reason: str = ""
 
     def ends(self, *, forward: bool) -> tuple[FlowEnd, ...]:
-        """The outputs, or the inputs."""
+        """Return the outputs if `forward`, else the inputs."""
         return self.outputs if forward else self.inputs
 
 
 class FlowIndex:
-    """The linked slices of one trace by operators, inference and time; made once.
+    """The linked slices of one trace, indexed by operator, inference and time.
 
-    Linear in the slices, and 4 bytes for each that is linked. A question after that costs a few
-    searches for each neighboring operator.
+    Construction is linear in the slices and takes 4 bytes per linked slice. A query then costs a
+    few searches per neighboring operator.
     """
 
     def __init__(self, table: LinkTable) -> None:
@@ -109,10 +111,10 @@ class FlowIndex:
         groups, first = np.unique(group[order], return_index=True)
         self._groups: Ints = groups
         self._group_ptr: Ints = np.append(first, len(order))
-        # An export of ours states them, and no longer which of its slices are actions and jobs.
+        # Our own exports contain job flows, but no longer which slices are actions and jobs.
         self._jobs = None if trace.provenance else JobFlows(trace)
         self._stated = StatedFlows(trace)
-        # Operator -> the sets it is in, those of the fewest operators first.
+        # Operator -> the sets that contain it, smallest first.
         self._sets_of: dict[int, list[int]] = {}
         sets = table.sets
         for number in sorted(range(len(sets)), key=lambda n: (len(sets[n]), n)):
@@ -120,8 +122,10 @@ class FlowIndex:
                 self._sets_of.setdefault(operator, []).append(number)
 
     def flows(self, i: int, most: int | None = None) -> SliceFlows | None:
-        """All flows of slice i; None if more than `most` operators had to be looked at for them,
-        an operator of very many slices counted as several."""
+        """Return all flows of slice i; None if more than `most` operators had to be checked.
+
+        An operator with very many slices counts as several.
+        """
         before_jobs, after_jobs = (
             (*self._stated_ends(i, forward=forward), *self._job(i, forward=forward))
             for forward in (False, True)
@@ -149,22 +153,21 @@ class FlowIndex:
         )
 
     def _stated_ends(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
-        """The ends of the flows that the file states, by their start or, of inputs, the last end
-        first."""
+        """Return the ends of the file's own flows: outputs by start, inputs by latest end."""
         start, stop = self._slices.start, self._slices.end
         found = self._stated.next_to(i, forward=forward)
         found.sort(key=lambda j: (start[j], j) if forward else (-stop[j], j))
         return tuple(FlowEnd(j, (), is_stated=True) for j in found)
 
     def _job(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
-        """The job that slice i starts or waits for, or the action that does so with it."""
+        """Return the job that slice i starts or waits for, or the action at that end of job i."""
         found = self._jobs.next_to(i, forward=forward) if self._jobs else None
         return () if found is None else (FlowEnd(found, (), is_job=True),)
 
     def _ends(
         self, flow: Dataflow, i: int, own: tuple[int, ...], effort: _Effort, *, forward: bool
     ) -> tuple[tuple[FlowEnd, ...], list[int]]:
-        """The ends on one side, and the operators there that lead to none."""
+        """Return the ends on one side, and the operators there that lead to none."""
         place = _Place(self, i)
         by_slice: dict[int, FlowEnd] = {}
         lost: list[int] = []
@@ -203,15 +206,15 @@ class FlowIndex:
         return tuple(ends), lost
 
     def _slices_of(self, operator: int, run: int) -> Codes:
-        """The slices of an operator in a run, of the smallest sets that have any, by start."""
+        """Return an operator's slices in a run, from its smallest sets that have any, by start."""
         found: list[Codes] = []
         size = 0
         for number in self._sets_of.get(operator, ()):
             if found and len(self.table.sets[number]) > size:
                 break
-            wanted = number * self._runs + run + 1
-            at = int(np.searchsorted(self._groups, wanted))
-            if at < len(self._groups) and self._groups[at] == wanted:
+            group = number * self._runs + run + 1
+            at = int(np.searchsorted(self._groups, group))
+            if at < len(self._groups) and self._groups[at] == group:
                 found.append(self._order[self._group_ptr[at] : self._group_ptr[at + 1]])
                 size = len(self.table.sets[number])
         if len(found) < 2:
@@ -220,20 +223,19 @@ class FlowIndex:
         return united[np.argsort(self._slices.start[united], kind="stable")]
 
     def run_of(self, i: int) -> int:
-        """The position of the inference or load that slice i is of, -1 if of none."""
+        """Return the position of the inference or load that contains slice i, or -1."""
         return self._run_lookup.of(i)
 
 
 class StatedFlows:
-    """The flows that the file of a trace states, sorted by either end."""
+    """The flows that the file itself contains, sorted by either end."""
 
     def __init__(self, trace: Trace) -> None:
         self._ends = trace.flows.producer, trace.flows.consumer
         self._order = tuple(np.argsort(end, kind="stable") for end in self._ends)
 
     def next_to(self, i: int, *, forward: bool) -> list[int]:
-        """The slices that take from slice i, or those that it takes from; the first
-        `MOST_STATED` of the file."""
+        """Return the consumers (forward) or producers of slice i, up to `MOST_STATED`."""
         own, other = self._ends if forward else self._ends[::-1]
         order = self._order[0 if forward else 1]
         first, last = (np.searchsorted(own, i, side, sorter=order) for side in ("left", "right"))
@@ -242,10 +244,10 @@ class StatedFlows:
 
 
 class _Runs:
-    """The inference or load that a slice is of.
+    """Finds the inference or load that contains a slice.
 
-    On a track without runs of its own, as the NSS beside a host, it is the one of its process that
-    goes on when it begins.
+    On a track without runs, such as the NSS track of a host, it is the run of the same process that
+    is active when the slice starts.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -266,7 +268,7 @@ class _Runs:
         self._rows = rows[self._by_row]
 
     def of_slices(self) -> Ints:
-        """Of every slice."""
+        """Return the run of every slice, -1 for none."""
         trace = self._trace
         if self._listed:
             return run_of_slices(trace)
@@ -278,7 +280,7 @@ class _Runs:
         return found
 
     def of(self, i: int) -> int:
-        """Of slice i."""
+        """Return the run of slice i, or -1."""
         slices = self._trace.slices
         if self._listed:
             at = int(np.searchsorted(self._rows, int(slices.source_row[i]), "right")) - 1
@@ -290,22 +292,22 @@ class _Runs:
         if not len(start):
             return np.full(len(begins), -1)
         at = np.searchsorted(start, begins, "right") - 1
-        inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
-        return np.where(inside, number[np.maximum(at, 0)], -1)
+        is_inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
+        return np.where(is_inside, number[np.maximum(at, 0)], -1)
 
 
 class _TooMuch(Exception):
-    """The flows of a slice are not found as quickly as was asked for."""
+    """Finding the flows of a slice takes more effort than the caller allows."""
 
 
 class _Effort:
-    """What may still be looked at."""
+    """The remaining number of operators that may be checked; None: no limit."""
 
     def __init__(self, most: int | None) -> None:
         self._left = most
 
     def spend(self, much: int) -> None:
-        """Look at so much more; raises _TooMuch."""
+        """Use up some of it; raises `_TooMuch` if none is left."""
         if self._left is not None:
             self._left -= much
             if self._left < 0:
@@ -313,7 +315,7 @@ class _Effort:
 
 
 class _Place:
-    """Where one slice lies, and which of others are nearest to it."""
+    """The position of one slice, to find the nearest among other slices."""
 
     def __init__(self, index: FlowIndex, i: int) -> None:
         trace = index.table.trace
@@ -327,12 +329,12 @@ class _Place:
             for column in (self._slices.row_track, self._slices.row_lane, self._slices.row_depth)
         )
         process = trace.tracks[self._track].process
-        # How near each track is: 2 the own one, 1 of the own process, 0 any other.
+        # Priority of each track: 2 the same track, 1 the same process, 0 any other.
         self._nearness: Ints = np.array([t.process == process for t in trace.tracks], np.int64)
         self._nearness[self._track] = 2
 
     def is_inside(self, slices: Codes) -> bool:
-        """Whether one of an operator's slices is this one, around it or inside it."""
+        """Return whether one of an operator's slices is this one, around it or inside it."""
         slices = self._window(slices)
         start, end, rows = self._columns(slices)
         own, depth = self._slices.row_track[rows] == self._track, self._slices.row_depth[rows]
@@ -342,7 +344,7 @@ class _Place:
         return bool(((slices == self._i) | own & (inside | around)).any())
 
     def nearest(self, slices: Codes, *, forward: bool) -> tuple[int, bool] | None:
-        """Of an operator's slices the one that hands over or takes, and whether it overlaps."""
+        """Return the operator's producing (or consuming) slice, and whether it overlaps."""
         slices = self._outermost(self._window(slices))
         start, end, rows = self._columns(slices)
         near = self._nearness[self._slices.row_track[rows]]
@@ -362,25 +364,25 @@ class _Place:
         return None
 
     def _columns(self, slices: Codes) -> tuple[Ints, Ints, Ints]:
-        """Start, end and row of some slices."""
+        """Return start, end and row of some slices."""
         rows = np.searchsorted(self._slices.row_ptr, slices, side="right") - 1
         return self._slices.start[slices], self._slices.end[slices], rows
 
     def _outermost(self, slices: Codes) -> Codes:
-        """Of some slices those that lie in none of the others."""
+        """Return the slices that are inside none of the others."""
         start, end, rows = self._columns(slices)
         place = self._slices.row_track[rows].astype(np.int64) << 32 | self._slices.row_lane[rows]
         depth = self._slices.row_depth[rows]
-        kept = np.ones(len(slices), np.bool_)
+        is_outermost = np.ones(len(slices), np.bool_)
         for each in np.unique(place):
             own = np.flatnonzero(place == each)
             own = own[np.lexsort((depth[own], -end[own], start[own]))]
             reach = np.maximum.accumulate(end[own])[:-1]
-            kept[own[1:]] = (end[own[1:]] > reach) | (start[own[1:]] >= reach)
-        return slices[kept]
+            is_outermost[own[1:]] = (end[own[1:]] > reach) | (start[own[1:]] >= reach)
+        return slices[is_outermost]
 
     def _window(self, slices: Codes) -> Codes:
-        """Of very many slices those that begin nearest to this one; in the order of their start."""
+        """Return at most `MOST_COMPARED` slices that start nearest to this one, by start."""
         if len(slices) <= MOST_COMPARED:
             return slices
         starts = self._slices.start
