@@ -1,1 +1,1 @@
-"""Which slices belong to which operators, why or why not, and how well a record fits."""
+"""Links from slices to operators, the reason for each, and how well an ETRecord matches a trace."""

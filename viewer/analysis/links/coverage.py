@@ -1,8 +1,8 @@
-"""Coverage: how much of what could be linked is linked, by slices and by time, in any range.
+"""Coverage: the share of linkable slices and time that is linked, in any range.
 
-Slices count where they begin: those that a file states, since derived ones are made of them. Time
-is that in which such a slice runs, united per track, so that a kernel in its call counts once. Of
-slices on clocks of their own only the number counts.
+A slice counts where it starts. Only slices in the file count, not those derived from them. Time is
+the union of these slices per track, so a kernel inside its call counts once. Slices on foreign
+clocks count by number only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viewer.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many slices could be linked and are, and the ticks in which such slices run."""
+    """The number of linkable and of linked slices, and the ticks in which they run."""
 
     linkable: int
     linked: int
@@ -33,7 +33,7 @@ class Coverage:
 def coverage(
     table: LinkTable, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Coverage:
-    """The coverage of a range of ticks, of one track or of all."""
+    """Return the coverage of a range of ticks, on one track or on all."""
     trace, states = table.trace, table.states
     count = stated_per_key(trace, first, last, track)
     return Coverage(
@@ -47,7 +47,7 @@ def coverage(
 def stated_per_key(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Ints:
-    """Per key how many slices that the file states begin in a range."""
+    """Return per key the number of slices in the file (not derived) that start in a range."""
     inside = begins_within(trace, first, last, track)
     if trace.slices.derived is not None:
         inside &= ~trace.slices.derived
@@ -57,7 +57,7 @@ def stated_per_key(
 def begins_within(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Bools:
-    """Per slice whether it begins in [first, last), as `begins` has it, on the track."""
+    """Return per slice whether it starts in [first, last), as in `begins`, on the track."""
     slices = trace.slices
     inside = begins(trace, slices.start, first, last)
     if track is not None:
@@ -72,38 +72,38 @@ def covered_ticks(
     last: int | None = None,
     track: int | None = None,
 ) -> int:
-    """Ticks of a range in which a slice with one of the keys runs, per track; of foreign ones none.
+    """Return the ticks of a range in which slices with some keys run, summed over tracks.
 
-    of_key: one bool per key.
+    of_key: one bool per key. Foreign slices add nothing.
     """
     if not of_key.any():
         return 0
     slices = trace.slices
-    wanted = of_key[slices.key]
-    wanted[foreign(slices)] = False
-    own = np.flatnonzero(wanted)
-    tracks = slices.row_track[slices.rows()[own]]
+    selected = of_key[slices.key]
+    selected[foreign(slices)] = False
+    index = np.flatnonzero(selected)
+    tracks = slices.row_track[slices.rows()[index]]
     if track is not None:
-        own, tracks = own[tracks == track], tracks[tracks == track]
+        index, tracks = index[tracks == track], tracks[tracks == track]
     order = np.argsort(tracks, kind="stable")
     bounds = np.flatnonzero(np.diff(tracks[order])) + 1
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last
     return sum(
         intervals.length(*intervals.clip(slices.start[part], slices.end[part], lo, hi))
-        for part in np.split(own[order], bounds)
+        for part in np.split(index[order], bounds)
     )
 
 
 def coverage_facts(table: LinkTable, scopes: Ints) -> dict[str, Any]:
-    """How much of the linkable is linked in some scopes, by slices and by time, and why.
+    """Return the coverage of some scopes by slices and by time, and slices per link reason.
 
     The entries are those that `opscope info --json` prints.
     """
     trace = table.trace
     keys = trace.keys
     key_in = np.isin(keys.scope, scopes)
-    # A record may have hundreds of methods that no run is of.
+    # An ETRecord may have hundreds of methods without a run.
     count = stated_per_key(trace) if key_in.any() else np.zeros(len(keys), np.int64)
     by_reason: dict[str, int] = {}
     for k in np.flatnonzero(key_in & (count > 0)).tolist():
@@ -129,7 +129,7 @@ _coverage: WeakKeyDictionary[LinkTable, dict[str, Any]] = WeakKeyDictionary()
 
 
 def coverage_of(table: LinkTable) -> dict[str, Any]:
-    """The coverage of a whole trace; it is asked for with every selection and computed once."""
+    """Return the coverage of a whole trace, cached because every selection needs it."""
     if table not in _coverage:
         _coverage[table] = coverage_facts(table, np.arange(len(table.trace.scopes)))
     return _coverage[table]

@@ -1,17 +1,17 @@
-"""A trace whose actions, NSS jobs and tasks have the locations that Torq debug info gives them.
+"""Adds the locations from Torq debug info to a trace's actions, NSS jobs and tasks.
 
-A runtime profile names what ran by number: (dispatch, action), NSS job. The debug info of the
-dispatch knows the operation of that number, and with it the location. `located` puts it into the
-trace's keys, after which actions and jobs are linked to source as every other location is. A row
-that states its own location keeps it.
+A runtime profile identifies what ran by number: (dispatch, action) or NSS job. The debug info of
+the dispatch maps that number to an operation and so to a location. `located` puts it into the
+trace's keys, after which actions and jobs link to source like any other location. A row that has a
+location of its own keeps it.
 
-Which debug info is a trace's? One that names its dispatches (`dispatch` column) is matched by that
-name: the function of the text, else the name of the file, as the compiler calls it after the
-dispatch. Files of one dispatch do not name it; there a dispatch counts that has every number of the
-file and contradicts none of its locations and kinds of action, and only if it is the only such one.
-Names that differ are never matched: a model has many dispatches, and all number from 0. Nor is one
-of the right name if it has another kind of action under any number: it is of another compilation,
-whose jobs and locations would be told of this one.
+Which debug info belongs to a trace? If the trace names its dispatches (`dispatch` column), they are
+matched by name: the function in the text, else the name of the file, which the compiler takes from
+the dispatch. A file of a single dispatch does not name it; there a dispatch matches if it has every
+number of the file and contradicts none of its locations and kinds of action, and only if it is the
+only such dispatch. Different names never match, since a model has many dispatches that all number
+from 0. Nor does the right name match if any number has another kind of action: then it comes from
+another compilation, whose jobs and locations would be wrong here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from viewer.program.mlir.locations import INPUT_FILE, FilePosition
 from viewer.program.sources.files import file_name
 from viewer.program.torq.dispatch import Action, Dispatch, NssJob, NssTask
 
-# What a runtime calls its kinds of action, and the operations that can be behind each.
+# The runtime's kinds of action, and the operations that each may execute.
 _KINDS = (
     ("DEALLOC", ("memref.dealloc",)),
     ("ALLOC", ("memref.alloc",)),
@@ -55,10 +55,10 @@ _ACTION, _JOB, _LOCATION = int(KeyKind.ACTION), int(KeyKind.JOB), int(KeyKind.LO
 
 
 def located(trace: Trace, dispatches: Sequence[Dispatch], *, in_text: bool = False) -> Trace:
-    """The trace with locations from debug info in its keys; the same object if that gives none.
+    """Return the trace with locations from debug info in its keys; the same object if none apply.
 
-    in_text: the locations are those of the operations in the debug info itself, for a trace that
-    states no location of its own. Columns and slices are shared with the given trace.
+    in_text: use the positions of the operations in the debug info text itself, for a trace without
+    any location of its own. Columns and slices are shared with the given trace.
     """
     found = _Placement(trace, dispatches).locations(in_text and not states_locations(trace))
     if not found:
@@ -71,19 +71,19 @@ def located(trace: Trace, dispatches: Sequence[Dispatch], *, in_text: bool = Fal
 
 
 def dispatch_of_scopes(trace: Trace, dispatches: Sequence[Dispatch]) -> tuple[Dispatch | None, ...]:
-    """The debug info that each scope of a trace is of, None where there is none or no telling."""
+    """Return the debug info of each scope of a trace, None if there is none or it is ambiguous."""
     return _Placement(trace, dispatches).of_scopes
 
 
 def other_compilations(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, str]:
-    """The scopes of which debug info of their name is open, but of another compilation, and why."""
+    """Return the scopes whose debug info, by name, is from another compilation, and why."""
     return _Placement(trace, dispatches).others
 
 
 def misfit(trace: Trace, dispatches: Sequence[Dispatch]) -> str:
-    """Why none of the open debug info is of a trace with actions, jobs or tasks; else "".
+    """Return why none of the open debug info belongs to a trace that needs some; else "".
 
-    Debug info of another compilation of any of its dispatches is told first.
+    Debug info from another compilation of one of its dispatches takes precedence.
     """
     placement = _Placement(trace, dispatches)
     if placement.others:
@@ -94,9 +94,9 @@ def misfit(trace: Trace, dispatches: Sequence[Dispatch]) -> str:
 
 
 def unplaced(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tuple[bool, str]]:
-    """Why actions and jobs that have no location have none: key -> (is its dispatch open, why).
+    """Map each action or job without a location to (is its dispatch open, why it has none).
 
-    Empty where no debug info is open at all.
+    Empty if no debug info is open at all.
     """
     numbered = np.flatnonzero(np.isin(trace.keys.kind, (_ACTION, _JOB)))
     if not dispatches or not len(numbered):
@@ -106,7 +106,7 @@ def unplaced(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tuple[bo
 
 
 def states_locations(trace: Trace) -> bool:
-    """Whether any slice of a trace has a known location."""
+    """Return whether any slice of a trace has a known location."""
     return any(
         positions_of(text)
         for text in trace.keys.location[trace.keys.kind == _LOCATION].tolist()
@@ -115,21 +115,21 @@ def states_locations(trace: Trace) -> bool:
 
 
 def same_identities(one: Keys, other: Keys) -> bool:
-    """Whether two keys of one file are equal in all that `located` changes."""
+    """Return whether two key tables of one file are equal in everything that `located` changes."""
     return one is other or (
         np.array_equal(one.kind, other.kind) and one.location.tolist() == other.location.tolist()
     )
 
 
 def action_contradicts(name: str, action: Action) -> bool:
-    """Whether what a runtime calls an action cannot be the operation of the debug info."""
+    """Return whether an action's runtime name rules out the operation in the debug info."""
     letters = _NO_LETTER.sub("", name.upper())
     return next((action.op not in ops for kind, ops in _KINDS if kind in letters), False)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """One identity that slices of one key state: what sort of number, which, on which unit."""
+    """One number that slices of one key have in a column: its kind, value and unit."""
 
     sort: str
     number: int
@@ -138,7 +138,7 @@ class _Stated:
 
 
 class _Placement:
-    """Which debug info a trace is of, and what it says of the trace's keys."""
+    """Matches debug info to a trace, and its contents to the trace's keys."""
 
     def __init__(self, trace: Trace, dispatches: Sequence[Dispatch]) -> None:
         self._trace = trace
@@ -165,7 +165,7 @@ class _Placement:
                 self.of_scopes = (fitting[0],) * len(trace.scopes)
 
     def locations(self, in_text: bool) -> dict[int, str]:
-        """key -> the location to put there; all that its slices stand for must agree on it."""
+        """Map keys to their new location; all numbers of a key's slices must agree on it."""
         keys = self._trace.keys
         found: dict[int, set[str]] = {}
         for one in self._stated:
@@ -181,7 +181,7 @@ class _Placement:
         }
 
     def why_not(self, key: int) -> tuple[bool, str]:
-        """Why a key has no location although debug info is open: is it its dispatch's, and why."""
+        """Return (is its dispatch open, why the key has no location)."""
         keys = self._trace.keys
         number = int(keys.instruction[key])
         is_job = int(keys.kind[key]) == _JOB
@@ -199,16 +199,16 @@ class _Placement:
 
     @property
     def states_numbers(self) -> bool:
-        """Whether the trace has anything that debug info could know."""
+        """Whether the trace has any number that debug info could explain."""
         return bool(self._stated)
 
     def own_names(self) -> list[str]:
-        """The names of the dispatches of the trace, as it has them."""
+        """Return the names of the dispatches of the trace, as in the file."""
         scopes = {int(self._trace.keys.scope[one.key]) for one in self._stated}
         return [self._trace.scopes[scope].name for scope in sorted(scopes)]
 
     def why_no_dispatch(self, own: str) -> str:
-        """Why no debug info is of what ran in the dispatch `own`."""
+        """Return why no open debug info matches the dispatch `own`."""
         known = list(dict.fromkeys(d.name or os.path.basename(d.path) for d in self._dispatches))
         names = " and ".join(known[:3])
         if len(known) > 3:
@@ -226,7 +226,7 @@ class _Placement:
         return self.of_scopes[scope] if scope < len(self.of_scopes) else None
 
     def _by_name(self) -> Callable[[str], Dispatch | None]:
-        """Looks dispatches up by their function, else by their file; None if there are several."""
+        """Return a lookup of dispatches by function, else by file; None if ambiguous."""
         functions: dict[str, list[Dispatch]] = {}
         files: dict[str, list[Dispatch]] = {}
         for dispatch in _distinct(self._dispatches):
@@ -240,7 +240,7 @@ class _Placement:
         return named
 
     def _contradicted(self, named: Sequence[Dispatch | None]) -> dict[int, str]:
-        """The scopes whose debug info by name has another kind of action under a number."""
+        """Return the scopes whose debug info, by name, has another kind of action for a number."""
         found: dict[int, str] = {}
         for one in self._stated:
             scope = int(self._trace.keys.scope[one.key])
@@ -256,7 +256,7 @@ class _Placement:
         return found
 
     def _fits(self, dispatch: Dispatch) -> bool:
-        """Whether a dispatch has every number of a file, and contradicts nothing in it."""
+        """Return whether a dispatch has every number of the trace and contradicts nothing in it."""
         for one in self._stated:
             known = _look_up(dispatch, one)
             if known is None:
@@ -273,10 +273,10 @@ class _Placement:
         return int(keys.kind[key]) in (_ACTION, _JOB) or not positions_of(keys.location[key] or "")
 
     def _place(self, dispatch: Dispatch, one: _Stated, in_text: bool) -> str:
-        """The location of what a number stands for; "" if it says none."""
+        """Return the location of what a number stands for; "" if it has none."""
         known = _look_up(dispatch, one)
         if isinstance(known, NssTask) and not in_text:
-            # The row is one piece of work of the task, not the task.
+            # The row is only one part of the task's work.
             places = {w.location for w in known.work if w.unit is one.unit}
             return places.pop() if len(places) == 1 else ""
         if isinstance(known, NssJob):
@@ -291,19 +291,19 @@ class _Placement:
 
 
 def _stated(trace: Trace) -> Iterator[_Stated]:
-    """The distinct identities that slices state in their columns."""
+    """Yield the distinct numbers that slices have in their columns."""
     slices = trace.slices
     unit = units_of(trace)
     in_npu = (unit >= Unit.DMA_IN) & (unit <= Unit.CSS)
-    for sort, wanted in (
+    for sort, selected in (
         (ACTION_ID, (unit == Unit.HOST) | in_npu),
         (JOB_ID, unit == Unit.NSS),
         (TASK_ID, in_npu),
     ):
-        of, values = numbers(trace, sort, wanted)
+        index, values = numbers(trace, sort, selected)
         distinct, code = np.unique(values, return_inverse=True)
         width = max(len(trace.keys), 1)
-        packed: Ints = (code * width + slices.key[of]) * len(Unit) + unit[of]
+        packed: Ints = (code * width + slices.key[index]) * len(Unit) + unit[index]
         for one in np.unique(packed).tolist():
             rest, of_unit = divmod(one, len(Unit))
             at, key = divmod(rest, width)
@@ -319,18 +319,18 @@ def _look_up(dispatch: Dispatch, one: _Stated) -> Action | NssJob | NssTask | No
 
 
 def _is_itself(one: _Stated) -> bool:
-    """Whether the row is what its number names; rows of C2 are parts of the action they name."""
+    """Return whether the row is the numbered thing; rows of C2 are parts of their action."""
     return one.sort != ACTION_ID or one.unit is Unit.HOST
 
 
 def _contradict(own: str, other: str) -> bool:
-    """Whether two locations, both known, have no position in common."""
+    """Return whether two known locations have no position in common."""
     here, there = positions_of(own), positions_of(other)
     return bool(here and there) and not any(_is_same(a, b) for a in here for b in there)
 
 
 def _is_same(one: FilePosition, other: FilePosition) -> bool:
-    """Whether two positions are one place, wherever its file lies; "@L13C10" names no file."""
+    """Return whether two positions are the same place, ignoring folders; "@L13C10" has no file."""
     if (one.line, one.col) != (other.line, other.col):
         return False
     return INPUT_FILE in (one.file, other.file) or file_name(one.file) == file_name(other.file)
@@ -341,15 +341,15 @@ def _stem(path: str) -> str:
 
 
 def _distinct(dispatches: Iterable[Dispatch]) -> list[Dispatch]:
-    """The dispatches without those that say the same, as a text that is open from two folders."""
+    """Return the dispatches without duplicates, such as one text opened from two folders."""
     found: dict[object, Dispatch] = {}
     for one in dispatches:
-        said = (one.actions, one.jobs, one.tasks)
-        found.setdefault((one.name, *(tuple(part.values()) for part in said)), one)
+        content = (one.actions, one.jobs, one.tasks)
+        found.setdefault((one.name, *(tuple(part.values()) for part in content)), one)
     return list(found.values())
 
 
 def _position(path: str, line: int, col: int) -> str:
-    """The location of a place in a text itself, as MLIR writes it."""
+    """Return the location of a place in a text itself, in MLIR syntax."""
     name = os.path.basename(path).replace("\\", "\\\\").replace('"', "\\22")
     return f'loc("{name}":{line}:{col})'

@@ -1,30 +1,30 @@
-"""Columns of a profile whose values are a delegate's own identifiers, by the maps of a record.
+"""Finds profile columns whose values are a delegate's identifiers in an ETRecord's maps.
 
-An NPU's profile names its slices by event, dispatch, job, task or action; a record's debug handle
-maps name operators by identifiers that the delegate's author chose. Where one of the columns holds
-those identifiers the slices can be linked through it. Which column that is no file says, so the
-columns are compared with the maps, and what was found is told with what it rests on.
+An NPU profile identifies its slices by event, dispatch, job, task or action. An ETRecord's debug
+handle maps name operators by identifiers that the author of the delegate chose. If a column
+contains those identifiers, its slices can be linked. No file says which column that is, so the
+columns are compared with the maps, and the result is shown with its evidence.
 
-JSON turns every identifier into a text, so a record cannot tell 1 from "1". A whole number of a
-column is therefore looked up by its decimal text, as a delegate's logged number is: 10 is never
-found under "1" or "010". Texts are looked up as a delegate's logged texts are.
+JSON turns every identifier into a string, so an ETRecord cannot distinguish 1 from "1". An integer
+in a column is therefore looked up by its decimal text, like a number logged by a delegate: 10 is
+never found as "1" or "010". Strings are looked up like strings logged by a delegate.
 
-Numbers prove nothing. Identifiers that a delegate had generated count from 0, and so do jobs, tasks
-and actions of every file, so the job ids of any profile are in the map of any such record. Words
-prove something once there are two of them. Hence a column is used without being asked for only if
+Numbers prove nothing. Generated identifiers count from 0, and so do the jobs, tasks and actions of
+every file; so the job IDs of any profile are in the map of any such ETRecord. Words are evidence if
+there are at least two. So a column is used automatically only if
 
-* at least 2 identifiers that are words were met,
-* at least 0.9 of its distinct values are identifiers: a column of other things has others too,
-* at least 0.5 of the identifiers were met: an NPU may fuse or drop some of them, not most,
-* every other column of which that is true has the same value on every slice.
+* at least 2 matched identifiers are words,
+* at least 0.9 of its distinct values are identifiers: an unrelated column has other values too,
+* at least 0.5 of the identifiers occur: an NPU may fuse or drop some of them, not most,
+* every other column that meets these conditions has the same value on every slice.
 
-A column of "conv2d" and "add" beside a map of a whole model's operators fails the third, a map of
-two such words beside a column of a whole model's events the second.
+A column with "conv2d" and "add" does not meet the third condition for a whole model's map, and a
+map with two such words does not meet the second for a column of a whole model's events.
 
-A debug handle map file is opened for a profile, and is often of a part of it: beside what the map
-names stand transfers, waiting, what the host did. So there it is also enough that 0.9 of its
-identifiers were met, and among them two words (one, if it has no other), and that every other
-column of which that is true has the same identifier, or none, on every slice.
+A debug handle map file is opened for one profile, and often covers only part of it: other rows are
+transfers, waits or host work. So there it is also sufficient that 0.9 of its identifiers occur,
+that two of these are words (one, if the map has only one), and that every other column that meets
+this has the same identifier, or none, on every slice.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from viewer.model.trace import Column, KeyKind, Keys, Trace
 from viewer.program.debug_handles import DelegateMap, MapEntry, is_word
 from viewer.program.program import Program
 
-# The slice's own name, beside the columns of its trace.
+# The slice's own name, in addition to the columns of its trace.
 NAME = "name"
 MOSTLY_KNOWN = 0.9
 HALF_MET = 0.5
 FEWEST_WORDS = 2
-# A map has an entry an operator. More values, or more text in them, than any model has operators
-# are times, addresses or messages, and to look each of them up would take seconds.
+# A map has one entry per operator. More values, or more text, than any model has operators must be
+# times, addresses or messages; looking up each of them would take seconds.
 MOST_VALUES = 1 << 16
 MOST_TEXT = 1 << 22
 
@@ -56,12 +56,12 @@ _STATED = np.array(
 
 @dataclass(frozen=True, slots=True)
 class ColumnMatch:
-    """How far a column's values are identifiers of a record's debug handle maps.
+    """How well a column's values match the identifiers of debug handle maps.
 
-    values: its distinct values; known: how many of them are identifiers. identifiers: how many the
-    maps have; met: how many of these occur; words: how many of the met are not decimal numbers.
-    of_slices, of_time: the share of all slices that the file states, and of their summed lengths,
-    whose value is an identifier.
+    values: the number of distinct values; known: how many of them are identifiers. identifiers: how
+    many the maps have; met: how many of these occur; words: how many of those are not decimal
+    numbers. of_slices, of_time: the share of the file's slices (not derived), and of their summed
+    durations, whose value is an identifier.
     """
 
     column: str
@@ -72,12 +72,12 @@ class ColumnMatch:
     words: int
     of_slices: float
     of_time: float
-    # The texts of its values that are identifiers, where these are of a debug handle map file.
+    # The texts of values that are identifiers, if the maps come from a debug handle map file.
     of_file: frozenset[str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_sure(self) -> bool:
-        """Whether nothing but identifiers can be meant by this column alone."""
+        """Whether this column alone is unambiguous evidence of identifiers."""
         if self.of_file is not None and self.met >= MOSTLY_KNOWN * self.identifiers:
             return self.words >= min(FEWEST_WORDS, self.identifiers)
         return (
@@ -88,27 +88,27 @@ class ColumnMatch:
 
     @property
     def is_likely(self) -> bool:
-        """Whether a user should be asked: by words, or by numbers that cover half of both sides."""
+        """Whether to suggest it to the user: it has words, or covers half of both sides."""
         halves = 2 * self.known >= self.values and self.met >= HALF_MET * self.identifiers
         return self.words > 0 or halves
 
     @property
     def rank(self) -> tuple[int, float, float, bool]:
-        """Less is better: words before numbers, then what covers most of both sides."""
+        """The sort key, best first: words before numbers, then the coverage of both sides."""
         both = (self.known / self.values) * (self.met / self.identifiers)
         return -min(self.words, FEWEST_WORDS), -both, -self.of_slices, self.column == NAME
 
 
 def takes_column(trace: Trace) -> bool:
-    """Whether a column may say what the slices are: the file states no identity of a record's."""
+    """Return whether a column may identify the slices: the file has no ExecuTorch identity."""
     counts = np.bincount(trace.keys.kind, minlength=len(KeyKind))
     return bool(trace.identifier_column) or not counts[_STATED].any()
 
 
 def column_names(trace: Trace) -> list[str]:
-    """The columns that may hold identifiers: texts and whole numbers, amounts with a unit not.
+    """Return the columns that may contain identifiers: strings, and integers without a unit.
 
-    In the order of the file; the slice's own name is the last.
+    In file order; the slice's own name is last.
     """
     found = [
         name
@@ -119,7 +119,7 @@ def column_names(trace: Trace) -> list[str]:
 
 
 def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
-    """The columns that have identifiers of a record's maps among their values, best first."""
+    """Return the columns that match identifiers of the program's maps, best first."""
     known = _all_identifiers(program)
     if not known.is_filled or not len(trace.slices) or not takes_column(trace):
         return []
@@ -130,7 +130,7 @@ def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
 
 
 def sure_column(trace: Trace, matches: Sequence[ColumnMatch]) -> str | None:
-    """The column that links without being asked for, None if there is none or several differ."""
+    """Return the column to use automatically, None if there is none or several disagree."""
     sure = {match.column: match for match in reversed(matches) if match.is_sure}
     columns = list(dict.fromkeys(match.column for match in matches if match.is_sure))
     of_file = [match.of_file for match in sure.values() if match.of_file is not None]
@@ -141,52 +141,62 @@ def sure_column(trace: Trace, matches: Sequence[ColumnMatch]) -> str | None:
 
 
 def identified_by(trace: Trace, column: str) -> Trace:
-    """The same trace, where a value in `column` is the identifier that a delegate logged.
+    """Return the trace with the values in `column` as the delegate's logged identifiers.
 
-    Slices with a value have keys of kind DELEGATE_EVENT; scope, name and location stay as they
-    were. Slices without one, and those that a reader computed, keep their identity. Raises
-    ValueError for a column that is not among `column_names`.
+    Slices with a value get keys of kind DELEGATE_EVENT; scope, name and location stay. Slices
+    without one, and derived slices, keep their identity. Raises ValueError for a column that is not
+    among `column_names`.
     """
     if column not in column_names(trace):
         raise ValueError(f"there is no column {column!r}; there are {said(column_names(trace))}")
     values, number = _distinct(trace, column)
     old, keys = trace.slices.key.astype(np.int64), trace.keys
     pairs, key = np.unique(old * (len(values) + 1) + number + 1, return_inverse=True)
-    before, value = pairs // (len(values) + 1), pairs % (len(values) + 1) - 1
+    old_key, value = pairs // (len(values) + 1), pairs % (len(values) + 1) - 1
     has_value = value >= 0
-    identifier = keys.identifier[before]
+    identifier = keys.identifier[old_key]
     identifier[has_value] = _objects(values)[value[has_value]]
-    made = Keys(
-        kind=np.where(has_value, np.uint8(KeyKind.DELEGATE_EVENT), keys.kind[before]),
-        scope=keys.scope[before],
-        name=keys.name[before],
-        instruction=np.where(has_value, -1, keys.instruction[before]),
+    new_keys = Keys(
+        kind=np.where(has_value, np.uint8(KeyKind.DELEGATE_EVENT), keys.kind[old_key]),
+        scope=keys.scope[old_key],
+        name=keys.name[old_key],
+        instruction=np.where(has_value, -1, keys.instruction[old_key]),
         identifier=identifier,
-        location=keys.location[before],
+        location=keys.location[old_key],
     )
-    own: Codes = key.astype(np.uint32)
-    for array in (made.kind, made.scope, made.name, made.instruction, identifier, made.location):
+    slice_keys: Codes = key.astype(np.uint32)
+    for array in (
+        new_keys.kind,
+        new_keys.scope,
+        new_keys.name,
+        new_keys.instruction,
+        identifier,
+        new_keys.location,
+    ):
         array.flags.writeable = False
-    own.flags.writeable = False
+    slice_keys.flags.writeable = False
     return replace(
-        trace, keys=made, slices=replace(trace.slices, key=own), identifier_column=column
+        trace, keys=new_keys, slices=replace(trace.slices, key=slice_keys), identifier_column=column
     )
 
 
 def said(columns: Sequence[str], most: int = 20) -> str:
-    """Names of columns for one line of a message."""
+    """Join column names for a message, at most `most` of them."""
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return ", ".join(columns[:most]) + more
 
 
 def _all_identifiers(program: Program) -> DelegateMap:
-    """The identifiers of all maps of a record, as one map that has no handles."""
+    """Return the identifiers of all maps of a program, as one map without handles."""
     maps = (d for method in program.methods for d in method.delegates.values())
     return DelegateMap("", {key: () for one in maps for key in one.entries or ()})
 
 
 def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> ColumnMatch | None:
-    """How a column matches the identifiers of a record, or of a debug handle map file."""
+    """Return how a column matches the known identifiers, None if not at all or too large.
+
+    in_file: the identifiers come from a debug handle map file.
+    """
     values, number = _distinct(trace, name)
     if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
         return None
@@ -198,9 +208,9 @@ def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> Column
     is_known = np.array([*(entry is not None for entry in entries), False], np.bool_)
     hit = is_known[number]
     stated = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
-    # As floats: lengths of a hostile file need not add up inside of int64.
+    # As floats, because the durations in a malformed file may overflow int64.
     length = slices.end.astype(np.float64) - slices.start
-    whole = float(length[stated].sum())
+    total = float(length[stated].sum())
     return ColumnMatch(
         column=name,
         values=len(values),
@@ -209,20 +219,20 @@ def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> Column
         met=len(met),
         words=sum(is_word(key) for key in met),
         of_slices=int(hit.sum()) / max(int(stated.sum()), 1),
-        of_time=float(length[hit].sum()) / whole if whole else 0.0,
+        of_time=float(length[hit].sum()) / total if total else 0.0,
         of_file=_known_texts(values, entries) if in_file else None,
     )
 
 
 def _known_texts(values: Sequence[int | str], entries: Sequence[MapEntry | None]) -> frozenset[str]:
-    """The texts of those values that have an entry."""
+    """Return the texts of the values that have an entry."""
     return frozenset(
         str(value) for value, entry in zip(values, entries, strict=True) if entry is not None
     )
 
 
 def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
-    """The distinct values of a column, and of every slice which it has; -1 where it has none."""
+    """Return the distinct values of a column, and per slice the index of its value (-1: none)."""
     slices = trace.slices
     column = slices.columns.get(name) or Column(slices.name, None, trace.strings)
     has = np.ones(len(slices), np.bool_) if column.valid is None else column.valid.copy()
@@ -234,7 +244,7 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
         return (), number
     low, high = int(own.min()), int(own.max())
     if high - low <= 4 * len(own):
-        # Codes and ids lie close together: counted, which is several times as fast as sorted.
+        # Codes and IDs are dense: counting them is several times faster than sorting.
         offset = (own - own.dtype.type(low)).astype(np.int64)
         used = np.flatnonzero(np.bincount(offset))
         place = np.full(high - low + 1, -1, np.int64)
@@ -247,7 +257,7 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
     if column.strings is None:
         return values, number
     texts = [column.strings[code] for code in values]
-    if "" in texts:  # a cell without a text
+    if "" in texts:  # a cell without text
         empty = texts.index("")
         texts.pop(empty)
         number = np.where(number == empty, -1, number - (number > empty))
@@ -255,21 +265,21 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
 
 
 def _length(values: Sequence[int | str]) -> int:
-    """The characters of all texts together."""
+    """Return the total length of all texts."""
     return sum(len(value) for value in values if isinstance(value, str))
 
 
 def _objects(values: Sequence[int | str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    """Values as an array of objects, whatever they are."""
+    """Return values as an array of objects, whatever their type."""
     made = np.empty(len(values), np.object_)
     made[:] = values
     return made
 
 
 def _same_values(trace: Trace, one: str, other: str, known: frozenset[str] | None) -> bool:
-    """Whether two columns have the same text, or none, on every slice.
+    """Return whether two columns have the same text, or none, on every slice.
 
-    known: the texts that count, all others are as none; None if all count.
+    known: only these texts count, others are treated as none; None: all texts count.
     """
     codes: dict[str, int] = {}
 

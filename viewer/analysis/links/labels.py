@@ -1,9 +1,9 @@
-"""What a slice is called on screen and in exports, once it is known what it was.
+"""Labels of slices, on screen and in exports, based on what they are linked to.
 
-An operator's call is called by its operator, a delegate's call by its backend and how many
-operators it swallowed, a run by its method and number. What a unit of an NPU does is called by its
-operation, "tosa.conv2d@L11", since its track says the unit already; any other event with a location
-by both. The name in the file stays beside it.
+An operator call is labeled with its operator, a delegate call with its backend and number of
+operators, an inference with its method and number. The work of an NPU unit is labeled with its
+operation, "tosa.conv2d@L11", because its track already shows the unit. Any other event with a
+location gets its name and its operation. The name in the file stays available.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from viewer.model.executorch_names import KERNEL_PREFIX
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 
-# Names of a compile profile that only repeat the unit.
+# Names in a compile profile that only repeat the unit.
 _UNIT_ALONE = re.compile(r"DMA (In|Out)|CDMA .*|Slice \d+|CSS")
 
 
 def operator_count(count: int) -> str:
-    """ "6 ops", "1 op"."""
+    """Return "6 ops" or "1 op"."""
     return f"{count} op{'' if count == 1 else 's'}"
 
 
 def key_labels(table: LinkTable) -> list[str]:
-    """The label of every key, runs excepted; worked out once per distinct identity."""
+    """Return the label of every key except those of runs, computed once per distinct identity."""
     trace, keys = table.trace, table.trace.keys
     names = [name.removeprefix(KERNEL_PREFIX) for name in trace.strings]
     labels = [names[i] for i in keys.name.tolist()]
@@ -56,7 +56,7 @@ def key_labels(table: LinkTable) -> list[str]:
 
 
 def _label_locations(table: LinkTable, labels: list[str]) -> None:
-    """Call linked locations by their operations; a function alone says nothing and is left out."""
+    """Add operations to the labels of linked locations; skip those linked to a function alone."""
     keys, made = table.trace.keys, dict[tuple[int, ...], str]()
     for key in np.flatnonzero(keys.kind == KeyKind.LOCATION).tolist():
         operators = table.links[key].operators
@@ -78,7 +78,7 @@ def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int,
 
 
 def _only_kernels(trace: Trace) -> dict[tuple[int, int], str]:
-    """(scope, instruction) -> its kernel, "add.out"; "" where several kernels ran there."""
+    """Map (scope, instruction) to its kernel, "add.out"; "" if several kernels ran there."""
     keys = trace.keys
     found: dict[tuple[int, int], str] = {}
     for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
@@ -89,9 +89,9 @@ def _only_kernels(trace: Trace) -> dict[tuple[int, int], str]:
 
 
 def set_label(table: LinkTable, operators: Sequence[int]) -> str:
-    """ "head · linear", or for several operators "linear + gelu" with their modules left out.
+    """Return "head · linear", or for several operators "linear + gelu" with their common module.
 
-    Operations of a text keep their lines, in the order of the text: "tosa.add@L16 + tosa.mul@L20".
+    Operations of an MLIR text keep their lines, in text order: "tosa.add@L16 + tosa.mul@L20".
     """
     if table.program is None or not operators:
         return ""
@@ -121,7 +121,7 @@ def _common_module(modules: list[str]) -> str:
 
 
 def run_label(table: LinkTable, run: Run) -> str:
-    """ "forward · run 2 of 10", "forward · mean of 10 runs" or "load"."""
+    """Return "forward · run 2 of 10", "forward · mean of 10 runs" or "load"."""
     if run.kind is RunKind.LOAD:
         return "load"
     method = table.method_of_scope(run.scope) or run.name or "run"
@@ -130,17 +130,17 @@ def run_label(table: LinkTable, run: Run) -> str:
 
 
 def unlinked_text(trace: Trace) -> str:
-    """What a trace without links lacks: Torq profiles come from MLIR text, others from a record."""
+    """Return what an unlinked trace lacks: a source for Torq profiles, else an ETRecord."""
     return "no source" if trace.format.startswith("Torq") else "no record"
 
 
 def run_number(run: Run) -> str:
-    """ "run 2 of 10"; "run 1" if there is no other."""
+    """Return "run 2 of 10", or "run 1" if there is no other."""
     return f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"
 
 
 def track_name(table: LinkTable, track: int) -> str:
-    """The thread's name, with the method in place of its runs' name once a program tells which."""
+    """Return the thread's name, with the method instead of the file's run name if known."""
     trace = table.trace
     thread = trace.tracks[track].thread
     method = table.method_of_track(track)
@@ -151,7 +151,7 @@ def track_name(table: LinkTable, track: int) -> str:
 
 
 def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
-    """The label of every slice as codes (uint32, parallel to the slices) into a tuple of texts."""
+    """Return the label of every slice as codes (uint32, one per slice) into a tuple of strings."""
     trace = table.trace
     strings: dict[str, int] = {}
     labels = key_labels(table)
@@ -166,7 +166,7 @@ def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
 
 
 def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
-    """The inferences that have an outermost slice which spans them, and those slices."""
+    """Return the inferences that an outermost slice spans exactly, and those slices."""
     slices, runs = trace.slices, list(trace.inferences())
     track = np.array([run.track for run in runs], np.int64)
     start = np.array([run.start for run in runs], np.int64)
@@ -185,9 +185,9 @@ def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
 
 
 def describe_near(link: Link) -> str:
-    """ "one of 6 operators of its call", for an event that is not linked itself.
+    """Return "one of 6 operators of its call" for an event that is not linked itself.
 
-    "" where it is none of the operators that are near: the contradicted ones, or a total of all.
+    "" if it is none of the nearby operators: they contradict it, or it is a total of all.
     """
     count = len(link.near)
     if not count or link.reason in (Reason.OTHER_OPERATOR, Reason.WHOLE_CALL):
@@ -199,7 +199,7 @@ def describe_near(link: Link) -> str:
 
 
 def title_of_near(link: Link) -> str:
-    """What the operators that are near an unlinked event have to do with it."""
+    """Return a title for the operators that are near an unlinked event."""
     return _NEAR.get(link.reason, "Operators of its call")
 
 

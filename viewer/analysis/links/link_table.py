@@ -1,7 +1,8 @@
-"""The links of a trace: per identity of its slices which operators it belongs to, and why.
+"""The links of a trace: for each identity of its slices, its operators and the reason.
 
-Links are made once per distinct identity key, never per slice, and live beside the trace, so that
-another record, another pairing or another choice costs no reading. `linker.py` makes them.
+Links are computed per distinct identity key, never per slice, and are stored separately from the
+trace. So another ETRecord, pairing or user choice does not reread the file. `linker.py` creates
+them.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from viewer.program.program import Operator, Program
 
 
 class LinkState(Enum):
-    """What a reason means for coverage."""
+    """How a reason counts for coverage."""
 
     LINKED = "linked"
-    UNLINKED = "unlinked"  # linkable, and no operator was found
-    NOT_LINKABLE = "not linkable"  # the file gives no identity that a program should know
+    UNLINKED = "unlinked"  # linkable, but no operator was found
+    NOT_LINKABLE = "not linkable"  # the file gives no identity that a program could know
 
 
 class Reason(Enum):
-    """Why a key is linked or not: a name for scripts and its state."""
+    """Why a key is linked or not: a name for scripts, and its state."""
 
     BY_INSTRUCTION = ("instruction in the debug handle map", LinkState.LINKED)
     BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
@@ -71,11 +72,11 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One key's answer.
+    """The link of one key.
 
-    handles: debug handles in the record's order, duplicates kept. operators: indexes into
-    `Program.operators`, distinct. near: where there is no link, the operators of which it is one or
-    some: of its call for a delegate event, of the branches for a kernel inside of control flow.
+    handles: debug handles in the ETRecord's order, with duplicates. operators: indexes into
+    `Program.operators`, distinct. near: for an unlinked key, the operators that it may belong to:
+    those of its call for a delegate event, those of the branches for a kernel inside control flow.
     detail: the reason as a sentence about this key.
     """
 
@@ -109,38 +110,39 @@ class LinkTable:
 
     @cached_property
     def states(self) -> Codes:
-        """Per key 0 not linkable, 1 unlinked, 2 linked."""
+        """Per key 0 not linkable, 1 unlinked, 2 linked (uint32)."""
         rank = {LinkState.NOT_LINKABLE: 0, LinkState.UNLINKED: 1, LinkState.LINKED: 2}
         return np.array([rank[x.reason.state] for x in self.links], np.uint32)
 
     def keys_of(self, operators: Collection[int], *, exact: bool = False) -> Bools:
-        """Per key whether it is linked to any of some operators; exact: to just all of them.
+        """Return per key whether it is linked to any of the operators; exact: to exactly these.
 
-        Asked of the distinct sets, as with every frame and selection there may be 200,000 keys.
+        Compares distinct sets, not keys: it runs with every frame and selection, and there may be
+        200,000 keys.
         """
-        wanted = frozenset(operators)
-        hit = [wanted == set(x) if exact else not wanted.isdisjoint(x) for x in self.sets]
+        selected = frozenset(operators)
+        hit = [selected == set(x) if exact else not selected.isdisjoint(x) for x in self.sets]
         return np.array([*hit, False], np.bool_)[self.set_of_key]
 
     def operators(self, key: int) -> tuple[Operator, ...]:
-        """The operators of a key."""
+        """Return the operators of a key."""
         if self.program is None:
             return ()
         return tuple(self.program.operators[i] for i in self.links[key].operators)
 
     def method_of_scope(self, scope: int) -> str | None:
-        """The method that a scope's runs are of, as stated by the file or decided by agreement."""
+        """Return the method of a scope's runs, as given in the file or decided by the match."""
         stated = self.trace.scopes[scope].method
         return stated or (self.fit.methods[scope] if self.fit else None)
 
     def method_of_track(self, track: int) -> str | None:
-        """The one method whose inferences a track holds, else None."""
+        """Return the only method whose inferences are on a track, else None."""
         methods = {self.method_of_scope(scope) for scope in self.scopes_of_tracks.get(track, ())}
         return methods.pop() if len(methods) == 1 else None
 
     @cached_property
     def scopes_of_tracks(self) -> dict[int, set[int]]:
-        """The scopes of the inferences of every track that has any."""
+        """The scopes of the inferences on every track that has any."""
         found: dict[int, set[int]] = {}
         for run in self.trace.inferences():
             found.setdefault(run.track, set()).add(run.scope)

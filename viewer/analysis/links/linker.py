@@ -1,7 +1,7 @@
-"""Links the identities of a trace to the operators of a program, each with its reason.
+"""Links the identities of a trace to the operators of a program, each with a reason.
 
-Nothing is ever guessed: a delegate identifier is looked up by its exact text in the map of its own
-call, and a kernel that contradicts its debug handle is left unlinked with that reason.
+Nothing is guessed: a delegate identifier is looked up by its exact text in the map of its own call,
+and a kernel that contradicts its debug handle stays unlinked with that reason.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ NO_RECORD = "No record is open that belongs to this profile"
 
 
 def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -> LinkTable:
-    """The table of a trace that no program belongs to; `why` is said on every linkable key.
+    """Return the link table of a trace without a program; `why` is the detail of linkable keys.
 
-    dispatches: the debug info that is open, to say why an action or job is not in it.
+    dispatches: the open debug info, to say why an action or job is not in it.
     """
     detail = why or NO_RECORD
     alone = Link(Reason.NO_PROGRAM, detail)
@@ -51,9 +51,9 @@ def link(
     found: TraceMatch | None = None,
     dispatches: Sequence[Dispatch] = (),
 ) -> LinkTable:
-    """Link every key of a trace to the operators of a program; `found` is their fit, if known.
+    """Link every key of a trace to the operators of a program; `found` is their match, if known.
 
-    dispatches: the debug info that is open, to say why an action or job is not in it.
+    dispatches: the open debug info, to say why an action or job is not in it.
     """
     found = found or fit(trace, program)
     linker = _Linker(trace, program, found, unplaced(trace, dispatches))
@@ -63,7 +63,7 @@ def link(
 _BY_ENTRY = {
     Via.EXACT: Reason.BY_IDENTIFIER, Via.NODE_ID: Reason.BY_NODE_ID, Via.TENSOR: Reason.BY_TENSOR
 }  # fmt: skip
-# As plain numbers: a member of an enumeration takes longer to look up than a key to answer.
+# Plain integers, because looking up an enum member takes longer than linking a key.
 _OPERATOR_CALL, _DELEGATE_EVENT = int(KeyKind.OPERATOR_CALL), int(KeyKind.DELEGATE_EVENT)
 _FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
 _GAP, _LOCATION = int(KeyKind.UNATTRIBUTED), int(KeyKind.LOCATION)
@@ -76,7 +76,7 @@ _NO_DEBUG_INFO = Link(
 
 
 def _without_debug_info(absent: Mapping[int, tuple[bool, str]], key: int) -> Link:
-    """The answer for an action or job that got no location."""
+    """Return the link of an action or job that got no location."""
     if key not in absent:
         return _NO_DEBUG_INFO
     is_open, why = absent[key]
@@ -137,7 +137,7 @@ class _Linker:
         self._logged = scope_identities(trace)
         self._texts = TextPositions(program)
         self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
-        # A kernel and the OPERATOR_CALL around it have one answer: (scope, instruction) -> link.
+        # A kernel and the OPERATOR_CALL around it share a link: (scope, instruction) -> link.
         self._ran_kernels: dict[tuple[int, int], Link] = {}
         self._calls: dict[tuple[str, int], Link] = {}
         self._by_kind: dict[int, Callable[[int, Method], Link]] = {
@@ -163,7 +163,7 @@ class _Linker:
         return method if isinstance(method, Link) else self._by_kind[kind](key, method)
 
     def _method(self, scope: int) -> Method | Link:
-        """The method of a scope, else why its keys have no link."""
+        """Return the method of a scope, or a link that says why its keys are unlinked."""
         undecided = self.fit.undecided[scope]
         if undecided:
             return Link(
@@ -196,7 +196,7 @@ class _Linker:
         )
 
     def _operator(self, key: int, method: Method) -> Link:
-        """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
+        """Link a kernel or its OPERATOR_CALL, unless the kernel contradicts its handle."""
         ran = self._ran(key)
         if not ran:
             return self._instruction(key, method)
@@ -206,7 +206,7 @@ class _Linker:
         return self._ran_kernels[place]
 
     def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
-        """The answer for an instruction that ran kernels, compared with their names."""
+        """Return the link of an instruction that ran kernels, after comparing their names."""
         found = self._instruction(key, method)
         if not found.operators:
             return found
@@ -235,11 +235,11 @@ class _Linker:
         return found
 
     def _ran(self, key: int) -> set[str]:
-        """What kernels the instruction of a key logged."""
+        """Return the names of the kernels that the instruction of a key logged."""
         return self._logged[self._scope[key]].kernels.get(self._id[key], set())
 
     def _unmapped(self, key: int, instruction: int, method: Method) -> Link:
-        """An instruction that the map does not have, and why, as far as the graph tells."""
+        """Return the link of an instruction that is not in the map, with the reason if known."""
         if method.delegates_only:
             return self._beyond_delegates(key, instruction)
         missing = f"The record maps no debug handle to instruction {instruction}"
@@ -274,7 +274,7 @@ class _Linker:
         return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that are added late have none")
 
     def _beyond_delegates(self, key: int, instruction: int) -> Link:
-        """What a debug handle map file does not tell: of kernels, and of calls that it lacks."""
+        """Return the link of a key that a debug handle map file does not cover."""
         what = "what runs outside of delegates"
         if self._kind[key] == KeyKind.DELEGATE_CALL:
             what = f"the operators of the delegate call at instruction {instruction}"
@@ -303,12 +303,12 @@ class _Linker:
                 near=call.operators,
             )
         if instruction not in method.delegates and delegate.find(identifier) is None:
-            # The map of any call: this one may be another backend's.
+            # The map applies to any call: this call may belong to another backend.
             return replace(_in_no_map(identifier, method), near=call.operators)
         return self._in_map(identifier, delegate, method, call.operators)
 
     def _call(self, method: Method, instruction: int) -> Link:
-        """What a delegate's call is linked to; it is asked for with each of its events."""
+        """Return the link of a delegate call, cached because each of its events needs it."""
         place = (method.name, instruction)
         if place not in self._calls:
             handles = method.handles.get(instruction, ())
@@ -316,7 +316,7 @@ class _Linker:
         return self._calls[place]
 
     def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
-        """An identifier without its instruction: unique in the method, or not linked."""
+        """Link an identifier without an instruction if it is unambiguous in the method."""
         holders = {i: d for i, d in method.delegates.items() if d.handles(identifier) is not None}
         answers = {d.handles(identifier) for d in holders.values()}
         if len(answers) > 1:
@@ -392,7 +392,7 @@ def _in_no_map(identifier: int | str, method: Method) -> Link:
 
 
 def _no_identifier(trace: Trace) -> Link:
-    """A slice with a location, which no record has."""
+    """Return the link of a slice with only a location, which no ETRecord contains."""
     column = trace.identifier_column
     missing = (
         f"The column {column} has no value here"

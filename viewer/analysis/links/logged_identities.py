@@ -1,7 +1,8 @@
-"""What the runs of a trace logged, instruction by instruction: what a program is compared with.
+"""What the runs of a trace logged, per instruction, for comparison with a program.
 
-A run logs kernels, calls and delegate debug identifiers under instruction ids. Runs that logged the
-same are one *signature*, since each run takes one branch of a torch.cond.
+A run logs kernels, calls and delegate debug identifiers under instruction IDs. Runs that logged the
+same keys share one *signature*. A scope may have several, since each run takes one branch of a
+torch.cond.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier
 from viewer.program.program import base_name
 
-# Of runs that all differ, as with identifiers that count on, the commonest signatures tell enough;
-# each is compared in Python, identity by identity.
+# If all runs differ, as with identifiers that keep counting up, the most common signatures are
+# enough; each is compared in Python, identity by identity.
 MOST_KINDS = 64
 _COMPARED = np.array(
     [KeyKind.KERNEL, KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT], np.uint8
@@ -29,9 +30,9 @@ _COMPARED = np.array(
 
 @dataclass(frozen=True)
 class LoggedIdentities:
-    """What runs logged, by instruction id (-1 where the file gives none).
+    """What runs logged, by instruction ID (-1 if the file gives none).
 
-    jumps: instructions that decide over a branch; without one, none was entered.
+    jumps: the instructions that select a branch; without one, no branch was entered.
     """
 
     kernels: dict[int, set[str]]
@@ -42,20 +43,21 @@ class LoggedIdentities:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing was logged that could be compared."""
         return not (self.kernels or self.operator_calls or self.delegate_calls or self.identifiers)
 
     @property
     def last_instruction(self) -> int:
-        """The highest instruction id of all, -1 if there is none."""
+        """The highest instruction ID, -1 if there is none."""
         calls = self.operator_calls | self.delegate_calls
         return max([-1, *self.kernels, *calls, *self.identifiers])
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What one kind of run of a scope logged; `runs` of them logged the same keys.
+    """What one kind of run of a scope logged; `runs` is the number of runs with these keys.
 
-    finished: whether they came to their end, as a Method::execute says where scopes are logged.
+    finished: whether they ran to completion, shown by `Method::execute` if scopes are logged.
     """
 
     scope: int
@@ -65,7 +67,7 @@ class Signature:
 
 
 def scope_identities(trace: Trace, scopes: Collection[int] | None = None) -> list[LoggedIdentities]:
-    """The identities of every scope, or of some (the others are empty), all its runs together."""
+    """Return the identities of every scope over all its runs; empty for scopes not selected."""
     compared = _compared_keys(trace)
     if scopes is not None:
         compared &= np.isin(trace.keys.scope, np.array(sorted(scopes), np.int64))
@@ -76,7 +78,7 @@ def scope_identities(trace: Trace, scopes: Collection[int] | None = None) -> lis
 
 
 def signatures(trace: Trace) -> list[Signature]:
-    """The distinct sets of keys that runs logged; a scope without runs is one signature."""
+    """Return the distinct sets of keys that runs logged; a scope without runs is one signature."""
     found: list[Signature] = []
     kinds = _kinds_of_runs(trace)
     executes = execute_keys(trace)
@@ -94,14 +96,14 @@ def signatures(trace: Trace) -> list[Signature]:
 
 
 def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
-    """(scope, its packed keys) of the inferences, by first appearance, and how many are so."""
+    """Count inferences by (scope, packed keys), in order of first appearance."""
     keys, runs = trace.keys, trace.runs
     compared = _compared_keys(trace) | execute_keys(trace)
     is_inference = np.array([*(r.kind is RunKind.INFERENCE for r in runs), False])
     scope = np.array([*(r.scope for r in runs), 0])
     key, run = trace.slices.key, run_of_slices(trace)
-    own = compared[key] & is_inference[run] & (scope[run] == keys.scope[key])
-    pair = np.sort(run[own] * len(keys) + key[own])
+    selected = compared[key] & is_inference[run] & (scope[run] == keys.scope[key])
+    pair = np.sort(run[selected] * len(keys) + key[selected])
     pair = pair[np.append(True, np.diff(pair) > 0)[: len(pair)]]
     bounds = np.searchsorted(pair, np.arange(len(runs) + 1) * len(keys))
     logged = pair % max(len(keys), 1)
@@ -113,7 +115,7 @@ def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
 
 
 def _compared_keys(trace: Trace) -> Bools:
-    """Which keys are compared: of those that move control, the jumps."""
+    """Return a mask of the keys to compare; of control instructions, only the jumps."""
     keys = trace.keys
     jump = np.array([text == JUMP for text in trace.strings], np.bool_)
     jumps = (keys.kind == KeyKind.CONTROL) & jump[keys.name]
@@ -122,7 +124,7 @@ def _compared_keys(trace: Trace) -> Bools:
 
 
 def _collected(trace: Trace, logged: Ints) -> LoggedIdentities:
-    """What some keys are; a kernel's or a call's without an instruction is left out."""
+    """Collect what some keys are; kernels and calls without an instruction are left out."""
     keys = trace.keys
     kind, instruction = keys.kind[logged], keys.instruction[logged]
 
@@ -152,12 +154,12 @@ def _collected(trace: Trace, logged: Ints) -> LoggedIdentities:
 
 
 def is_outside_calls(trace: Trace, key: int) -> bool:
-    """Whether a delegate's event was logged outside any call, as during its initialization.
+    """Return whether a delegate event was logged outside any call, such as during init.
 
-    Dumps give such events chain index -1 and so no instruction. A plain table may have identifiers
-    without instructions too, to be looked up in the whole method; only where other rows of it name
-    their method is a row without one outside. Identifiers that stand in a column were never logged
-    by a runtime that could tell a call from what lies outside.
+    ETDumps give such events chain index -1 and so no instruction. A plain table may also have
+    identifiers without instructions, which are looked up in the whole method; there a row is
+    outside only if other rows name their method and this one does not. Identifiers from a column
+    were not logged by a runtime, so they are never outside.
     """
     if int(trace.keys.instruction[key]) >= 0 or trace.identifier_column:
         return False

@@ -1,34 +1,35 @@
-"""Agreement: how well a program fits a trace that names it nowhere.
+"""The match: how well a program fits a trace that does not name it.
 
-A record and a dump share no key at all, so a wrong pair would give plausible wrong operators. What
-can be compared is compared, per scope of the trace (the runs of one method) and method of the
+An ETRecord and an ETDump share no key, so a wrong pair would give plausible but wrong operators. So
+everything comparable is compared, per scope of the trace (the runs of one method) and method of the
 program:
 
-    agreement = agreeing instruction ids / (ids in the record's maps joined with ids in the runs)
+    match = matching instruction IDs / union of the IDs in the ETRecord's maps and in the runs
 
-averaged over the runs, since each takes one branch of a torch.cond. A kernel agrees if its operator
-is among those of its debug handle, as often as the graph has it there: an LSTM and a GRU have the
-same operators behind their one handle, but not the same number of each. A DELEGATE_CALL agrees if
-the delegate map has its instruction, times the share of its logged identifiers that a filled map
-knows. `evidence` counts the kernels and identifiers compared; with none the pair cannot be checked.
+averaged over the runs, since each takes one branch of a torch.cond. A kernel matches if its
+operator is among those of its debug handle, and not more often than in the graph: an LSTM and a GRU
+have the same operators behind their one handle, but not the same number of each. A DELEGATE_CALL
+matches if the delegate map has its instruction, multiplied by the share of its logged identifiers
+that a filled map contains. `evidence` counts the kernels and identifiers compared; without any, the
+pair cannot be checked.
 
-Some instructions are in no map of any record, and so speak neither for nor against it: those inside
-branches of control flow, write-backs of changed buffers, what transform passes added, and the
-runtime's own primitives (views and arithmetic on sizes, which log a call but no kernel). Counted
-against it, they would make true pairs of models with torch.cond or torch.map fall to 0.10, and
-those with dynamic shapes to 0.70. A method that is nothing but branches gives no evidence. A run
-that failed or was cut short is compared as far as it came.
+Some instructions are in no map of any ETRecord and are ignored: those inside branches of control
+flow, write-backs of mutated buffers, what transform passes added, and the runtime's own primitives
+(views and arithmetic on sizes, which log a call but no kernel). If they counted as mismatches, true
+pairs of models with torch.cond or torch.map would drop to 0.10, and those with dynamic shapes to
+0.70. A method that consists only of branches gives no evidence. A run that failed or was cut short
+is compared up to its last instruction.
 
-A debug handle map file tells of delegates alone, so only what they logged is compared: the share of
-identifiers that its maps know, instruction by instruction. Calls of other backends are in no such
-file, and so do not count: those without a map of their own, and for the map of any call those that
-have none of its identifiers. Identifiers without instructions, as in a column of a CSV, stand for
-one call; a file may know a part of them, or they may be a part of it, so the share is of the fewer.
-Evidence is what is unknown, and of what is known the words: numbers are in every such map.
+A debug handle map file covers only delegates, so only what they logged is compared: the share of
+identifiers that its maps contain, per instruction. Calls of other backends are not in such a file
+and do not count: calls without a map of their own and, for a map of any call, those with none of
+its identifiers. Identifiers without instructions, as in a CSV column, are treated as one call;
+either side may be a subset of the other, so the share is relative to the smaller one. Evidence is
+the number of unknown identifiers and of known ones that are words: numbers are in every such map.
 
-Measured on real pairs: those that belong together reach 0.83 and more, those that do not stay at
-0.50 and less once there is evidence. Hence the threshold of 0.6. Models of one family come between:
-one with a layer more at its end 0.64, a GRU and an LSTM 0.75. Such pairs are doubted aloud.
+Measured on real pairs: true pairs reach at least 0.83; false pairs stay at or below 0.50 if there
+is evidence. Hence the threshold of 0.6. Models of one family fall in between: one with an extra
+final layer has 0.64, a GRU and an LSTM 0.75. Such pairs are linked with a warning.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole
 from viewer.program.program import NO_HANDLE, Method, Program, base_name
 
 BELONG = 0.6
-# Real pairs reach 0.83. Below this a record that belongs may be of another version of the model.
+# Real pairs reach 0.83. Below this, the ETRecord may be from another version of the model.
 IN_PART = 0.8
 AHEAD = 0.2
 AGREEMENT = (
@@ -54,31 +55,32 @@ AGREEMENT = (
     "text. Below 0.6 they do not belong together, below 0.8 they fit in part."
 )
 UNCHECKABLE = "cannot be checked: nothing to compare"
-# What the emitter writes on its own: a changed buffer back, and around the body of a loop the
-# slices and their number.
+# Added by the emitter itself: the write-back of a mutated buffer, and the slicing and size
+# operators around a loop body.
 WRITE_BACK = "copy_"
 _AROUND_BODIES = frozenset({"sym_size", "select_copy"})
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How far two things fit, 0 to 1, and how many kernels and identifiers that rests on."""
+    """How well two things match, 0 to 1, and the number of kernels and identifiers compared."""
 
     value: float
     evidence: int
 
     @property
     def belongs(self) -> bool:
-        """Whether nothing speaks against the pair."""
+        """Whether the value reaches the threshold `BELONG`."""
         return self.value >= BELONG
 
     @property
     def is_partial(self) -> bool:
-        """Whether a pair belongs together and yet some of it speaks against that."""
+        """Whether a checkable pair is accepted, but below `IN_PART`."""
         return self.checkable and BELONG <= self.value < IN_PART
 
     @property
     def checkable(self) -> bool:
+        """Whether anything was compared."""
         return self.evidence > 0
 
     def __str__(self) -> str:
@@ -88,12 +90,12 @@ class Match:
 
 
 def names_compared(agreement: Match) -> str:
-    """ "6 names compared": what an agreement rests on; `AGREEMENT` says what names."""
+    """Return "6 names compared", the evidence of a match; `AGREEMENT` explains the names."""
     return f"{counted(agreement.evidence, 'name')} compared"
 
 
 def agreement_with_method(logged: LoggedIdentities, method: Method, finished: bool = True) -> Match:
-    """How far the runs of a scope fit one method of a record."""
+    """Return how well the runs of a scope match one method of an ETRecord."""
     if method.delegates_only:
         return _agreement_of_delegates(logged, method, finished)
     score, evidence = 0.0, 0
@@ -112,63 +114,63 @@ def agreement_with_method(logged: LoggedIdentities, method: Method, finished: bo
         ids.add(instruction)
     for instruction in logged.operator_calls - set(logged.kernels):
         if logged.kernels and not _may_log_no_kernel(instruction, method):
-            ids.discard(instruction)  # a primitive of the runtime, or a kernel registered by hand
+            ids.discard(instruction)  # a runtime primitive, or a manually registered kernel
             continue
-        # A runtime without kernel events still says which instructions are operators.
+        # A runtime without kernel events still logs which instructions are operators.
         score += instruction in method.handles and instruction not in method.delegates
         ids.add(instruction)
-    # A table may state a delegate's events without the call around them.
+    # A table may contain a delegate's events without the call around them.
     for instruction in logged.delegate_calls | {i for i in logged.identifiers if i >= 0}:
         ids.add(instruction)
         delegate = method.delegates.get(instruction)
         if delegate is None:
             continue
         found = {i: delegate.handles(i) for i in logged.identifiers.get(instruction, set())}
-        asked = [h for i, h in found.items() if h is not None or not is_of_whole_call(i)]
-        if delegate.is_filled and asked:
-            score += sum(handles is not None for handles in asked) / len(asked)
-            evidence += len(asked)
+        compared = [h for i, h in found.items() if h is not None or not is_of_whole_call(i)]
+        if delegate.is_filled and compared:
+            score += sum(handles is not None for handles in compared) / len(compared)
+            evidence += len(compared)
         else:
             score += 1
     unplaced = logged.identifiers.get(-1, set())
     if unplaced:
-        # A table with identifiers alone: all maps of the method together stand for one instruction.
+        # A table with identifiers only: all maps of the method together count as one instruction.
         maps = [d for d in method.delegates.values() if d.is_filled]
         score = sum(any(d.handles(i) is not None for d in maps) for i in unplaced) / len(unplaced)
         return Match(score, len(unplaced))
     if not (method.handles or method.delegates):
-        # A name inside of branches does not say which instruction it is; another speaks against.
+        # A name inside branches does not identify its instruction; any other name is a mismatch.
         return Match(float(0 < in_branches == len(logged.kernels)), 0)
     return Match(score / len(ids), evidence) if ids else Match(0.0, 0)
 
 
 def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Match:
-    """How far what delegates logged fits the maps of a debug handle map file."""
+    """Return how well the delegates' logs match the maps of a debug handle map file."""
     unplaced = logged.identifiers.get(NO_INSTRUCTION, set())
     if unplaced:
         return _agreement_without_calls(unplaced, method)
-    score, evidence, calls, strange = 0.0, 0, 0, 0
+    score, evidence, calls, unknown = 0.0, 0, 0, 0
     for instruction, identifiers in logged.identifiers.items():
         delegate = method.delegate_at(instruction)
         if delegate is None or not delegate.is_filled:
             continue
         found = {i: delegate.handles(i) is not None for i in identifiers}
-        asked = [i for i, known in found.items() if known or not is_of_whole_call(i)]
+        compared = [i for i, known in found.items() if known or not is_of_whole_call(i)]
         if instruction not in method.delegates and not any(found.values()):
-            strange += len(asked)
-        elif asked:
+            unknown += len(compared)
+        elif compared:
             calls += 1
-            score += sum(found[i] for i in asked) / len(asked)
-            evidence += sum(not found[i] or is_word(i) for i in asked)
+            score += sum(found[i] for i in compared) / len(compared)
+            evidence += sum(not found[i] or is_word(i) for i in compared)
     ran = logged.delegate_calls | set(logged.identifiers)
     for instruction in method.delegates.keys() - ran - {NO_INSTRUCTION}:
-        # A call of the file that is in no run speaks against it, unless the run was cut short.
+        # A call in the file that no run made is a mismatch, unless the run was cut short.
         calls += bool(ran) and (finished or instruction <= logged.last_instruction)
-    return Match(score / calls, evidence) if calls else Match(0.0, strange)
+    return Match(score / calls, evidence) if calls else Match(0.0, unknown)
 
 
 def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -> Match:
-    """The same of identifiers that name no call: all maps of the method stand for one."""
+    """Return the match of identifiers without calls, with all maps treated as one."""
     maps = [d for d in method.delegates.values() if d.is_filled]
     known = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
     met = {key for keys in known.values() for key in keys}
@@ -181,29 +183,32 @@ def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -
 
 
 def is_never_mapped(ops: Collection[str], method: Method, has_jumps: bool) -> bool:
-    """Whether kernels may be of the method though its map has no debug handle for them."""
-    own = {WRITE_BACK} | method.later_names.get(NO_HANDLE, frozenset())
+    """Return whether kernels may belong to the method although its map has no handle for them."""
+    unmapped = {WRITE_BACK} | method.later_names.get(NO_HANDLE, frozenset())
     if has_jumps and method.in_branches:
-        own |= _AROUND_BODIES | method.in_branches.keys()
-    return own.issuperset(ops)
+        unmapped |= _AROUND_BODIES | method.in_branches.keys()
+    return unmapped.issuperset(ops)
 
 
 def _may_log_no_kernel(instruction: int, method: Method) -> bool:
-    """Whether the map has an operator there whose kernel logs nothing: sizes, custom operators."""
+    """Return whether the instruction maps to an operator whose kernel logs nothing.
+
+    These are size operators and custom operators.
+    """
     found = (method.by_handle.get(h) for h in method.handles.get(instruction, ()))
     ops = (op for operator in found if operator for op in operator.ops)
     return any(not op.startswith("aten.") or op.startswith("aten.sym_") for op in ops)
 
 
 class _Kernels:
-    """What a method's debug handles can still account for, while kernels are taken one by one."""
+    """The operators of a method's debug handles that are not yet matched to a kernel."""
 
     def __init__(self, method: Method) -> None:
         self._method = method
         self._left: dict[tuple[int, ...], Counter[str]] = {}
 
     def take(self, instruction: int, ops: Collection[str]) -> int:
-        """How many of the kernels of an instruction its handles have, beside those taken before."""
+        """Match an instruction's kernels to its remaining operators; return how many matched."""
         handles = self._method.handles.get(instruction, ())
         if handles not in self._left:
             found = (self._method.by_handle.get(h) for h in dict.fromkeys(handles))
@@ -221,10 +226,10 @@ class _Kernels:
 
 @dataclass(frozen=True)
 class TraceMatch:
-    """How a program fits a whole trace.
+    """How a program matches a whole trace.
 
-    methods: per scope the method that its runs are of, None for loads and where none can be
-    decided; by_scope: its agreement; undecided: per scope the methods that fit equally well.
+    methods: per scope the method of its runs, None for loads and if undecided. by_scope: per scope
+    its match. undecided: per scope the methods that match equally well.
     """
 
     agreement: Match
@@ -239,10 +244,10 @@ def fit(
     chosen: Mapping[int, str] | None = None,
     logged: Sequence[Signature] | None = None,
 ) -> TraceMatch:
-    """Attribute the scopes of a trace to the methods of a program and say how well they fit.
+    """Assign the scopes of a trace to the methods of a program and compute their match.
 
-    chosen: scope -> the method that the user says it is of, whatever the agreement. logged: the
-    signatures of the trace, where they are known from its fit to another program.
+    chosen: scope -> the method that the user chose, regardless of the match. logged: the signatures
+    of the trace, if known from its match with another program.
     """
     if program.text_lines:
         return _fit_text(trace, program)
@@ -262,8 +267,8 @@ def _fit_methods(
     mapped = [m for m in candidates if m.is_mapped]
     for number, scope in enumerate(trace.scopes):
         own = [x for x in logged if x.scope == number and not x.identities.is_empty]
-        said = chosen.get(number) or scope.method
-        stated = [m for m in mapped if m.name == said] if said else mapped
+        run_method = chosen.get(number) or scope.method
+        stated = [m for m in mapped if m.name == run_method] if run_method else mapped
         rated = [(_mean(own, m), m.name) for m in stated] if own else []
         best = max((a.value for a, _ in rated), default=0.0)
         top = [(a, name) for a, name in rated if a.value == best]
@@ -278,9 +283,9 @@ def _fit_methods(
 def _decide_the_last(
     methods: list[str | None], undecided: list[tuple[str, ...]], chosen: Mapping[int, str]
 ) -> None:
-    """Where as many scopes as methods were in question and all but one are chosen, decide it.
+    """If all but one of the undecided scopes have a chosen method, assign the remaining one.
 
-    The scopes of a dump are different methods, or they would be one scope.
+    The scopes of an ETDump are different methods, otherwise they would be one scope.
     """
     for names in set(undecided) - {()}:
         left = [scope for scope, rivals in enumerate(undecided) if rivals == names]
@@ -291,7 +296,7 @@ def _decide_the_last(
 
 
 def mean_agreement(known: Sequence[Match]) -> Match:
-    """The agreement of several scopes together, weighted by what each of them rests on.
+    """Return the mean match of several scopes, weighted by their evidence.
 
     So a scope with one stray identifier does not outweigh the runs of a whole method.
     """
@@ -302,7 +307,7 @@ def mean_agreement(known: Sequence[Match]) -> Match:
 
 
 def _mean(own: Sequence[Signature], method: Method) -> Match:
-    """The agreement averaged over runs; the evidence is that of the richest one."""
+    """Return the match averaged over runs; the evidence is the largest of any signature."""
     rated = [(agreement_with_method(x.identities, method, x.finished), x.runs) for x in own]
     runs = sum(count for _, count in rated)
     return Match(
@@ -311,15 +316,15 @@ def _mean(own: Sequence[Signature], method: Method) -> Match:
 
 
 def _fit_text(trace: Trace, program: Program) -> TraceMatch:
-    """The share of the distinct positions in locations at which the text has an operation."""
+    """Match by the share of distinct positions in locations that have an operation in the text."""
     texts = TextPositions(program)
-    asked = {
+    named = {
         position
         for location in trace.keys.location.tolist()
         if location is not None
         for position in positions_of(location)
     }
-    hits = sum(texts.operator_at(position) is not None for position in asked)
-    total = Match(hits / len(asked) if asked else 0.0, len(asked))
+    hits = sum(texts.operator_at(position) is not None for position in named)
+    total = Match(hits / len(named) if named else 0.0, len(named))
     n = len(trace.scopes)
     return TraceMatch(total, (None,) * n, (total,) * n, ((),) * n)

@@ -1,9 +1,9 @@
-"""Which of several programs belongs to a trace: their order, ties between them, and what is said.
+"""Chooses which of several programs belongs to a trace, and describes the outcome.
 
-The agreement of each with the trace decides (see `viewer.analysis.links.match`); here agreements
-are compared. An MLIR text explains a trace whose slices have locations, a record one whose slices
-have identities; programs of the other kind stand aside. A debug handle map file is for where there
-is no record: one that fits about as well goes before it, since it knows more.
+Programs are ordered by their match with the trace (see `viewer.analysis.links.match`). An MLIR text
+explains a trace whose slices have locations, an ETRecord one whose slices have identities; programs
+of the other kind rank lower. A debug handle map file is for cases without an ETRecord: an ETRecord
+with about the same match ranks higher, because it has more information.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from viewer.program.program import Program
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A program that might belong to a trace, and how well it fits."""
+    """A program that may belong to a trace, and how well it matches."""
 
     program: Program
     fit: TraceMatch
 
 
 def wants_text(trace: Trace) -> bool | None:
-    """Whether MLIR texts go before records: locations ask for them, a column of identifiers not.
+    """Return whether MLIR texts rank before ETRecords: True for locations, False for identifiers.
 
-    None where the file states identities of a record's itself.
+    None if the file itself contains ExecuTorch identities.
     """
     return not trace.identifier_column if takes_column(trace) else None
 
 
 def is_aside(program: Program, text: bool | None) -> bool:
-    """Whether a program is of the other kind than what the slices of a trace stand for now.
+    """Return whether a program is not of the kind that the trace needs.
 
-    text: what `wants_text` says of the trace.
+    text: the result of `wants_text` for the trace.
     """
     return text is not None and bool(program.text_lines) != text
 
 
 def rank(candidate: Candidate, text: bool | None) -> tuple[bool, bool, int, float]:
-    """What belongs goes before what cannot be checked, and that before what does not belong."""
+    """Return the sort key of a candidate: matching, then uncheckable, then not matching."""
     agreement = candidate.fit.agreement
     group = 1 if not agreement.checkable else 0 if agreement.belongs else 2
     behind = AHEAD if candidate.program.delegates_only else 0.0
@@ -50,7 +50,7 @@ def rank(candidate: Candidate, text: bool | None) -> tuple[bool, bool, int, floa
 
 
 def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
-    """The best candidate and those that are too close to it to tell, as far as can be checked."""
+    """Return the best candidate and those that are too close to it to decide."""
     best = rated[0].fit.agreement
     text = wants_text(trace)
     aside = is_aside(rated[0].program, text)
@@ -65,7 +65,7 @@ def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
 
 
 def links_alike(program: Program) -> object:
-    """Equal for programs that link alike: the same maps, operators, shapes and source lines."""
+    """Return an object that is equal for programs with equal maps, operators, shapes and lines."""
     return [
         (
             m.name,
@@ -81,7 +81,7 @@ def links_alike(program: Program) -> object:
 
 
 def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
-    """What to say of scopes whose runs could be of several methods."""
+    """Return the messages about scopes whose runs match several methods."""
     texts = []
     for names in dict.fromkeys(n for n in found.undecided if n):
         scopes = [s.name for s, n in zip(trace.scopes, found.undecided, strict=True) if n == names]
@@ -94,7 +94,7 @@ def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
 
 
 def uncheckable(trace: Trace, program: Program, agreement: Match) -> str:
-    """What to say of a pair that has nothing to compare, or nothing that would prove anything."""
+    """Return the message about a pair with nothing to compare, or nothing conclusive."""
     why = "they have nothing to compare"
     if program.delegates_only and agreement.value:
         why = "the identifiers that they share are numbers, which match by chance too"
@@ -102,7 +102,7 @@ def uncheckable(trace: Trace, program: Program, agreement: Match) -> str:
 
 
 def partial(trace: Trace, program: Program, agreement: Match) -> str:
-    """What to say of a pair that fits in part."""
+    """Return the message about a pair that matches only in part."""
     why = (
         "The record may be of another version of the model; kernels that contradict it are not "
         "linked."
@@ -113,7 +113,7 @@ def partial(trace: Trace, program: Program, agreement: Match) -> str:
 
 
 def mismatch(trace: Trace, program: Program, agreement: Match) -> str:
-    """What to say of a pair that does not belong together."""
+    """Return the message about a pair that does not match."""
     why = "Either the record is of another model or export, or it was made without deepcopy."
     if program.delegates_only:
         why = "Its maps do not have most of the identifiers that were logged."

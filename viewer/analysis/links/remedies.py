@@ -1,7 +1,7 @@
-"""What can be done about slices that have no operator, reason by reason, in words for their user.
+"""How to fix slices without an operator: one text per reason.
 
-Reasons come from `viewer.analysis.links.link_table`; which backend writes which map is told by the
-backends' own code: XNNPACK and ENN return an empty one in every release.
+Reasons come from `viewer.analysis.links.link_table`. Which backend writes which map is known from
+the backends' source code: XNNPACK and ENN return an empty one in every release.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from viewer.analysis.links.link_table import Reason
 from viewer.analysis.links.linker import NO_RECORD
 from viewer.model.trace import Trace
 
-# The backends that never return a debug handle map, and what people call them.
+# The backends that never return a debug handle map, and their common names.
 WITHOUT_MAPS = {"XnnpackBackend": "XNNPACK", "EnnBackend": "ENN"}
 
 _RECORD = (
@@ -50,7 +50,7 @@ _REMEDIES = {
     "operation at these places.",
     Reason.LOCATION_ALONE: "Choose the column of identifiers under Links, or open the .mlir text "
     "that the locations name.",
-    # Those that nothing could link.
+    # Reasons for which there is nothing to link.
     Reason.NO_IDENTITY: "Nothing to link: the file gives these a name, and no identity that a "
     "record knows.",
     Reason.FRAMEWORK: "Nothing to link: scopes of the runtime itself, such as Method::execute.",
@@ -65,11 +65,11 @@ _REMEDIES = {
 def remedy(
     trace: Trace, reason: Reason, backend: str, calls: int, operators: int, details: Sequence[str]
 ) -> str:
-    """What to do about unlinked slices of one reason, as one or two sentences.
+    """Return how to fix unlinked slices of one reason, as one or two sentences.
 
-    backend: whose they are, "" if it is not known. calls, operators: in how many linked delegate
-    calls they lie, and how many operators these are linked to. details: the different
-    things that their links say.
+    backend: their backend, "" if unknown. calls, operators: the number of linked delegate calls
+    that contain them, and the operators that these are linked to. details: the different detail
+    texts of their links.
     """
     detail = details[0]
     if reason is Reason.NO_PROGRAM:

@@ -1,4 +1,4 @@
-"""The operators of an MLIR text by the file positions that locations name."""
+"""Finds the operators of an MLIR text by the file positions in locations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewer.program.sources.files import file_name
 
 @lru_cache(maxsize=4096)
 def positions_of(location: str) -> tuple[FilePosition, ...]:
-    """The distinct positions in the text of a location, callee before caller."""
+    """Return the distinct positions in a location, callee before caller."""
     return positions(parse_location(location))
 
 
@@ -28,13 +28,13 @@ class TextPositions:
                 self._by_line.setdefault(frame.line, []).append(operator)
 
     def is_about(self, position: FilePosition) -> bool:
-        """Whether the position names this file, by its last path component, or no file."""
+        """Return whether the position names this file (by its last path component) or no file."""
         return position.file == INPUT_FILE or file_name(position.file) == self._file
 
     def operator_at(self, position: FilePosition) -> Operator | None:
-        """The operator whose operation begins at the position, None if there is none.
+        """Return the operator whose operation starts at the position, or None.
 
-        A position without a file may be of any text, so there the column must be exact too.
+        A position without a file may refer to any text, so its column must match exactly.
         """
         if not self.is_about(position):
             return None
@@ -51,9 +51,9 @@ class TextPositions:
 
 
 def operators_at(location: str, texts: TextPositions) -> dict[int, FilePosition]:
-    """The operators of a text that a location names, callee before caller: index -> its place.
+    """Map the operators of a text that a location names to their positions, callee first.
 
-    Operations proper: a function is only the caller of what stands in it, and named if alone.
+    Functions are only the callers of their operations, so they are returned only if alone.
     """
     found: dict[int, FilePosition] = {}
     inner: dict[int, FilePosition] = {}

@@ -1,7 +1,7 @@
-"""Events without a time, as far as a program tells whose they are: their runs and links.
+"""Runs and links of events without a time, as far as a program identifies them.
 
-A debug event is linked as the call or the delegate event that its value belongs to; an event that
-has none is never linked, and neither is an allocation.
+A debug event is linked like the call or the delegate event that its value belongs to. An event
+without one is never linked, and neither is an allocation.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ OUTSIDE = "logged outside any instruction"
 
 
 def keys_of(trace: Trace) -> Ints:
-    """Per event the key of the slice that its value belongs to, -1 if there is none."""
+    """Return per event the key of the slice that its value belongs to, -1 if there is none."""
     keys = np.append(trace.slices.key.astype(np.int64), -1)
     found: Ints = keys[trace.untimed.call]
     return found
 
 
 def link_reason(table: LinkTable, i: int) -> str:
-    """Why event i is linked or is not; empty for an allocation, which is no one's."""
+    """Return why event i is linked or not; empty for an allocation, which is never linked."""
     events = table.trace.untimed
     if events.kind[i] == UntimedKind.ALLOCATION:
         return ""
@@ -39,9 +39,9 @@ def link_reason(table: LinkTable, i: int) -> str:
 
 
 def runs_of(table: LinkTable) -> tuple[Ints, tuple[str, ...]]:
-    """What each event's run is called, as codes into texts: "forward · run 2", "load".
+    """Return the run of each event as codes into labels: "forward · run 2", "load".
 
-    A block without any time is called by its name and place in the file: "Execute · block 3".
+    A block without any timed event is named by its position in the file: "Execute · block 3".
     """
     trace = table.trace
     events = trace.untimed

@@ -1,1 +1,1 @@
-"""The query language and what it finds."""
+"""The query language, and the search in a trace."""

@@ -1,13 +1,13 @@
-"""The language of the search: a query as typed becomes a tree, or one sentence on what is wrong.
+"""The query language of the search: parses a query to a tree, or to one sentence about the error.
 
-    conv                    any text of a slice: name, label, operator, module, source file, id
-    "two words"  -conv      a phrase as it stands; everything that is not conv (also: not conv)
-    a b   a or b   (a b)    both; one of them; brackets group
-    op:conv  file:model.py:12   one field alone, see `FIELDS`
-    dur > 1ms  self >= 10us     length, length without children, start: see `MEASURES`
+    conv                    any text of a slice: name, label, operator, module, source file, ID
+    "two words"  -conv      an exact phrase; everything except conv (also: not conv)
+    a b   a or b   (a b)    both; at least one; parentheses group
+    op:conv  file:model.py:12   a single field, see `FIELDS`
+    dur > 1ms  self >= 10us     duration, self time, start: see `MEASURES`
     linked  zero            properties, see `FLAGS`
 
-Case never matters: texts are folded here. Numbers are exact ratios of ns, or of cycles.
+Case never matters: text is casefolded here. Numbers are exact fractions of ns, or of cycles.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FLAGS = {
     "derived": "computed, not in the file",
 }
 LONGEST = 500  # characters of a query
-DEEPEST = 40  # brackets and negations inside each other
+DEEPEST = 40  # nesting depth of parentheses and negations
 
 CYCLES = "cycles"
 UNITS = {
@@ -64,7 +64,7 @@ _WORD = re.compile(r'[^\s()"]+')
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, casefolded, in one field; "" for any of them."""
+    """A casefolded text in one field; field "" means any field."""
 
     text: str
     field: str = ""
@@ -72,7 +72,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A comparison of a length or time with a value in ns, or in cycles."""
+    """A comparison of a duration or time with a value in ns, or in cycles."""
 
     what: str
     sign: str
@@ -89,21 +89,21 @@ class FlagTerm:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What a part does not find."""
+    """Matches what its part does not match."""
 
     part: Node
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """What all parts find."""
+    """Matches what all parts match."""
 
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """What at least one part finds."""
+    """Matches what at least one part matches."""
 
     parts: tuple[Node, ...]
 
@@ -113,17 +113,19 @@ Node = Text | Measure | FlagTerm | Not | AllOf | AnyOf
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query that was read: its tree, None if nothing is searched for; or what is wrong with it,
-    as one sentence."""
+    """A parsed query.
+
+    node: its tree, None for an empty or wrong query. complaint: the error as one sentence, or "".
+    """
 
     text: str = ""
     node: Node | None = None
     complaint: str = ""
-    unknown: str = ""  # what stands before a colon as a field does, and is none; searched as text
+    unknown: str = ""  # an unknown field name before a colon; it is searched as text
 
     @property
     def advice(self) -> str:
-        """What to say where it finds nothing, "" for no more than that."""
+        """A hint to show if there are no matches, or ""."""
         if not self.unknown:
             return ""
         return f"Nothing found. There is no field {self.unknown}; there are {', '.join(FIELDS)}."
@@ -149,11 +151,11 @@ def _asks_cycles(node: Node) -> bool:
 
 
 class _WrongQuery(Exception):
-    """What is wrong, where, and what would be right."""
+    """A syntax error; its text says what is wrong, where, and what is expected."""
 
 
 def parse(text: str) -> Query:
-    """Read a query. Never raises: a wrong one has a `complaint` and no tree."""
+    """Parse a query. Never raises: a wrong one has a `complaint` and no tree."""
     try:
         if len(text) > LONGEST:
             raise _WrongQuery(f"The query has {len(text)} characters: at most {LONGEST} are read")
@@ -164,7 +166,7 @@ def parse(text: str) -> Query:
 
 
 class _Reader:
-    """Reads one query from left to right."""
+    """A recursive-descent parser for one query."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -184,20 +186,20 @@ class _Reader:
         return node
 
     def _peek(self) -> str:
-        """The next character that is no space, "" at the end."""
+        """Skip spaces and return the next character, "" at the end."""
         while self._at < len(self._text) and self._text[self._at].isspace():
             self._at += 1
         return self._text[self._at : self._at + 1]
 
     def _keyword(self) -> str:
-        """ "or", "and" or "not" if that word stands here, else ""."""
+        """Return the keyword at this position ("or", "and", "not"), else ""."""
         self._peek()
         word = _WORD.match(self._text, self._at)
         found = word[0].casefold() if word else ""
         return found if found in ("or", "and", "not") else ""
 
     def _before(self) -> str:
-        """The end of what was read so far, to say where something is wrong."""
+        """Return the last 24 characters before this position, for error messages."""
         return self._text[: self._at].strip()[-24:]
 
     def _deeper(self) -> None:
@@ -271,13 +273,13 @@ class _Reader:
         return node
 
     def _group(self) -> Node:
-        begin = self._at
+        start = self._at
         self._at += 1
         self._deeper()
         node = self._either()
         if self._peek() != ")":
             raise _WrongQuery(
-                f"`{self._text[begin : begin + 24].strip()}`: this bracket is not closed, add ) "
+                f"`{self._text[start : start + 24].strip()}`: this bracket is not closed, add ) "
                 "after what it holds"
             )
         self._at += 1
@@ -285,16 +287,16 @@ class _Reader:
         return node
 
     def _phrase(self) -> str:
-        begin = self._at
-        end = self._text.find('"', begin + 1)
+        start = self._at
+        end = self._text.find('"', start + 1)
         if end < 0:
-            inner = self._text[begin + 1 :].strip()[:24] or "conv 2d"
+            inner = self._text[start + 1 :].strip()[:24] or "conv 2d"
             raise _WrongQuery(
-                f"`{self._text[begin : begin + 24].strip()}`: the quotation mark is not closed, "
+                f"`{self._text[start : start + 24].strip()}`: the quotation mark is not closed, "
                 f'write "{inner}"'
             )
         self._at = end + 1
-        phrase = self._text[begin + 1 : end]
+        phrase = self._text[start + 1 : end]
         if not phrase.strip():
             raise _WrongQuery(
                 f"`{self._before()}`: expected a text between the quotation marks, such as "
@@ -316,7 +318,7 @@ class _Reader:
         minus, digits, unit = value[1], value[2].replace(THIN_SPACE, ""), value[3].casefold()
         self._at = value.end()
         if not float(digits) and unit not in UNITS and value.end(2) < value.start(3):
-            # 0 needs no unit: what stands apart from it is another term.
+            # 0 needs no unit, so a word after a space is another term.
             self._at, unit = value.end(2), ""
         if unit not in UNITS and (unit or float(digits)):
             right = "one of ns, us, ms, s, cycles" if unit else f"a unit, such as {digits}us,"
@@ -327,7 +329,7 @@ class _Reader:
 
     def _word(self) -> Node:
         found = _WORD.match(self._text, self._at)
-        assert found is not None  # all that is no word was looked for before
+        assert found is not None  # the caller has handled everything that is not a word
         self._at = found.end()
         word = found[0].casefold()
         field, colon, rest = word.partition(":")
@@ -340,7 +342,7 @@ class _Reader:
                     f"{field}:{_EXAMPLES[field]}"
                 )
             return Text(rest, field)
-        if rest and field.isalpha() and rest[0] not in ":/\\":  # no C++ name, no address
+        if rest and field.isalpha() and rest[0] not in ":/\\":  # not a C++ name or URL
             self.unknown = self.unknown or field[:24]
         return FlagTerm(word) if word in FLAGS else Text(word)
 

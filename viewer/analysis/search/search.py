@@ -1,9 +1,9 @@
-"""What a query finds in a trace, asked of whole columns.
+"""Evaluates a query on a trace, by whole columns.
 
-Nothing is looked at slice by slice. A text is looked for once in every distinct name, label, set of
-operators and identity, by plain substrings; what was found is then spread over the slices by their
-codes. Lengths are compared exactly, as ratios. What a clock of its own timed has no length in ns:
-it is found by its own unit alone, and never by `self`.
+No slice is checked individually. A text is searched once in every distinct name, label, operator
+set and identity, as a plain substring; the result is then spread over the slices by their codes.
+Durations are compared exactly, as fractions. A slice timed by a foreign clock has no duration in
+ns: it only matches its own unit, and never `self`.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
 from viewer.model.trace import RunKind, Slices
 
-_FARTHEST = Fraction(10**300)  # floats end soon after
+_FARTHEST = Fraction(10**300)  # just below the largest float
 _LINE = re.compile(r"(.*):([0-9]{1,9})", re.S)
 
 
 @dataclass(eq=False)
 class SearchedTrace:
-    """One trace as it is searched; its texts are folded once, when first asked for.
+    """A searchable trace; its texts are casefolded once, on first use.
 
-    labels, label_strings: what each slice is called on screen, as `slice_labels` gives them.
-    ns_per_tick, offset_ns: how its ticks lie on the axis.
+    labels, label_strings: the labels of the slices, as returned by `slice_labels`. ns_per_tick,
+    offset_ns: how its ticks map to the time axis.
     """
 
     table: LinkTable
@@ -56,14 +56,14 @@ class SearchedTrace:
     offset_ns: int = 0
 
     def matches(self, query: Query) -> Bools:
-        """Per slice whether a query finds it; none, if nothing is searched for."""
+        """Return per slice whether the query matches; all False for a query without a tree."""
         if query.node is None:
             return np.zeros(len(self._slices), np.bool_)
         return self._ask(query.node)
 
     @property
     def counts_cycles(self) -> bool:
-        """Whether anything in it is told in cycles."""
+        """Whether any duration in it is in cycles."""
         return self.table.trace.clock.unit == "cycle" or CYCLES in self._native[1]
 
     def _ask(self, node: Node) -> Bools:
@@ -116,12 +116,12 @@ class SearchedTrace:
         return self._in_run(text)
 
     def _of_sets(self, what: str, text: str) -> Bools:
-        """Per key whether a text of its operators has a text in it."""
+        """Return per key whether a text of its operators contains the text."""
         found = [*_having(text, self._set_texts[what]), False]
         return np.array(found, np.bool_)[self.table.set_of_key]
 
     def _in_file(self, text: str) -> Bools:
-        """Per key whether it comes from a file, or from a line of it: "model.py:12"."""
+        """Return per key whether it comes from a file, or from one of its lines: "model.py:12"."""
         path, line = _path_and_line(text)
         hit = [
             any(path in file and line in (None, at) for file, at in places)
@@ -134,7 +134,7 @@ class SearchedTrace:
         return found
 
     def _identified(self, text: str) -> Bools:
-        """Per key whether its delegate identifier is a number, or has a text in it."""
+        """Return per key whether its delegate identifier equals a number or contains the text."""
         number = int(text) if text.isascii() and text.isdigit() else None
         return np.fromiter(
             (
@@ -146,7 +146,7 @@ class SearchedTrace:
         )
 
     def _handled(self, text: str) -> Bools:
-        """Per key whether a debug handle of it is a number."""
+        """Return per key whether it has the number as a debug handle."""
         found = np.zeros(len(self.table.links), np.bool_)
         if text.isascii() and text.isdigit():
             number = int(text)
@@ -156,10 +156,10 @@ class SearchedTrace:
     def _in_run(self, text: str) -> Bools:
         runs = self.table.trace.runs
         if text.isascii() and text.isdigit():
-            wanted = [r.kind is RunKind.INFERENCE and r.number == int(text) for r in runs]
+            selected = [r.kind is RunKind.INFERENCE and r.number == int(text) for r in runs]
         else:
-            wanted = [text in run_label(self.table, run).casefold() for run in runs]
-        return np.array([*wanted, False], np.bool_)[self._runs]
+            selected = [text in run_label(self.table, run).casefold() for run in runs]
+        return np.array([*selected, False], np.bool_)[self._runs]
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class SearchedTrace:
 
     @cached_property
     def _set_texts(self) -> dict[str, list[str]]:
-        """By field the texts of every set of operators, one below the other."""
+        """For each field, one text per set of operators."""
         program, sets = self.table.program, self.table.sets
         if program is None:
             return {key: [] for key in ("label", "op", "type", "module")}
@@ -240,7 +240,7 @@ class SearchedTrace:
 
     @cached_property
     def _set_places(self) -> list[tuple[tuple[str, int], ...]]:
-        """The source lines of every set of operators: (file, line), the file folded."""
+        """The source lines of every set of operators as (casefolded file, line)."""
         program = self.table.program
         if program is None:
             return []
@@ -255,7 +255,7 @@ class SearchedTrace:
 
     @cached_property
     def _located(self) -> list[tuple[int, tuple[tuple[str, int], ...]]]:
-        """Keys with a location of their own, and the places in it."""
+        """The keys with a location of their own, and the places in it."""
         found = []
         for key, text in enumerate(self.table.trace.keys.location.tolist()):
             if text:
@@ -298,7 +298,7 @@ class SearchedTrace:
 
     @cached_property
     def _native(self) -> tuple[Ints, list[str]]:
-        """The slices that clocks of their own timed, and the unit of each."""
+        """The slices timed by foreign clocks, and the unit of each."""
         at = foreign(self._slices)
         unit = self._slices.columns.get(NATIVE_UNIT)
         texts = [str(unit.value(i) if unit else "ticks").casefold() for i in at.tolist()]
@@ -310,17 +310,17 @@ def _folded(texts: Iterable[str]) -> list[str]:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Several texts to search at once; no text that is searched for holds what stands between."""
+    """Join texts so that they are searched at once; no query contains the separator."""
     return "\0".join(texts).casefold()
 
 
 def _having(text: str, texts: Sequence[str]) -> Bools:
-    """Which of some folded texts have a text in them."""
+    """Return which of some casefolded texts contain a text."""
     return np.fromiter((text in other for other in texts), np.bool_, len(texts))
 
 
 def _spread(found: Bools, codes: Codes) -> Bools:
-    """The answer for each code, per slice."""
+    """Return the result of each slice from the result of each code."""
     if not found.any():
         return np.zeros(len(codes), np.bool_)
     if found.all():
@@ -342,7 +342,7 @@ _COMPARED: dict[str, Callable[[NDArray[Any], int], Any]] = {
 
 
 def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
-    """Compare numbers with an exact ratio; whole numbers are never turned into floats."""
+    """Compare numbers with an exact fraction; integers are never converted to float."""
     if numbers.dtype.kind == "f":
         exact = float(min(max(value, -_FARTHEST), _FARTHEST))
         if sign == "=":
@@ -353,7 +353,8 @@ def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
     if sign == "=":
         same = is_whole and limits.min <= floor <= limits.max
         return np.asarray(numbers == floor) if same else np.zeros(len(numbers), np.bool_)
-    # Whole numbers are above a ratio if they are above its floor, and below if they are at most it.
+    # An integer exceeds a fraction if it exceeds its floor, and is below it if it is at most the
+    # floor.
     if not is_whole:
         sign = {">": ">", ">=": ">", "<": "<=", "<=": "<="}[sign]
     if not limits.min <= floor <= limits.max:

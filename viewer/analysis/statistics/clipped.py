@@ -1,8 +1,8 @@
-"""Some slices of a trace, cut at the edges of a range: their lengths, self time and outermost ones.
+"""Slices cut at the edges of a range: their durations, self time and outermost ones.
 
-All are exact array work in ticks on a column of ascending slice numbers ("index"), and cost about
-as much as there are numbers in it, whatever the size of the trace. A slice that reaches over an
-edge counts with the part inside.
+Everything is exact array code in ticks on an ascending array of slice numbers ("index"). The cost
+is about linear in the length of the index, whatever the size of the trace. Only the part of a slice
+inside the range counts.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _SAFE = 1 << 62
 
 
 def clipped(slices: Slices, index: Ints, first: int | None, last: int | None) -> tuple[Ints, Ints]:
-    """Start and end of some slices, inside [first, last]; None is no edge.
+    """Return start and end of some slices, clipped to [first, last]; None is no limit.
 
-    A slice outside becomes one without a length at the edge.
+    A slice outside gets zero length at the edge.
     """
     start, end = slices.start[index], slices.end[index]
     limits = np.iinfo(np.int64)
@@ -29,7 +29,7 @@ def clipped(slices: Slices, index: Ints, first: int | None, last: int | None) ->
 
 
 def cut_count(slices: Slices, index: Ints, first: int | None, last: int | None) -> int:
-    """How many of some slices reach over an edge of the range."""
+    """Return how many of some slices cross an edge of the range."""
     start, end = slices.start[index], slices.end[index]
     over = np.zeros(len(index), np.bool_)
     if first is not None:
@@ -42,10 +42,10 @@ def cut_count(slices: Slices, index: Ints, first: int | None, last: int | None) 
 def self_time_within(
     slices: Slices, index: Ints, first: int | None = None, last: int | None = None
 ) -> Ints:
-    """Per slice its length inside the range less that of its children there (int64).
+    """Return per slice its time in the range minus that of its children there (int64).
 
-    All children count, whether they are among the given slices or not; but foreign ones cover
-    nothing, nor do those that a reader derived, as in `viewer.model.queries.self_time`.
+    All children count, whether or not they are in the index, except foreign and derived ones, as in
+    `viewer.model.queries.self_time`.
     """
     start, end = clipped(slices, index, first, last)
     own = end - start
@@ -61,7 +61,7 @@ def self_time_within(
 
 
 def _is_below(slices: Slices, row: int, below: int) -> bool:
-    """Whether a row holds the children of another."""
+    """Return whether row `below` contains the children of row `row`."""
     same_lane = (
         slices.row_track[row] == slices.row_track[below]
         and slices.row_lane[row] == slices.row_lane[below]
@@ -78,7 +78,7 @@ def _children(
     first: int | None,
     last: int | None,
 ) -> Ints:
-    """Per slice of a row how much its children in the row below cover inside the range."""
+    """Return per slice of a row how much its children in the row below cover in the range."""
     stop = int(slices.row_ptr[row + 1])
     after = np.full(len(index), np.iinfo(np.uint32).max, np.uint32)
     follows = index + 1 < stop
@@ -87,7 +87,7 @@ def _children(
     rank = slices.order[lo:hi]
     begin = np.searchsorted(rank, slices.order[index])
     end = np.searchsorted(rank, after)
-    # Of a row of millions only those from the first to the last child are looked at.
+    # A row may have millions of slices; only those from the first to the last child are read.
     from_, to = int(begin.min()), int(end.max())
     numbers = np.arange(lo + from_, lo + to)
     starts, ends = clipped(slices, numbers, first, last)
@@ -102,9 +102,10 @@ def _children(
 
 
 def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
-    """Per slice whether it lies in no other one of its group (parallel to the index) and lane.
+    """Return per slice whether it is inside no other slice of its group and lane.
 
-    A kernel in its call, or an inner step of a recursion, is a part of what it lies in.
+    group: parallel to the index. A kernel inside its call, or a nested call of a recursion, is part
+    of the outer slice.
     """
     if not len(index):
         return np.empty(0, np.bool_)
@@ -114,23 +115,23 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     part = lane * (int(group.max()) + 1) + group
     order = np.lexsort((slices.order[index], part))
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]
-    begins = np.append(True, part[1:] != part[:-1])
-    reach = _running_maximum(end, begins)
+    is_first = np.append(True, part[1:] != part[:-1])
+    reach = _running_maximum(end, is_first)
     outer = np.empty(len(index), np.bool_)
-    outer[order] = begins | (start >= np.append(start[:1], reach[:-1]))
+    outer[order] = is_first | (start >= np.append(start[:1], reach[:-1]))
     return outer
 
 
 def _running_maximum(values: Ints, begins: Bools) -> Ints:
-    """The greatest value so far in each part; `begins` is true where a part begins."""
+    """Return the running maximum within each part; `begins` is true where a part starts."""
     part = np.cumsum(begins) - 1
     least = int(values.min())
     span = int(values.max()) - least + 1
     if (int(part[-1]) + 1) * span < _SAFE:
-        lift = part * span - least  # each part stands above all before it
+        lift = part * span - least  # each part is above all parts before it
         reached: Ints = np.maximum.accumulate(values + lift) - lift
         return reached
-    # Times so far apart that they cannot be lifted within int64: their ranks can.
+    # The values are too far apart to be shifted within int64; their ranks are not.
     known, rank = np.unique(values, return_inverse=True)
     base = part * len(known)
     ranked: Ints = known[np.maximum.accumulate(base + rank.reshape(-1)) - base]

@@ -1,8 +1,8 @@
-"""Event blocks: runs that logged the same events in the same order, merged so that they compare.
+"""Event blocks: runs that logged the same events in the same order, merged for comparison.
 
-A run is told by the distinct codes of its events in order of first appearance, so one that repeats
+A run is identified by its distinct event codes in order of first appearance. So a run that repeats
 an event more often than another still belongs to the same block; another branch of a torch.cond is
-another block. Array work, but for one step per run.
+another block. All array code, except for one step per run.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from viewer.arrays import Ints
 
-# Tables of up to so many cells per event are addressed directly; beyond it, pairs are numbered
-# first, which needs a sort.
+# A lookup table may have this many cells per event; beyond that, pairs are numbered first, which
+# needs a sort.
 _CELLS_PER_EVENT = 8
 
 
@@ -23,8 +23,8 @@ _CELLS_PER_EVENT = 8
 class EventBlocks:
     """Blocks in order of first appearance, and their rows: one row per distinct code.
 
-    runs: per block the runs in it. row_ptr: blocks + 1 offsets into row_code. row: per event the
-    row that it belongs to, parallel to the events asked about.
+    runs: per block its runs. row_ptr: offsets into row_code (blocks + 1). row: per input event the
+    row that it belongs to.
     """
 
     runs: tuple[Ints, ...]
@@ -36,16 +36,16 @@ class EventBlocks:
 def merge_runs(run: Ints, code: Ints, kinds: Sequence[Hashable]) -> EventBlocks:
     """Merge runs of equal kind that logged equal sequences of distinct codes.
 
-    run: per event its run, ascending; code: what it is, >= 0; both in the order in which events
-    are told. kinds: per run what else must be equal. Runs without events are in no block.
+    run: per event its run, ascending. code: per event its identity, >= 0. Both are in output order.
+    kinds: per run what else must be equal. Runs without events are in no block.
     """
     n = len(run)
     first = first_of(run, code)
     is_first = first == np.arange(n)
-    told = np.flatnonzero(is_first)
-    sequence, its_run = code[told], run[told]
-    number = np.searchsorted(told, first)
-    bounds = np.searchsorted(its_run, np.arange(len(kinds) + 1))
+    first_events = np.flatnonzero(is_first)
+    sequence, run_of_first = code[first_events], run[first_events]
+    number = np.searchsorted(first_events, first)
+    bounds = np.searchsorted(run_of_first, np.arange(len(kinds) + 1))
     found: dict[Hashable, list[int]] = {}
     for i in np.flatnonzero(np.diff(bounds)).tolist():
         same = (kinds[i], sequence[bounds[i] : bounds[i + 1]].tobytes())
@@ -63,7 +63,7 @@ def merge_runs(run: Ints, code: Ints, kinds: Sequence[Hashable]) -> EventBlocks:
 
 
 def first_of(run: Ints, code: Ints) -> Ints:
-    """Per event the position of the first event of the same run and code."""
+    """Return per event the position of the first event of the same run and code."""
     n = len(run)
     if not n:
         return np.empty(0, np.int64)
@@ -75,7 +75,7 @@ def first_of(run: Ints, code: Ints) -> Ints:
         first: Ints = at[inverse]
         return first
     table = np.empty(cells, np.int64)
-    # The last assignment to a cell holds: backwards that is the first event.
+    # The last assignment to a cell wins: in reverse order, that is the first event.
     table[pair[::-1]] = np.arange(n - 1, -1, -1)
     found: Ints = table[pair]
     return found

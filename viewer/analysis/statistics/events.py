@@ -1,13 +1,13 @@
-"""How long each event of a profile took over its runs: p10, p50, p90, average, extremes, total.
+"""Statistics per event over all runs of a profile: p10, p50, p90, average, min, max, total.
 
-An *event block* is the runs that logged the same events in the same order (see
-`viewer.analysis.statistics.event_blocks`); a row is one key of a block. Every occurrence counts, in
-a loop many of one run. Rows stand in the order in which instructions, and events inside them, first
-appear.
+An *event block* is a group of runs that logged the same events in the same order (see
+`viewer.analysis.statistics.event_blocks`); a row is one key of a block. Every occurrence counts,
+including several of one run in a loop. Rows are in the order in which instructions, and events
+inside them, first appear.
 
-Durations are whole ticks as logged. Events on a clock of their own have their native durations and
-unit; where a row has one such event, all of it is taken as native, since an event is timed by one
-clock. Slices that the reader derived are no events and are left out.
+Durations are integer ticks as logged. Events on a foreign clock have their native durations and
+unit. If a row has one such event, all its events are treated as native, since each event is timed
+by one clock. Slices derived by the reader are not events and are left out.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _UNKNOWN_UNIT = "ticks"
 
 @dataclass(frozen=True, slots=True)
 class EventBlock:
-    """Some runs that logged the same events.
+    """Runs that logged the same events.
 
-    name: what the file calls these runs. method: what they ran, or for a load what it loaded; None
-    where neither the file nor a record tells. runs: indexes into `Trace.runs`, empty for slices
-    outside all runs. rows: its rows in the parallel arrays of `EventStatistics`.
+    name: the file's name for these runs. method: the method that they ran, or that a load loaded;
+    None if unknown. runs: indexes into `Trace.runs`, empty for slices outside all runs. rows: its
+    rows in the parallel arrays of `EventStatistics`.
     """
 
     name: str
@@ -49,8 +49,8 @@ class EventStatistics:
     """Blocks and rows of one linked trace.
 
     Per row: block, key (index into `Trace.keys`), unit (index into `units`, -1 for the trace's own
-    ticks) and `statistics` (ticks, or that unit). Per occurrence, row by row in file order, cut by
-    `row_ptr`: slices (index into the trace's slices), start and duration as logged.
+    ticks) and `statistics` (in ticks, or in that unit). Per occurrence, row by row in file order,
+    delimited by `row_ptr`: slices (index into the trace's slices), start and duration as logged.
     """
 
     table: LinkTable
@@ -69,22 +69,22 @@ class EventStatistics:
         return len(self.key)
 
     def occurrences(self, row: int) -> slice:
-        """Where the occurrences of a row stand in slices, start and duration."""
+        """Return the range of a row's occurrences in slices, start and duration."""
         return slice(int(self.row_ptr[row]), int(self.row_ptr[row + 1]))
 
     def name(self, row: int) -> str:
-        """What the file calls the event of a row; a delegate event by its identifier."""
+        """Return the event name of a row as in the file; for a delegate event, its identifier."""
         trace = self.table.trace
         return trace.strings[int(trace.keys.name[self.key[row]])]
 
     def unit_name(self, row: int) -> str | None:
-        """The unit of a clock of its own, None for the trace's ticks."""
+        """Return the unit of a foreign clock, None for the trace's ticks."""
         unit = int(self.unit[row])
         return None if unit < 0 else self.units[unit]
 
     @cached_property
     def block_titles(self) -> tuple[str, ...]:
-        """The names of the blocks; with their method where there are several to be told apart."""
+        """The names of the blocks, with their methods if there are several."""
         program = self.table.program
         tracks = list(dict.fromkeys(b.track for b in self.blocks if b.runs))
         several = len(tracks) > 1 or (program is not None and len(program.methods) > 1)
@@ -97,16 +97,16 @@ class EventStatistics:
 
 
 def event_statistics(table: LinkTable) -> EventStatistics:
-    """The statistics of a linked trace over all its runs."""
+    """Return the statistics of a linked trace over all its runs."""
     trace = table.trace
     order, run = _in_file_order(trace)
     key = trace.slices.key[order].astype(np.int64)
-    told = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
+    in_order = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
     none = len(trace.runs)
     kinds = [(r.name, r.kind, _place(trace, r), r.bundled_input) for r in trace.runs]
-    merged = merge_runs(run[told], key[told], [*kinds, ("", None, None, -1)])
+    merged = merge_runs(run[in_order], key[in_order], [*kinds, ("", None, None, -1)])
     row = np.empty(len(order), np.int64)
-    row[told] = merged.row
+    row[in_order] = merged.row
     count = len(merged.row_code)
     by_row = np.argsort(row, kind="stable")
     taken, row = order[by_row], row[by_row]
@@ -143,15 +143,15 @@ def event_statistics(table: LinkTable) -> EventStatistics:
 
 
 def _place(trace: Trace, run: Run) -> tuple[str, int]:
-    """What runs of one block have in common: an inference its method, a load where it is drawn."""
-    of = run.scope if run.kind is RunKind.INFERENCE else run.track
-    return trace.tracks[run.track].process, of
+    """Return what runs of one block share: their process, and a scope or (for loads) track."""
+    scope_or_track = run.scope if run.kind is RunKind.INFERENCE else run.track
+    return trace.tracks[run.track].process, scope_or_track
 
 
 def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
-    """All events, run by run in file order, and the run of each.
+    """Return all events, run by run in file order, and the run of each.
 
-    Those outside all runs come last, as run number len(trace.runs).
+    Events outside all runs come last, with run number len(trace.runs).
     """
     slices = trace.slices
     keep = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
@@ -159,14 +159,14 @@ def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
     run = run_of_slices(trace)
     run[run < 0] = len(trace.runs)
     chosen = np.flatnonzero(keep)
-    # Files list runs one after another, and both numbers fit 32 bits: one sort of one number.
+    # Files list one run after another, and both numbers fit in 32 bits: one sort of one number.
     place = run[chosen] << 32 | slices.source_row[chosen].astype(np.int64)
     chosen = chosen[np.argsort(place, kind="stable")]
     return chosen, run[chosen]
 
 
 def _has_duration(trace: Trace) -> Bools:
-    """False for foreign slices whose native duration is no whole number: they have none at all."""
+    """Return False for foreign slices whose native duration is not an integer column."""
     column = trace.slices.columns.get(NATIVE_DURATION)
     known = np.ones(len(trace.slices), np.bool_)
     if column is not None and (column.strings is not None or column.values.dtype.kind not in "iu"):
@@ -175,20 +175,20 @@ def _has_duration(trace: Trace) -> Bools:
 
 
 def _logged(trace: Trace, at: Ints) -> tuple[Ints, Ints]:
-    """Start and duration of slices as the file has them, not as they are drawn."""
+    """Return start and duration of slices as logged in the file, not as drawn."""
     slices = trace.slices
     start, duration = slices.start[at], slices.end[at] - slices.start[at]
     for name, ticks in ((NATIVE_START, start), (NATIVE_DURATION, duration)):
         column = slices.columns.get(name)
         if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
             continue
-        own = np.ones(len(at), np.bool_) if column.valid is None else column.valid[at]
-        ticks[own] = column.values[at[own]]
+        has_value = np.ones(len(at), np.bool_) if column.valid is None else column.valid[at]
+        ticks[has_value] = column.values[at[has_value]]
     return start, duration
 
 
 def _units(trace: Trace, at: Ints, row: Ints, count: int) -> tuple[Ints, tuple[str, ...]]:
-    """Per row its native unit as an index into the units, -1 for the trace's own ticks."""
+    """Return per row its native unit as an index into the units, -1 for the trace's ticks."""
     slices = trace.slices
     unit = np.full(count, -1)
     is_foreign = np.zeros(len(slices), np.bool_)
@@ -207,9 +207,9 @@ def _units(trace: Trace, at: Ints, row: Ints, count: int) -> tuple[Ints, tuple[s
 
 
 def _instruction_of_key(trace: Trace) -> Ints:
-    """Per key a number for its instruction and, for a delegate event, its identifier.
+    """Return per key a number for its instruction and, for a delegate event, its identifier.
 
-    Events of one instruction are told together, where the first of them stands.
+    Events of one instruction are listed together, at the position of the first of them.
     """
     keys = trace.keys
     label = np.where(keys.kind == KeyKind.DELEGATE_EVENT, keys.name.astype(np.int64) + 1, 0)

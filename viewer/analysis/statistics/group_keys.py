@@ -1,6 +1,6 @@
-"""What a linked trace can be cut into groups by, and which of its slices are in which group.
+"""The keys that a linked trace can be grouped by, and the groups of its slices.
 
-Which there are is in `viewer.analysis.statistics.grouping`, with what they mean.
+`viewer.analysis.statistics.grouping` documents the keys.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 
 @dataclass(frozen=True, slots=True)
 class KeyGroups:
-    """One way to cut a trace by the keys of its slices: a label per group, a group per key."""
+    """One grouping of a trace by the keys of its slices: a label per group, a group per key."""
 
     labels: tuple[str, ...]
     of_key: Ints
 
 
 class GroupKeys:
-    """The groups of one linked trace by each key, made when they are first asked for."""
+    """The groups of one linked trace by each key, computed on first use."""
 
     def __init__(self, table: LinkTable) -> None:
         self._table = table
@@ -49,7 +49,7 @@ class GroupKeys:
         self._made: dict[str, KeyGroups] = {}
 
     def missing(self, key: str) -> str:
-        """Why the trace has no such groups, as a sentence; "" if it has. ValueError if unknown."""
+        """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
         if key not in KEYS:
             raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
         trace, table = self._trace, self._table
@@ -69,7 +69,7 @@ class GroupKeys:
 
     @cached_property
     def _absent(self) -> dict[str, str]:
-        """Why there are no groups by some keys, "" where there are; asked of every key at once."""
+        """Why there are no groups by some keys ("" if there are), computed at once."""
         trace = self._trace
         located = any(x is not None for x in trace.keys.location.tolist())
         return {
@@ -80,7 +80,7 @@ class GroupKeys:
         }
 
     def of(self, key: str) -> KeyGroups:
-        """The groups of a key that the trace has; not of units, threads and runs."""
+        """Return the groups of a key that the trace has; not for units, threads and runs."""
         if key not in self._made:
             make: dict[str, Callable[[], KeyGroups]] = {
                 "name": self._names,
@@ -91,7 +91,7 @@ class GroupKeys:
         return self._made[key]
 
     def _names(self) -> KeyGroups:
-        """Time that a delegate's events do not cover is its call's own."""
+        """Group by name; time that a delegate's events do not cover stays with its call."""
         keys = self._trace.keys
         stated = keys.kind != KeyKind.UNATTRIBUTED
         return KeyGroups(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
@@ -100,14 +100,16 @@ class GroupKeys:
         return _numbered(self._trace.keys.location.tolist())
 
     def _delegates(self) -> KeyGroups:
-        """By scope and instruction; events of unknown instruction by their backend."""
+        """Group by scope and instruction; events without an instruction, by their backend."""
         keys, links, scopes = self._trace.keys, self._table.links, self._trace.scopes
-        asked = self._of_delegates
+        in_calls = self._of_delegates
         scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
-        backends = {(scope[k], instruction[k]): links[k].backend for k in asked if links[k].backend}
-        several = len({scope[k] for k in asked}) > 1
+        backends = {
+            (scope[k], instruction[k]): links[k].backend for k in in_calls if links[k].backend
+        }
+        several = len({scope[k] for k in in_calls}) > 1
         labels: list[str | None] = [None] * len(keys)
-        for k in asked:
+        for k in in_calls:
             backend = backends.get((scope[k], instruction[k]), "")
             method = self._table.method_of_scope(scope[k]) or scopes[scope[k]].name
             labels[k] = " · ".join(
@@ -123,13 +125,13 @@ class GroupKeys:
 
     @cached_property
     def _of_delegates(self) -> list[int]:
-        """The keys of calls and of the events in them; what is logged at load is no call's."""
+        """The keys of delegate calls and of the events in them, without those logged at load."""
         links = self._table.links
         found = np.flatnonzero(np.isin(self._trace.keys.kind, _OF_DELEGATES)).tolist()
         return [k for k in found if links[k].reason is not Reason.OUTSIDE_CALLS]
 
     def _fold(self, key: str) -> KeyGroups:
-        """Operators, types, modules and lines: groups of the sets that cost is charged to."""
+        """Group by operator, type, module or line, by folding the sets that cost is charged to."""
         labels = {
             "operator": self._operator_labels,
             "type": lambda: [_joined(o.op for o in own) for own in self._sets],
@@ -154,7 +156,7 @@ class GroupKeys:
         return [tuple(program.operators[i] for i in own) for own in self._table.sets]
 
     def _operator_labels(self) -> list[str]:
-        """Sets of one label are told apart by their debug handles, if they have any."""
+        """Return the labels of all sets; equal ones get their debug handles appended, if any."""
         labels = [set_label(self._table, own) for own in self._table.sets]
         often = Counter(labels)
         return [
@@ -171,14 +173,14 @@ class GroupKeys:
 
 
 def _numbered(labels: Sequence[str | None]) -> KeyGroups:
-    """One group per distinct label; None is in no group."""
+    """Return one group per distinct label; None is in no group."""
     numbers: dict[str, int] = {}
     of_key = [-1 if x is None else numbers.setdefault(x, len(numbers)) for x in labels]
     return KeyGroups(tuple(numbers), np.array(of_key, np.int64))
 
 
 def _joined(names: Iterable[str]) -> str:
-    """ "a + b": the distinct names, in one order whatever the order of the operators."""
+    """Return "a + b": the distinct names, sorted, so operator order does not matter."""
     return " + ".join(sorted(set(names)))
 
 
@@ -188,7 +190,7 @@ def _handles(operators: Sequence[Operator]) -> str:
 
 
 def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
-    """ "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators, file by file."""
+    """Return "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators by file."""
     lines: dict[str, set[int]] = {}
     for place in places:
         if place:

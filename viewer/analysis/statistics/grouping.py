@@ -1,31 +1,30 @@
-"""Statistics by key: what the groups of a linked trace cost, and how long their slices took.
+"""Statistics by key: the cost of the groups of a linked trace, and the durations of their slices.
 
-Each key cuts a trace into groups in its own way:
+Each key divides a trace into groups in its own way:
 
     unit       the rows of `viewer.analysis.statistics.npu_units`: busy, alone, together, idle
     operator   an operator of the program, or the set of several that share a slice: "a + b"
-    type       what the operators are: "tosa.conv2d", "convolution"; a set of one type is that type
+    type       the operator type: "tosa.conv2d", "convolution"; a set of one type has that type
     module     the module path of the operators, "features.4"
     line       the source line of the operators, "models.py:49"
-    location   the MLIR location that the slice carries, as text
-    delegate   a call of a delegate: its backend and instruction
+    location   the MLIR location of the slice, as text
+    delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
     run        an inference
-    name       the slice's own name in the file
+    name       the slice's name in the file
 
-But for `unit`, whose rows overlap, `total` adds up: an instant of a track is charged once, to the
-innermost slice around it that has a group, and totals and the ungrouped rest are the whole. For
-operators, types, modules and lines these are the costs of `viewer.analysis.cost.costs`, summed over
-sets and never divided; their whole, and that of delegates, is Method::execute where the file has
-it.
-Else the whole is the busy time of all tracks. Where lanes of one track overlap, an instant counts
-once for each group (set) that is at work in it.
+Except for `unit`, whose rows overlap, totals add up: an instant of a track is charged once, to the
+innermost slice around it that has a group, so the group totals and the ungrouped rest add up to the
+whole. For operators, types, modules and lines these are the costs of `viewer.analysis.cost.costs`,
+summed over sets and never divided; their whole, and that of delegates, is `Method::execute` where
+the file has it. Otherwise the whole is the busy time of all tracks. Where lanes of one track
+overlap, an instant counts once for each group (set) that is active in it.
 
-`own` is the part of `total` in which the innermost slice of all is of the group: a call without the
-unlinked events in it. `spread` is of whole slices that begin in the range; a slice directly inside
-another of its group (a kernel in its call) is a part of that one and not counted beside it; nor is
-an NSS job that a reader derived beside the start and the wait that it is made of. Slices on clocks
-of their own are in no number, but counted. All times are ticks of the trace.
+`own` is the part of `total` in which the innermost slice belongs to the group: a call without the
+unlinked events in it. `spread` covers whole slices that start in the range. It skips a slice
+directly inside another of its group (a kernel in its call), and a derived NSS job next to its start
+and wait. Slices on foreign clocks are in no number, but are counted. All times are ticks of the
+trace.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ from viewer.model.trace import KeyKind
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How long the slices of a group took, in ticks; all 0 where none begins in the range."""
+    """The durations of a group's slices, in ticks; all 0 if none starts in the range."""
 
     count: int
     mean: float
@@ -77,9 +76,9 @@ class Spread:
 class Group:
     """One group: its label, the ticks charged to it, and their share of the whole.
 
-    key: a name for scripts, of the rows of `unit` alone. own, spread: None there. number: for
-    `Grouping.slices`; of `operator` also an index into the sets of the link table, of `run` the
-    position among the inferences; -1 for the rows of `unit`.
+    key: a name for scripts, only for rows of `unit`. own, spread: None for rows of `unit`. number:
+    the argument of `Grouping.slices`; for `operator` also an index into the sets of the link table,
+    for `run` the position among the inferences; -1 for rows of `unit`.
     """
 
     label: str
@@ -95,9 +94,9 @@ class Group:
 class GroupTable:
     """The groups that have a slice or time in a range.
 
-    They are dearest first; units, threads and runs in their own order. foreign: how many slices of
-    the range are left out, since clocks of their own timed them. For `unit` the whole is the length
-    of the range, and nothing is ungrouped.
+    Most expensive first; units, threads and runs are in their own order. foreign: the number of
+    slices in the range that are left out because a foreign clock timed them. For `unit`, the whole
+    is the length of the range, and nothing is ungrouped.
     """
 
     key: str
@@ -108,13 +107,16 @@ class GroupTable:
 
     @property
     def ungrouped_label(self) -> str:
-        """What the ungrouped time is called: of operators, types, modules and lines it is that in
-        no operator's slice, whatever module or line an operator has."""
+        """The label of the ungrouped time.
+
+        For operators, types, modules and lines, it is the time in no operator's slice, whether or
+        not operators have a module or line.
+        """
         return NO_OPERATOR if self.key in OF_OPERATORS else f"(no {self.key})"
 
 
 class Grouping:
-    """Statistics of one linked trace by any key; what does not depend on the range is kept."""
+    """Statistics of one linked trace by any key; everything range-independent is cached."""
 
     def __init__(self, table: LinkTable) -> None:
         self._table = table
@@ -131,13 +133,13 @@ class Grouping:
         return tuple(key for key in KEYS if not self.missing(key))
 
     def missing(self, key: str) -> str:
-        """Why the trace has no such groups, as a sentence; "" if it has. ValueError if unknown."""
+        """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
         return self._keys.missing(key)
 
     def by(self, key: str, first: int | None = None, last: int | None = None) -> GroupTable:
-        """The statistics by a key in the ticks [first, last], or in the whole trace.
+        """Return the statistics by a key in the ticks [first, last], or in the whole trace.
 
-        Raises ValueError with the sentence of `missing` for a key that the trace has not.
+        Raises ValueError with the text of `missing` if the trace does not have the key.
         """
         why = self.missing(key)
         if why:
@@ -153,9 +155,9 @@ class Grouping:
     def slices(
         self, key: str, number: int, first: int | None = None, last: int | None = None
     ) -> Ints:
-        """The slices of a group that its spread counts, ascending, by the number of the group.
+        """Return the slices that a group's spread counts, ascending, by group number.
 
-        Not for units and runs, which are no slices.
+        Not for units and runs, which are not slices.
         """
         index, group = self._outermost() if key == "thread" else self._counted(key)
         own = index[group == number]
@@ -163,9 +165,9 @@ class Grouping:
         return np.sort(own[inside]).astype(np.int64)
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
-        """The labels of the groups of a key, and per key of the trace its group, -1 for none.
+        """Return the labels of a key's groups, and per key of the trace its group, -1 for none.
 
-        Not for units, threads and runs. Raises ValueError with the sentence of `missing`.
+        Not for units, threads and runs. Raises ValueError with the text of `missing`.
         """
         why = self.missing(key)
         if why:
@@ -174,16 +176,16 @@ class Grouping:
         return found.labels, found.of_key
 
     def group_of_slice(self, key: str, index: int) -> int:
-        """The group of a slice by a key that the trace has, not units or runs; -1 for none."""
+        """Return the group of a slice by a key that the trace has, or -1; not for units or runs."""
         slices = self._trace.slices
         if key == "thread":
             return int(slices.track(index))
         return int(self._keys.of(key).of_key[slices.key[index]])
 
     def group_of(self, key: str, operators: tuple[int, ...]) -> int:
-        """The group that a set of operators is charged to, by one of `OF_OPERATORS`; -1 for none.
+        """Return the group of a set of operators by one of `OF_OPERATORS`, or -1.
 
-        A set that nothing is linked to is in no group.
+        A set without a linked key is in no group.
         """
         table = self._table
         if operators not in table.sets:
@@ -195,7 +197,7 @@ class Grouping:
 
     @cached_property
     def overview(self) -> UnitOverview:
-        """The units of the trace, as the key `unit` has them."""
+        """The units of the trace, as shown for the key `unit`."""
         return UnitOverview(self._trace)
 
     def _by_unit(self, first: int | None, last: int | None) -> GroupTable:
@@ -204,20 +206,21 @@ class Grouping:
         return GroupTable("unit", groups, rows[-1].ticks, 0, 0)
 
     def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
-        """Every outermost slice is its track's, so a track's total is its busy time."""
+        """Group by track; every outermost slice counts, so a track's total is its busy time."""
         trace, slices = self._trace, self._trace.slices
         at, track = self._outermost()
         spans = Segments(track, slices.start[at], slices.end[at], track, lanes=True)
         total = total_per_group(spans, len(trace.tracks), first, last)
         labels = [
-            f"{of.process} > {track_name(self._table, i)}" for i, of in enumerate(trace.tracks)
+            f"{place.process} > {track_name(self._table, i)}"
+            for i, place in enumerate(trace.tracks)
         ]
         spread = self._spreads_of(at, track, len(labels), first, last)
         left_out = self._foreign(np.ones(len(slices), np.bool_), first, last)
         return _table("thread", labels, total, total, spread, 0, left_out)
 
     def _outermost(self) -> tuple[Ints, Ints]:
-        """The outermost slices of all tracks, without foreign ones, and the track of each."""
+        """Return the outermost slices of all tracks, without foreign ones, and their tracks."""
         slices = self._trace.slices
         rows = slices.rows()
         outer = slices.row_depth[rows] == 0
@@ -229,11 +232,11 @@ class Grouping:
         runs = list(self._trace.inferences())
         start = np.array([run.start for run in runs], np.int64)
         end = np.array([run.end for run in runs], np.int64)
-        long = end - start
+        durations = end - start
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
-        begun = np.flatnonzero(begins(self._trace, start, first, last))
-        spread = _spreads(long[begun], begun, len(runs))
+        started = np.flatnonzero(begins(self._trace, start, first, last))
+        spread = _spreads(durations[started], started, len(runs))
         labels = [run_label(self._table, run) for run in runs]
         return _table("run", labels, total, total, spread, 0, 0)
 
@@ -264,7 +267,7 @@ class Grouping:
     def _costs(
         self, parts: KeyGroups, first: int | None, last: int | None
     ) -> tuple[Ints, Ints, int]:
-        """Total and own ticks per group, summed over the sets in it, and the time of none."""
+        """Return total and own ticks per group, summed over its sets, and the unlinked time."""
         sets = self._table.sets
         table = self._cost.table(first, last)
         number = {operators: i for i, operators in enumerate(sets)}
@@ -280,7 +283,7 @@ class Grouping:
         return folded[0], folded[1], table.without_operator
 
     def _charged_to(self, key: str) -> tuple[Segments, list[Intervals]]:
-        """Time charged to the groups of a key, and by track the rest of the whole."""
+        """Return the time charged to the groups of a key, and the uncharged rest by track."""
         if key not in self._charged:
             slices = self._trace.slices
             of_key = stated_alone(self._trace, self._keys.of(key).of_key)
@@ -293,13 +296,13 @@ class Grouping:
 
     @cached_property
     def _by_key(self) -> Segments:
-        """All time charged to the key of the innermost slice; of gaps to the call they are in."""
+        """All time charged to the key of the innermost slice; unattributed gaps to their call."""
         keys = stated_alone(self._trace, np.arange(len(self._trace.keys)))
         keys[self._trace.keys.kind == KeyKind.UNATTRIBUTED] = -1
         return charge(self._trace, keys)
 
     def _innermost(self, key: str, group_of_key: Ints) -> Segments:
-        """The time in which the innermost slice is of a group; kept for the last key."""
+        """Return the time in which the innermost slice is in a group; cached for the last key."""
         if self._innermost_by is not None and self._innermost_by[0] == key:
             return self._innermost_by[1]
         segments = self._by_key
@@ -318,25 +321,27 @@ class Grouping:
         return tree(self._trace.slices)
 
     def _occurring(self, parts: KeyGroups) -> Ints:
-        """The group that slices of each key are occurrences of, -1 for none.
+        """Return per key the group that its slices are occurrences of, -1 for none.
 
-        A job beside the start and the wait that it is made of would be a third occurrence of their
-        group. Where it is a group of its own, as by name, there is nothing beside it.
+        A derived job next to its start and wait would be a third occurrence of their group. It
+        counts only in a group without stated slices, as by name.
         """
         mixed = stated_alone(self._trace, parts.of_key)
         has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels)) > 0
         return np.where((parts.of_key >= 0) & has_stated[parts.of_key], mixed, parts.of_key)
 
     def _counted(self, key: str) -> tuple[Codes, Codes]:
-        """The slices that count as occurrences of groups, and the group of each: of a group inside
-        itself the outer one alone. Kept for the last key that was asked for."""
+        """Return the slices that count as occurrences of groups, and the group of each.
+
+        A slice inside another of its group is left out. Cached for the last key.
+        """
         if self._counted_by[0] == key:
             return self._counted_by[1]
         slices, shape, parts = self._trace.slices, self._tree, self._keys.of(key)
         group = self._occurring(parts)[slices.key]
         group[foreign(slices)] = -1
         group = group[shape.index]
-        # The group of the slice itself or of the nearest one around it that has any.
+        # The group of the slice itself, or of the nearest enclosing slice that has one.
         nearest, inside = group.copy(), np.full(len(group), -1)
         for level in range(1, int(shape.depth.max(initial=0)) + 1):
             here = np.flatnonzero(shape.depth == level)
@@ -355,14 +360,14 @@ class Grouping:
         first: int | None,
         last: int | None,
     ) -> list[Spread]:
-        """How long those of some slices took that begin in a range, for each of the groups."""
+        """Return the durations of the slices that start in a range, for each group."""
         start = self._trace.slices.start[index]
-        begun = begins(self._trace, start, first, last)
-        long = self._trace.slices.end[index[begun]] - start[begun]
-        return _spreads(long, group[begun].astype(np.int64), count)
+        started = begins(self._trace, start, first, last)
+        durations = self._trace.slices.end[index[started]] - start[started]
+        return _spreads(durations, group[started].astype(np.int64), count)
 
     def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
-        """How many of some slices (one bool each) are foreign and begin in the range."""
+        """Return how many slices of a mask are foreign and start in the range."""
         slices = self._trace.slices
         native = foreign(slices)
         return int((of[native] & begins(self._trace, slices.start[native], first, last)).sum())

@@ -1,24 +1,25 @@
-"""What the units of an NPU system did: how long each was busy, alone or together, or none at all.
+"""Utilization of NPU units: how long each was busy, alone or with others, or all were idle.
 
-Every row is the length of a set of time, so the rows overlap and do not add up, but for these:
+Every row is the length of a set of time, so rows overlap and do not add up, with three exceptions:
 DMA + CDMA = only DMA + overlap, compute = only compute + overlap, overall = busy + idle. Times are
-ticks. The sets are those of Torq's own profiler (its overview of compile profiles), with one row
-more for jobs and for the host:
+ticks. The sets are those of Torq's own profiler (its overview of compile profiles), plus rows for
+jobs and for the host:
 
-    dma_cdma      DMA In, DMA Out and CDMA united        compute       slice units and CSS united
-    only_dma      dma_cdma less compute                  only_compute  compute less dma_cdma
-    overlap       where both are at work
-    nss           jobs of the sequencer: any of the units may be at work in one
-    host          all that the processor does in the runtime; host_programs and host_copy are parts
-    hal           what the HAL does itself, outside the dispatches that it calls
-    busy          all of the above united                idle          overall less busy
-    overall       from the earliest start to the latest end of any slice; in a range, its part there
+    dma_cdma      union of DMA In, DMA Out and CDMA    compute       union of slice units and CSS
+    only_dma      dma_cdma minus compute               only_compute  compute minus dma_cdma
+    overlap       both are active
+    nss           jobs of the sequencer; any unit may be active in one
+    host          all runtime work of the processor; host_programs and host_copy are parts of it
+    hal           work of the HAL itself, outside the dispatches that it calls
+    busy          union of all above                   idle          overall minus busy
+    overall       from the earliest start to the latest end of any slice; clipped to the range
 
-Host and HAL profiles nest scopes, stages and actions. A slice with others inside says where, not
-what: only the innermost ones are work, else nothing would ever be idle. Those that wait are none
-("NSS_WAIT", "HOST_WAIT", "HAL_QUEUE_WAIT"): while the host waits for a job, the job is busy.
+Host and HAL profiles nest scopes, stages and actions. A slice that contains others shows where time
+went, not what ran: only the innermost ones are work, otherwise nothing would ever be idle. Waits
+("NSS_WAIT", "HOST_WAIT", "HAL_QUEUE_WAIT") are not work: while the host waits for a job, the job is
+busy.
 
-All is linear but for the sorting; a range costs two searches a row.
+Everything is linear except for sorting; a range costs two searches per row.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from viewer.model.trace import Trace, Unit
 _DMA = (Unit.DMA_IN, Unit.DMA_OUT)
 _COMPUTE = (Unit.SLICE, Unit.CSS)
 _PROCESSOR = (Unit.HOST, Unit.HAL)
-_NUMBERED = re.compile(r".*\d")  # C0 has one track of all its slice units: that is no unit
+_NUMBERED = re.compile(r".*\d")  # C0 has one track for all slice units, which is not one unit
 
-# As host profiles call it, and as annotated ones do. Newer annotated ones start host programs and
-# jobs under one name: they have no row of host programs.
-_WAITS = ("_WAIT", WAIT_PROGRAM)  # the ends of names
+# Names in host profiles, and in annotated ones. Newer annotated profiles start host programs and
+# jobs under one name: they have no row for host programs.
+_WAITS = ("_WAIT", WAIT_PROGRAM)  # suffixes of names
 _HOST_PARTS = (
     (
         "host_programs",
@@ -56,7 +57,7 @@ _HOST_PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class OverviewRow:
-    """One row: a key for scripts ("only_dma"), a label for people, its ticks and share of all."""
+    """One row: a key for scripts ("only_dma"), a label for people, its ticks and their share."""
 
     key: str
     label: str
@@ -65,21 +66,21 @@ class OverviewRow:
 
 
 def has_units(trace: Trace) -> bool:
-    """Whether any track of a trace is of a unit, so that it has an overview."""
+    """Return whether any track of a trace belongs to a unit, so that it has an overview."""
     return any(track.unit for track in trace.tracks)
 
 
 class UnitOverview:
-    """The overview of one trace; its sets are made once, ranges are cheap."""
+    """The overview of one trace; its sets are computed once, so range queries are cheap."""
 
     def __init__(self, trace: Trace) -> None:
         self._start, self._end = trace.start, trace.end
         self._sets = _sets(trace) if has_units(trace) else []
 
     def rows(self, first: int | None = None, last: int | None = None) -> tuple[OverviewRow, ...]:
-        """The rows in the ticks [first, last], or in the whole trace, in a fixed order.
+        """Return the rows in the ticks [first, last], or in the whole trace, in a fixed order.
 
-        Rows of units that the trace has no track of are absent; without any unit there are none.
+        Rows of units without a track are absent; without any unit there are no rows.
         """
         lo = self._start if first is None else max(first, self._start)
         hi = self._end if last is None else min(last, self._end)
@@ -97,9 +98,9 @@ class UnitOverview:
     def longest(
         self, key: str, first: int | None = None, last: int | None = None
     ) -> tuple[int, int] | None:
-        """Where the longest unbroken stretch of a row lies in the ticks [first, last].
+        """Return the longest uninterrupted interval of a row in the ticks [first, last].
 
-        None for a row without any time there, and for a key that the trace has no row of.
+        None if the row has no time there, or the trace has no row for the key.
         """
         lo = self._start if first is None else max(first, self._start)
         hi = self._end if last is None else min(last, self._end)
@@ -117,7 +118,7 @@ class UnitOverview:
 
 
 def _length_within(times: Intervals, first: int, last: int) -> int:
-    """How much of a union lies in [first, last]."""
+    """Return how much of a union is inside [first, last]."""
     start, end = times
     lo = int(np.searchsorted(end, np.int64(first), "right"))
     hi = int(np.searchsorted(start, np.int64(last)))
@@ -128,7 +129,7 @@ def _length_within(times: Intervals, first: int, last: int) -> int:
 
 
 def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
-    """Key, label and united time of every row down to `busy`, the last."""
+    """Return key, label and united time of every row down to `busy`, the last."""
     slices = trace.slices
     track = slices.row_track[slices.rows()]
     unit = units_of(trace)
@@ -176,7 +177,7 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
 
 
 def _by_slice_unit(trace: Trace, track: Codes) -> Iterator[tuple[str, Ints]]:
-    """The threads that are of one slice unit each, by number, with their slices."""
+    """Yield the threads that show a single slice unit each, by number, with their slices."""
     threads = {t.thread for t in trace.tracks if t.unit is Unit.SLICE}
     units = sorted(filter(_NUMBERED.fullmatch, threads), key=lambda name: (len(name), name))
     number = {thread: i for i, thread in enumerate(units)}
@@ -189,7 +190,7 @@ def _by_slice_unit(trace: Trace, track: Codes) -> Iterator[tuple[str, Ints]]:
 
 
 def _key(thread: str) -> str:
-    """ "slice_unit_0" of "Slice unit 0"."""
+    """Return "slice_unit_0" for "Slice unit 0"."""
     return re.sub(r"\W+", "_", thread.lower())
 
 
@@ -199,18 +200,20 @@ def _united(sets: Iterable[Intervals]) -> Intervals:
 
 
 def _work(trace: Trace, unit: Ints) -> Bools:
-    """Per slice whether it is work of host or HAL: innermost, and no waiting."""
+    """Return per slice whether it is host or HAL work: innermost, and not a wait."""
     slices = trace.slices
     work: Bools = np.isin(unit, _PROCESSOR)
     if not work.any():
         return work
     shape = tree(slices)
     work[shape.index[shape.parent[shape.parent >= 0]]] = False
-    # A call of the HAL holds whole dispatches, which are slices of another track.
+    # A HAL call may contain whole dispatches, which are slices of another track.
     hal = np.flatnonzero(unit == Unit.HAL)
     on_host = (unit == Unit.HOST) & (slices.end > slices.start)
     begins = np.sort(slices.start[on_host])
-    held = np.searchsorted(begins, slices.end[hal]) - np.searchsorted(begins, slices.start[hal])
-    work[hal[held > 0]] = False
+    contained = np.searchsorted(begins, slices.end[hal]) - np.searchsorted(
+        begins, slices.start[hal]
+    )
+    work[hal[contained > 0]] = False
     waits = np.array([name.endswith(_WAITS) for name in trace.strings], np.bool_)
     return work & ~waits[slices.name]

@@ -1,18 +1,19 @@
-"""What slices chosen on the timeline took, by name, operator, module or thread. Exact, in ticks.
+"""Statistics of the slices selected on the timeline, by name, operator, module or thread.
 
-Chosen are single slices, or all that touch a range on some tracks. Of a range a slice that reaches
-over its edge counts with the part inside, in every number; the slice itself is counted.
+The selection is a set of slices, or all slices that touch a range on some tracks. If a slice
+crosses an edge of the range, only the part inside enters the times; it still counts as one slice.
+All values are exact, in ticks.
 
     count   the slices of a group; one inside another of its group and thread, such as a kernel in
-            its call, is a part of that one and not counted beside it
-    total   these, added up, each with all that runs inside it; a group inside another is in both
-    self    time in which nothing else runs inside; all groups' self times add up to the whole
-    busy    time in which at least one slice of the group is at work; an instant counts once
+            its call, is part of that one and not counted separately
+    total   the sum of these, each including everything nested inside; nested groups both count
+    self    time without nested slices; the self times of all groups add up to the whole
+    busy    time in which at least one slice of the group is active; an instant counts once
 
-A slice of several operators is of the group of just these, "a + b": it is never divided. Slices
-that a clock of its own timed are in no number, but counted as left out; so are those that a reader
-derived from others beside which they would be counted twice. Gaps that a reader marks as
-unattributed are no slices: their time is self time of what they are in.
+A slice of several operators is in the group of exactly these, "a + b": it is never divided. Slices
+timed by a foreign clock are in no number, but are counted as left out; so are derived slices that
+would be counted twice. Gaps marked as unattributed are not slices: their time is self time of the
+slice that contains them.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ KEYS = ("name", "operator", "module", "thread")
 
 @dataclass(frozen=True, eq=False)
 class SelectedSlices:
-    """Slices of one linked trace, by ascending number, and between which ticks they count.
+    """Slices of one linked trace in ascending order, and the ticks between which they count.
 
-    labels, strings: what every slice of the trace is called on screen.
+    labels, strings: the label of every slice of the trace on screen.
     """
 
     table: LinkTable
@@ -53,7 +54,7 @@ class SelectedSlices:
 
 @dataclass(frozen=True, eq=False)
 class GroupFigures:
-    """The numbers of some groups: parallel arrays, in ticks. See the module's text."""
+    """The numbers of some groups: parallel arrays, in ticks. See the module docstring."""
 
     statistics: Statistics
     own: Ints
@@ -62,12 +63,12 @@ class GroupFigures:
 
 @dataclass(frozen=True, eq=False)
 class SelectionStatistics:
-    """The groups that have a slice, dearest first, and all of them as one.
+    """The groups that have a slice, most expensive first, and all of them as one group.
 
-    labels: of the groups. index: the slices that count, ascending; group: of each its group. whole:
-    all of it as one group. slices: how many were chosen; cut: how many of those that count reach
-    over an edge. foreign, doubled, gaps: how many are left out since a clock of their own timed
-    them, since they stand for others that are counted, or since they are unattributed time.
+    labels: one per group. index: the slices that count, ascending. group: the group of each. whole:
+    everything as one group. slices: how many are selected. cut: how many counted ones cross an
+    edge. foreign, doubled, gaps: how many are left out because a foreign clock timed them, because
+    they duplicate counted slices, or because they are unattributed time.
     """
 
     labels: tuple[str, ...]
@@ -82,7 +83,7 @@ class SelectionStatistics:
     gaps: int
 
     def members(self, number: int) -> Ints:
-        """The slices of a group, those inside others too, ascending."""
+        """Return the slices of a group, including nested ones, ascending."""
         found: Ints = self.index[self.group == number]
         return found
 
@@ -98,7 +99,7 @@ def chosen_within(
     first: int,
     last: int,
 ) -> SelectedSlices:
-    """All slices of some tracks that touch the ticks [first, last)."""
+    """Return all slices of some tracks that touch the ticks [first, last)."""
     slices = table.trace.slices
     found = [slices_within(slices, track, first, last) for track in sorted(set(tracks))]
     index = np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
@@ -108,10 +109,10 @@ def chosen_within(
 def selection_statistics(
     chosen: SelectedSlices, key: str, grouping: Grouping | None = None
 ) -> SelectionStatistics:
-    """The statistics of chosen slices by one of KEYS; ValueError for another key.
+    """Return the statistics of selected slices by one of `KEYS`; ValueError for another key.
 
-    grouping: of the same table, if there is one. Where the trace has no operators or modules all of
-    its slices are one group, that of no operator.
+    grouping: one of the same table, to reuse. If the trace has no operators or modules, all slices
+    form one group, `NO_OPERATOR`.
     """
     trace = chosen.table.trace
     codes, labels, doubled = _groups(chosen, key, grouping or Grouping(chosen.table))
@@ -120,10 +121,10 @@ def selection_statistics(
     gap = trace.keys.kind[trace.slices.key[index]] == KeyKind.UNATTRIBUTED
     counts = ~(native | gap | doubled)
     index, codes = index[counts], codes[counts]
-    held = np.bincount(codes, minlength=len(labels)) > 0
-    number = np.cumsum(held) - 1
+    has_slices = np.bincount(codes, minlength=len(labels)) > 0
+    number = np.cumsum(has_slices) - 1
     group = number[codes]
-    names = [labels[i] for i in np.flatnonzero(held).tolist()]
+    names = [labels[i] for i in np.flatnonzero(has_slices).tolist()]
     one = replace(chosen, index=index)
     own = self_time_within(trace.slices, index, chosen.first, chosen.last)
     figures = _figures(one, group, len(names), own)
@@ -147,7 +148,7 @@ def selection_statistics(
 def _groups(
     chosen: SelectedSlices, key: str, grouping: Grouping
 ) -> tuple[Ints, Sequence[str], Bools]:
-    """Per chosen slice its group, the labels of the groups, and which slices stand for others."""
+    """Return per slice its group, the labels of the groups, and which slices are duplicates."""
     trace, index = chosen.table.trace, chosen.index
     nothing = np.zeros(len(index), np.bool_)
     if key == "name":
@@ -168,7 +169,8 @@ def _groups(
     all_codes = np.where(codes < 0, len(labels), codes)
     if trace.slices.derived is None:
         return all_codes, [*labels, NO_OPERATOR], nothing
-    # A job beside the start and the wait that it is made of would be a third slice of its group.
+    # A job next to its start and wait, from which it is derived, would be a third slice of its
+    # group.
     derived = made_of_others(trace)
     stated = trace.slices.key[~derived]
     of_stated = of_key[stated]
@@ -183,9 +185,9 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
     outer = outermost(slices, index, group)
     own = np.zeros(count, np.int64)
     np.add.at(own, group, self_time)
-    # What lies inside another adds no time.
+    # A nested slice adds no time.
     start, end, group = start[outer], end[outer], group[outer]
-    # As if on one track: an instant counts once for a group, on however many it is at work.
+    # As if on one track: an instant counts once for a group, however many of its tracks are active.
     spans = Segments(np.zeros(len(start), np.int64), start, end, group, lanes=True)
     return GroupFigures(grouped(end - start, group, count), own, total_per_group(spans, count))
 
