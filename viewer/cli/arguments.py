@@ -1,6 +1,6 @@
-"""What a command line may say beside a command: files, choices about them, colors.
+"""Arguments shared by commands: files, options for them, colors.
 
-Nothing is imported for what is not said: the first window waits for this module.
+Modules are imported only for options that are given, because the first window waits for this one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ THEMES = ("light", "dark")
 
 
 def add_files(parser: argparse.ArgumentParser, count: str) -> None:
-    """Let a command line name files, `count` of them as argparse has it, and say things of them."""
+    """Add the positional files, `count` of them as in argparse, and the options for files."""
     parser.add_argument("files", nargs=count, metavar="FILE", help="profiles, records, sources")
     parser.add_argument(
         "--pair",
@@ -68,7 +68,7 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
 
 
 def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """All files to open, those of debug-info folders last; and a sentence per folder without."""
+    """Return all files to open (debug-info folders last), and a message per folder without any."""
     files, complaints = list(chosen.files), list[str]()
     if not chosen.debug_info:
         return files, complaints
@@ -102,7 +102,7 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
 
 
 def _clocks(parser: argparse.ArgumentParser, given: list[str]) -> tuple[tuple[str, Fraction], ...]:
-    """(profile or "", ns per tick) of each FILE=RATE or RATE."""
+    """Return (profile or "", ns per tick) for each FILE=RATE or RATE."""
     if not given:
         return ()
     from viewer.model.times import parse_rate
@@ -118,12 +118,12 @@ def _clocks(parser: argparse.ArgumentParser, given: list[str]) -> tuple[tuple[st
 
 
 def add_theme(parser: argparse.ArgumentParser) -> None:
-    """Let a command line choose light or dark."""
+    """Add the option for the light or dark theme."""
     parser.add_argument("--theme", choices=THEMES, help="colours; by default those of the system")
 
 
 def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:
-    """What is said of the files, None where nothing is; ends the program with what is wrong."""
+    """Return the options for the files, None without any; exits with a usage error if wrong."""
     said = (chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path)
     if not any(said):
         return None
@@ -143,19 +143,25 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
 
 
 def _cut(text: str) -> list[tuple[str, str]]:
-    """What stands before and behind each "=" in a text: names of files and columns may hold one."""
-    return [(text[:i], text[i + 1 :]) for i, char in enumerate(text) if char == "="]
+    """Return the text split at each "=", because names of files and columns may contain one."""
+    return [(text[:i], text[i + 1 :]) for i, character in enumerate(text) if character == "="]
 
 
 def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
-    """(profile or None, column) of [FILE=]NAME; a name may hold "=", so FILE must be given too."""
+    """Return (profile or None, column) for [FILE=]NAME.
+
+    A column name may contain "=", so FILE counts only if it is one of `files`.
+    """
     given = {os.path.abspath(path) for path in files}
     found = [halves for halves in _cut(text) if os.path.abspath(halves[0]) in given]
     return found[0] if found else (None, text)
 
 
 def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:
-    """(profile, record) of each DUMP=RECORD; where names hold "=", both halves must be files."""
+    """Return (profile, ETRecord) for each DUMP=RECORD.
+
+    If names contain "=", the split at which both parts are existing files is used.
+    """
     pairs = []
     for text in given:
         halves = [both for both in _cut(text) if all(both)]
@@ -167,7 +173,7 @@ def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str,
 
 
 def complain(message: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     from viewer.model.text import one_line
 
     print(f"opscope: {one_line(message)}", file=sys.stderr)

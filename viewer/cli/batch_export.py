@@ -1,8 +1,8 @@
-"""Exports every profile of a folder, several at a time: `opscope export --jobs N FOLDER -o OUT`.
+"""Exports every profile of a folder in parallel: `opscope export --jobs N FOLDER -o OUT`.
 
-Each profile is written by a process of its own pool, with the records that lie beside it: the one
-of its own name, else all of its folder if they are few, linked by agreement as in the window. What
-fails is told and stops nothing else, not even a file that ends the process that reads it. No Qt.
+Each profile is written by a worker process, together with the ETRecords in its folder: the one with
+its name, otherwise all of them if they are few, linked by match as in the window. A failure is
+reported and stops nothing else, not even a file that crashes its worker. No Qt.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ from viewer.program.program import Program
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
-# Records of other names that are tried for a profile: each is read and compared with it.
+# ETRecords of other names to try for a profile; each is read and compared with it.
 MOST_RECORDS = 8
-_KEPT_RECORDS = 8  # by each process, since the profiles of a folder share them
-# A file that is called so and cannot be read is a failure; any other is of another kind.
+_KEPT_RECORDS = 8  # cache size per process, since the profiles of a folder share them
+# With these extensions, an unreadable file is a failure; otherwise it is not a profile.
 _SURELY = (".etdp", ".etdump", ".pftrace")
 ENDED = "the process that wrote it ended; the file may be broken or too big for the memory here"
 
 
 @dataclass(frozen=True, slots=True)
 class ExportTask:
-    """A profile to write to a target, and the records to link it with; note: why there are none,
-    where that needs a word."""
+    """A profile to write to a target, and the ETRecords to link it with.
+
+    note: why there are none, if that needs an explanation.
+    """
 
     profile: str
     records: tuple[str, ...]
@@ -47,7 +49,7 @@ class ExportTask:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task: slices or rows written, or why nothing was; and what must be known."""
+    """The result of a task: the number of slices or rows written, or the failure; and warnings."""
 
     task: ExportTask
     count: int = 0
@@ -57,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The tasks of a folder, what cannot be read, and how many files are of other kinds."""
+    """The tasks of a folder, the unreadable files, and the number of files of other kinds."""
 
     tasks: tuple[ExportTask, ...]
     unreadable: tuple[str, ...]
@@ -68,10 +70,10 @@ Work = Callable[[ExportTask, str, str | None], Outcome]
 
 
 def plan(folder: str, out: str, suffix: str) -> Plan:
-    """What there is to do in a folder and those below it; links to folders are not followed.
+    """Find the tasks in a folder and its subfolders; symlinks to folders are not followed.
 
-    Targets lie below `out` as the profiles lie below `folder`; those that would be one are told
-    apart by the suffixes of their profiles. What lies in `out` is no input.
+    Targets have the same relative paths below `out` as the profiles below `folder`. If two would be
+    equal, they keep the extensions of their profiles. Files in `out` are ignored.
     """
     profiles: list[str] = []
     records: dict[str, list[str]] = {}
@@ -93,11 +95,11 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
             profiles.append(path)
         elif path.lower().endswith(kind.suffixes) and kind.name != "Python source":
             records.setdefault(os.path.dirname(path), []).append(path)
-    wanted = [_target(folder, out, path, suffix) for path in profiles]
-    often = Counter(os.path.normcase(target) for target in wanted)
+    preferred = [_target(folder, out, path, suffix) for path in profiles]
+    target_counts = Counter(os.path.normcase(target) for target in preferred)
     tasks = []
-    for path, target in zip(profiles, wanted, strict=True):
-        if often[os.path.normcase(target)] > 1:
+    for path, target in zip(profiles, preferred, strict=True):
+        if target_counts[os.path.normcase(target)] > 1:
             target = os.path.join(out, os.path.relpath(path, folder)) + suffix
         chosen, note = _records_of(path, records.get(os.path.dirname(path), ()))
         tasks.append(ExportTask(path, chosen, target, note))
@@ -105,7 +107,7 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
 
 
 def _files(folder: str, out: str) -> Iterable[str]:
-    """Plain files below a folder, by name; none of `out`, none that is hidden."""
+    """Yield regular files below a folder, by name, except those in `out` and hidden ones."""
     for place, inside, names in os.walk(folder):
         inside[:] = sorted(
             name
@@ -124,7 +126,7 @@ def _target(folder: str, out: str, path: str, suffix: str) -> str:
 
 
 def _records_of(profile: str, beside: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The record of a profile's own name, else all that lie beside it; and why none of many."""
+    """Return the ETRecord of a profile's own name, else all in its folder; or why none."""
     stem = os.path.splitext(os.path.basename(profile))[0]
     own = [path for path in beside if os.path.splitext(os.path.basename(path))[0] == stem]
     if own or len(beside) <= MOST_RECORDS:
@@ -140,9 +142,10 @@ def run(
     told: Callable[[Outcome], None],
     work: Work | None = None,
 ) -> list[Outcome]:
-    """Write all, `jobs` at a time; `told` hears of each as it ends. In the order of the tasks.
+    """Write all tasks, `jobs` at a time, and return the outcomes in the order of the tasks.
 
-    work: what a process does with a task, `write` by default; a function of a module.
+    told: called with each outcome as it completes. work: the function that a worker process runs on
+    a task, `write` by default; it must be a module-level function.
     """
     work = work or write
     mark = secrets.token_hex(8)
@@ -152,11 +155,11 @@ def run(
         found[outcome.task] = outcome
         told(outcome)
 
-    each = partial(_run, table=table, by=by, take=take, work=work, mark=mark)
-    lost = each(tasks, jobs)
-    # One of those under way ended its process and the pool with it: each by itself tells which.
+    run_all = partial(_run, table=table, by=by, take=take, work=work, mark=mark)
+    lost = run_all(tasks, jobs)
+    # A task crashed its process and thereby broke the pool: rerunning each alone finds out which.
     for task in lost:
-        if each([task], 1):
+        if run_all([task], 1):
             take(Outcome(task, failure=f"{task.profile}: {ENDED}"))
     if lost:
         for folder in {os.path.dirname(task.target) for task in tasks}:
@@ -174,8 +177,8 @@ def _run(
     work: Work,
     mark: str,
 ) -> list[ExportTask]:
-    """The tasks that came to no end since the pool broke."""
-    spawn = multiprocessing.get_context("spawn")  # of a forked Qt or thread nothing good comes
+    """Run tasks in a process pool; return those that did not finish because the pool broke."""
+    spawn = multiprocessing.get_context("spawn")  # forking with Qt or threads is unsafe
     lost: list[ExportTask] = []
     count = min(jobs, max(len(tasks), 1))
     with ProcessPoolExecutor(count, spawn, initializer=mark_parts, initargs=(mark,)) as pool:
@@ -199,7 +202,7 @@ def _run(
 
 
 def write(task: ExportTask, table: str, by: str | None) -> Outcome:
-    """Write one profile, in a process that does nothing else. Never raises an Exception."""
+    """Write one profile, in a worker process. Never raises an Exception."""
     keep_freed()
     warnings = [f"{task.profile}: {task.note}"] if task.note else []
     try:
@@ -221,7 +224,7 @@ def write(task: ExportTask, table: str, by: str | None) -> Outcome:
         return Outcome(task, failure=failure, warnings=tuple(warnings))
     except OSError as error:
         return Outcome(task, failure=f"{task.target}: {error.strerror or error}")
-    except Exception as error:  # one file's fault must not be the others'
+    except Exception as error:  # a bug with one file must not affect the others
         return Outcome(task, failure=f"{task.profile}: a fault in Opscope ({error!r})")
     return Outcome(task, count, warnings=tuple(warnings))
 

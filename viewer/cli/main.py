@@ -1,21 +1,21 @@
-"""The command line: open the window, or answer and write without one.
+"""The command line: opens the window, or runs a command without one.
 
     opscope [FILES...]                      the window
-    opscope info FILES... [--json]          what the files are and how they link
+    opscope info FILES... [--json]          describe files and how they link
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
-                   [--table untimed]        of events without a time instead of slices
-                   [--table handle_map]     of identifiers in debug handle maps
-                   [--range 1.5ms:2ms]      slices of a part alone
-    opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
-    opscope estimates FILES... [--json]     Torq: estimate beside measurement, action by action
-    opscope delegation FILES... [--json]    what delegates took, what stayed outside, links
-    opscope findings FILES... [--json]      what the data proves, ranked, and by which rule
-    opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
-    opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
+                   [--table untimed]        events without a time instead of slices
+                   [--table handle_map]     identifiers in debug handle maps
+                   [--range 1.5ms:2ms]      only slices in a range
+    opscope stats FILES... --by KEY         time by operator, line, unit, ...
+    opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
+    opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
+    opscope findings FILES... [--json]      performance findings, ranked, with their rules
+    opscope inspect --etdump_path DUMP ...  time per event, as in ExecuTorch's Inspector
+    opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
 
-Exit code 0; 1 if an input could not be read or nothing could be written (one line each on stderr,
-the other inputs are still answered); 2 for wrong usage. A file that is called like a command is
-opened as ./info.
+Exit code 0 for success; 1 if an input could not be read or nothing could be written (one line each
+on stderr; the other inputs are still processed); 2 for wrong usage. To open a file named like a
+command, write ./info.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that is not UTF-8, or a name that no encoding has, must not stop the answer.
+        # A terminal without UTF-8, or an undecodable file name, must not stop the output.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         named = given[:1] and given[0] in COMMANDS
         code = _answer(given[0], given[1:]) if named else _window(given)
-        if sys.stdout is not None:  # as it is in a program of Windows without a console
+        if sys.stdout is not None:  # None in a Windows program without a console
             sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader of our output went away (`opscope info ... | head`): no one is left to tell,
-        # and the interpreter must not try to flush what is left when it ends.
+        # The reader of our output is gone (`opscope info ... | head`). Redirect stdout, so that the
+        # interpreter does not fail to flush it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -1,1 +1,1 @@
-"""Units of an NPU: compiler estimates beside measurements, counters of units."""
+"""NPU analysis: compiler estimates compared with measurements, and counters of units."""

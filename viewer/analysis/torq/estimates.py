@@ -1,22 +1,22 @@
-"""Estimate beside measurement: what the Torq compiler expected of an action, and what it took.
+"""Compares the Torq compiler's estimates of actions with their measured times.
 
-Both sides name an action of a dispatch by number. An NSS job is one row here: it is measured from
-the begin of the action that starts it to the end of the action that waits for it, which is the time
-that its estimate is of; the two actions have no rows of their own. Every other action (copies,
-allocations, programs of the host) is a row with a measurement alone, since the compiler counts no
-cycles for work of the host.
+Both sides identify an action of a dispatch by number. An NSS job is one row here: it is measured
+from the start of the action that starts it to the end of the action that waits for it, the same
+interval that its estimate covers; the two actions have no rows of their own. Every other action
+(copies, allocations, host programs) is a row with a measurement only, since the compiler counts no
+cycles for host work.
 
-Estimates, in this order: cycles in open debug info (a job from the start of its first task to the
-end of its last); compile profiles with action ids (C2; the action is the one that waits); compile
-profiles with task ids (C3), whose jobs only debug info knows. Without it C3 is compared operator by
-operator, through locations; of two such profiles the first counts where both have an operator.
-Measurements, in this order: host profiles, annotated ones, profiles of NSS jobs; all files of the
-first sort that has an action count, each execution is one run.
+Estimates, in order of preference: cycles in open debug info (a job from the start of its first task
+to the end of its last); compile profiles with action IDs (C2; the action is the one that waits);
+compile profiles with task IDs (C3), whose jobs only debug info knows. Without it, C3 is compared
+operator by operator, through locations; if two such profiles have an operator, the first one
+counts. Measurements, in order of preference: host profiles, annotated ones, profiles of NSS jobs.
+All files of the first kind that has an action count; each execution is one run.
 
 A file that does not name its dispatch is matched through debug info
-(`viewer.analysis.links.debug_info_locations`); a compile profile without it belongs to the one
-measured dispatch whose waits have all of its actions, if there is just one. Nothing is divided:
-what an action of several operators took is of all of them together.
+(`viewer.analysis.links.debug_info_locations`). Without it, a compile profile belongs to the only
+measured dispatch whose waits include all of its actions, if there is exactly one. Nothing is
+divided: the time of an action of several operators belongs to all of them together.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from viewer.model.torq_names import ACTION_ID, TASK_ID
 from viewer.model.trace import Trace
 from viewer.program.torq.dispatch import Dispatch
 
-# Of debug info, where no compile profile is open and nobody chose another rate: 800 MHz.
+# For debug info without a compile profile or a user's choice: 800 MHz.
 ASSUMED_CYCLES = ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED)
 
 NO_HOST_CYCLES = "The compiler counts no cycles for work of the host"
@@ -61,10 +61,10 @@ NOT_MEASURED = "No open runtime profile has it"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How long something took, in ns, over its runs.
+    """Statistics of an execution time over its runs, in ns.
 
-    p50, min, max: None where the sum of several actions has no runs to be taken of, as some ran
-    more often than others.
+    p50, min, max: None for the sum of several actions that ran different numbers of times, since
+    their runs cannot be paired.
     """
 
     runs: int
@@ -76,10 +76,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class ComparedAction:
-    """One row: what was estimated, what was measured, and why one of them is missing.
+    """One row: estimate and measurement, and why one of them is missing.
 
-    operators: indexes into the operators of `Estimates.table`'s program. on_npu: an NSS job, or
-    several. estimate: ticks of the compile clock; estimate_ns: the same at its rate in force.
+    operators: indexes into the operators of `Estimates.table`'s program. on_npu: one or more NSS
+    jobs. estimate: ticks of the compile clock; estimate_ns: the same at the rate in effect.
     """
 
     label: str
@@ -92,7 +92,10 @@ class ComparedAction:
 
     @property
     def ratio(self) -> float | None:
-        """Measured by estimated; above 1 it took longer than estimated."""
+        """Measured mean / estimate; above 1 it took longer than estimated.
+
+        None if either is missing.
+        """
         if self.measured is None or not self.estimate_ns:
             return None
         return self.measured.mean / self.estimate_ns
@@ -102,7 +105,7 @@ class ComparedAction:
 class ActionRow(ComparedAction):
     """One action, or one NSS job with the actions that start it and wait for it.
 
-    dispatch: "" where no file names it. action: of a job the one that waits, None if not known.
+    dispatch: "" if no file names it. action: for a job, the action that waits; None if unknown.
     """
 
     dispatch: str = ""
@@ -114,18 +117,18 @@ class ActionRow(ComparedAction):
 
 @dataclass(frozen=True, slots=True)
 class OperatorRow(ComparedAction):
-    """The actions of one set of operators together, jobs of the NPU and work of the host apart."""
+    """All actions of one set of operators, with NPU jobs and host work in separate rows."""
 
     actions: int = 0
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """All that can be compared of what is open.
+    """Everything that can be compared in the open files.
 
-    table: a link table of the program that operators are of, None if no text is linked. sources:
-    files and what they gave, "estimate" or "measurement". notes: what could not be used, and why.
-    cycles: how long a cycle of the estimates lasts, and who says so.
+    table: a link table of the program that owns the operators, None if no text is linked. sources:
+    (file, "estimate" or "measurement") pairs. notes: what could not be used, and why. cycles: the
+    duration of a cycle of the estimates, and its origin.
     """
 
     actions: tuple[ActionRow, ...]
@@ -143,33 +146,33 @@ def estimates(
     clock_rate: Callable[[Trace], ClockRate],
     cycles: ClockRate = ASSUMED_CYCLES,
 ) -> Estimates:
-    """Compare whatever of estimates and measurements is open.
+    """Compare all estimates and measurements in the open files.
 
-    traces: all open ones; those of other runtimes are passed over. cycles: how long a cycle lasts
-    of debug info while no compile profile is open; with one its rate counts for both.
+    traces: all open ones; those of other runtimes are skipped. cycles: the duration of a cycle in
+    debug info without an open compile profile; with one, its rate applies to both.
     """
     compiled = [trace for trace in traces if is_compiled(trace)]
     measured = [trace for trace in traces if source_of(trace) is not None]
     if compiled:
         cycles = clock_rate(compiled[0])
-    made = _Comparison(dispatches, _text_table([links(t) for t in (*measured, *compiled)]))
+    comparison = _Comparison(dispatches, _text_table([links(t) for t in (*measured, *compiled)]))
     for dispatch in dispatches:
-        made.add_debug_info(dispatch, cycles.ns_per_tick)
+        comparison.add_debug_info(dispatch, cycles.ns_per_tick)
     for trace in measured:
-        made.add_measurements(trace, clock_rate(trace).ns_per_tick)
+        comparison.add_measurements(trace, clock_rate(trace).ns_per_tick)
     for trace in compiled:
-        made.add_compile_profile(trace, links(trace), clock_rate(trace).ns_per_tick)
-    return made.result(cycles)
+        comparison.add_compile_profile(trace, links(trace), clock_rate(trace).ns_per_tick)
+    return comparison.result(cycles)
 
 
 def is_compiled(trace: Trace) -> bool:
-    """Whether a trace is an estimate of the compiler that numbers actions or tasks."""
+    """Return whether a trace is a compiler estimate with action or task numbers."""
     columns = trace.slices.columns
     return trace.clock.unit == "cycle" and (ACTION_ID in columns or TASK_ID in columns)
 
 
 def _text_table(tables: Sequence[LinkTable]) -> LinkTable | None:
-    """The first links to a text that operators are of; those to debug info itself are not meant."""
+    """Return the first link table of an MLIR text, ignoring those of debug info itself."""
     for table in tables:
         program = table.program
         if program is not None and program.is_mlir and not program.dispatches:
@@ -179,7 +182,7 @@ def _text_table(tables: Sequence[LinkTable]) -> LinkTable | None:
 
 @dataclass(slots=True)
 class _Draft:
-    """A row while it is gathered. measured: the times in ns, by sort of file."""
+    """A row under construction. measured: the times in ns per kind of file."""
 
     dispatch: str
     job: int | None
@@ -193,25 +196,25 @@ class _Draft:
     measured: dict[MeasurementSource, list[Floats]] = field(default_factory=dict)
 
     def expect(self, ticks: int, rate: Fraction) -> bool:
-        """Take an estimate, unless a better source gave one already; whether it was taken."""
+        """Set the estimate, unless a better source already has; return whether it was set."""
         if self.estimate is not None:
             return False
         self.estimate, self.estimate_ns = ticks, float(ticks * rate)
         return True
 
     def values(self) -> Floats:
-        """The measured times of the most telling sort of file."""
+        """Return the measured times from the best kind of file."""
         parts = self.measured[min(self.measured)] if self.measured else []
         return np.concatenate(parts) if parts else np.empty(0)
 
     def place(self) -> tuple[int, bool]:
-        """Where it stands among the rows of its dispatch."""
+        """Return the sort key among the rows of its dispatch."""
         known = (self.start_action, self.action, self.job)
         return next(number for number in known if number is not None), self.job is None
 
 
 class _Comparison:
-    """Gathers rows by (dispatch, is it a job, its number)."""
+    """Collects rows by (dispatch, whether it is a job, number)."""
 
     def __init__(self, dispatches: Sequence[Dispatch], table: LinkTable | None) -> None:
         self._dispatches = dispatches
@@ -220,8 +223,9 @@ class _Comparison:
         self._drafts: dict[tuple[str, bool, int], _Draft] = {}
         self._sources: dict[tuple[str, str], None] = {}
         self._notes: dict[str, None] = {}
-        # Of C3 files without debug info: operators -> ticks, ns in which any unit works for them.
-        # Never a sum over files: two of them are two compilations more often than two dispatches.
+        # For C3 files without debug info: operators -> (ticks, ns) in which any unit works for
+        # them. Not summed over files, because two files are more likely two compilations than two
+        # dispatches.
         self._by_operators: dict[tuple[int, ...], tuple[int, float]] = {}
 
     def _job(self, dispatch: str, job: int) -> _Draft:
@@ -236,7 +240,7 @@ class _Comparison:
     # -- sources -----------------------------------------------------------------------------
 
     def add_debug_info(self, dispatch: Dispatch, rate: Fraction) -> None:
-        """Its jobs with their cycles, and its other actions."""
+        """Add its jobs with their cycles, and its other actions."""
         for job in dispatch.jobs.values():
             draft = self._job(dispatch.name, job.id)
             draft.action, draft.start_action, draft.operation = (
@@ -258,7 +262,7 @@ class _Comparison:
                 draft.location = action.location
 
     def add_measurements(self, trace: Trace, rate: Fraction) -> None:
-        """The times of the jobs and the other actions of a runtime profile."""
+        """Add the times of the jobs and the other actions in a runtime profile."""
         source = source_of(trace)
         assert source is not None
         if why := several_dispatches(trace):
@@ -283,7 +287,7 @@ class _Comparison:
         draft.measured.setdefault(source, []).append(one.ns)
 
     def add_compile_profile(self, trace: Trace, table: LinkTable, rate: Fraction) -> None:
-        """The cycles of its actions or tasks, for rows of which debug info has none."""
+        """Add the cycles of its actions or tasks, for rows without cycles in debug info."""
         known = next(iter(dispatch_of_scopes(trace, self._dispatches)), None)
         if why := misfit(trace, self._dispatches):
             self._note(trace, why)
@@ -320,7 +324,10 @@ class _Comparison:
         return used
 
     def _dispatch_that_waits(self, trace: Trace, waited: set[int]) -> str | None:
-        """The measured dispatch that a compile profile is of, by the actions it waits for."""
+        """Return the measured dispatch that waits for all actions of a compile profile, or None.
+
+        "" if nothing was measured.
+        """
         waits: dict[str, set[int]] = {}
         for draft in self._drafts.values():
             if draft.job is not None and draft.action is not None:
@@ -339,7 +346,7 @@ class _Comparison:
     def _add_tasks(self, trace: Trace, rate: Fraction, known: Dispatch) -> bool:
         at, ids = numbers(trace, TASK_ID)
         distinct, code = np.unique(ids, return_inverse=True)
-        # A row of no known unit may have any number: the dispatch was not matched by it.
+        # A row without a known unit may have any number, because it did not take part in matching.
         tasks = map(known.tasks.get, distinct.tolist())
         jobs = (None if task is None else task.job for task in tasks)
         job_of = np.array([-1 if job is None else job for job in jobs], np.int64)
@@ -368,7 +375,7 @@ class _Comparison:
     # -- result ------------------------------------------------------------------------------
 
     def result(self, cycles: ClockRate) -> Estimates:
-        """The rows, in the order of dispatches and of the actions in each."""
+        """Return all rows, in the order of dispatches and of the actions in each."""
         order = {name: i for i, name in enumerate(dict.fromkeys(k[0] for k in self._drafts))}
         drafts = sorted(self._drafts.values(), key=lambda d: (order[d.dispatch], *d.place()))
         values = [draft.values() for draft in drafts]
@@ -404,7 +411,7 @@ class _Comparison:
         )
 
     def _label(self, operators: tuple[int, ...]) -> str:
-        """What the operators of an action are called; a function alone is none, but its place."""
+        """Return the label of an action's operators; "" for functions, which are only locations."""
         table = self._table
         if table is None or table.program is None:
             return ""
@@ -415,7 +422,7 @@ class _Comparison:
     def _operator_rows(
         self, rows: Sequence[ActionRow], values: Sequence[Floats]
     ) -> Iterable[OperatorRow]:
-        """The rows of one set of operators, jobs and work of the host apart; C3 beside them."""
+        """Yield rows per set of operators, jobs and host work separately, with C3 estimates."""
         members: dict[tuple[tuple[int, ...], bool], list[int]] = {}
         for i, row in enumerate(rows):
             if row.operators:
@@ -429,12 +436,12 @@ class _Comparison:
                 estimate, ns = self._by_operators.get(operators, (None, None))
             measured = _sum_of_measurements([values[i] for i in own])
             reason = _reason(on_npu, estimate, measured)
-            lacking = sum(ticks is None for ticks, _ in known)
-            if on_npu and estimate is None and lacking < len(own):
-                reason = f"{lacking} of its {len(own)} actions have no estimate"
+            missing = sum(ticks is None for ticks, _ in known)
+            if on_npu and estimate is None and missing < len(own):
+                reason = f"{missing} of its {len(own)} actions have no estimate"
             elif measured is None and any(len(values[i]) for i in own):
-                lacking = sum(not len(values[i]) for i in own)
-                reason = f"{lacking} of its {len(own)} actions were not measured"
+                missing = sum(not len(values[i]) for i in own)
+                reason = f"{missing} of its {len(own)} actions were not measured"
             yield OperatorRow(
                 set_label(self._table, operators) if self._table else "",
                 operators,
@@ -448,12 +455,12 @@ class _Comparison:
 
 
 def _span(trace: Trace, at: Ints) -> int:
-    """Ticks from the first begin to the last end of some slices, at least one."""
+    """Return the ticks from the first start to the last end of some slices."""
     return int(trace.slices.end[at].max() - trace.slices.start[at].min())
 
 
 def _reason(on_npu: bool, estimate: int | None, measured: Measured | None) -> str:
-    """Why a side is missing, "" if none is."""
+    """Return why a side is missing, "" if none is."""
     if estimate is None:
         return NO_ESTIMATE if on_npu else NO_HOST_CYCLES
     return NOT_MEASURED if measured is None else ""
@@ -474,14 +481,14 @@ def _measured(values: Floats) -> Measured | None:
 def _sum_of_estimates(
     known: Sequence[tuple[int | None, float | None]],
 ) -> tuple[int | None, float | None]:
-    """The sum, None unless every one is known: a part of it would be compared with the whole."""
+    """Return the sum, or None unless all are known: a partial sum cannot be compared."""
     ticks = [t for t, _ in known if t is not None]
     ns = [n for _, n in known if n is not None]
     return (sum(ticks), sum(ns)) if known and len(ticks) == len(known) else (None, None)
 
 
 def _sum_of_measurements(values: Sequence[Floats]) -> Measured | None:
-    """The n-th executions of all of them are one run; None unless every one was measured."""
+    """Sum the n-th executions of all actions as one run; None unless all were measured."""
     if not values or not all(map(len, values)):
         return None
     if len(set(map(len, values))) == 1:

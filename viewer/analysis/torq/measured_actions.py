@@ -1,7 +1,8 @@
-"""What the actions and NSS jobs of a Torq dispatch took, out of a runtime profile of any sort.
+"""The measured times of Torq actions and NSS jobs, from any kind of runtime profile.
 
-An NSS job is measured from the begin of the action that starts it to the end of the action that
-waits for it, on its own track "NSS jobs"; the two actions are told with it and not a second time.
+An NSS job is measured from the start of the action that starts it to the end of the action that
+waits for it, on its own track "NSS jobs". The two actions are part of the job's row and have no
+rows of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _OTHER = "another compilation"
 
 
 class MeasurementSource(IntEnum):
-    """Which sort of profile a measurement is from, the most telling first."""
+    """The kind of profile that a measurement comes from, most reliable first."""
 
     HOST = 0
     ANNOTATED = 1
@@ -33,12 +34,11 @@ class MeasurementSource(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredAction:
-    """One action, or one job with its actions, and how long each of its executions took.
+    """One action, or one job with its actions, and the duration of each execution.
 
-    dispatch: "" where the file names none and no debug info tells; with a remark where debug info
-    of its name is open that is of another compilation. start_action, action: of a job those that
-    start it and wait for it, None if not known. location: MLIR text, "" if none. ns: in the order
-    in which the executions began.
+    dispatch: "" if neither the file nor debug info names it; with a suffix if the open debug info
+    of that name is from another compilation. start_action, action: the actions that start a job and
+    wait for it, None if unknown. location: MLIR text, "" if none. ns: in order of execution start.
     """
 
     dispatch: str
@@ -51,7 +51,7 @@ class MeasuredAction:
 
 
 def source_of(trace: Trace) -> MeasurementSource | None:
-    """Which sort of measurement of actions or jobs a trace is; None if it is none."""
+    """Return what kind of measurement of actions or jobs a trace is, None if it is none."""
     columns = trace.slices.columns
     if trace.clock.unit == "cycle" or columns.keys().isdisjoint((ACTION_ID, JOB_ID)):
         return None
@@ -61,10 +61,10 @@ def source_of(trace: Trace) -> MeasurementSource | None:
 
 
 def several_dispatches(trace: Trace) -> str:
-    """Why the actions of an annotated profile cannot be told apart; else "".
+    """Return why the actions of an annotated profile are ambiguous; else "".
 
-    It lists the executions of all dispatches and names none. All number from 0, so one number that
-    stands for two operations, or for two places, is of two dispatches.
+    It lists the executions of all dispatches without naming them. All of them number from 0, so if
+    one number has two operations or two locations, they are from two dispatches.
     """
     if source_of(trace) is not MeasurementSource.ANNOTATED:
         return ""
@@ -87,7 +87,7 @@ def several_dispatches(trace: Trace) -> str:
 def measured_actions(
     trace: Trace, dispatches: Sequence[Dispatch], ns_per_tick: Fraction
 ) -> list[MeasuredAction]:
-    """Everything that a runtime profile measured, jobs first; empty for other traces."""
+    """Return everything that a runtime profile measured, jobs first; empty for other traces."""
     if source_of(trace) is None:
         return []
     slices = trace.slices
@@ -97,7 +97,7 @@ def measured_actions(
     known = dispatch_of_scopes(trace, dispatches)
     names = dispatch_names(trace, dispatches)
     by_profile = _actions_of_jobs(trace, jobs, job_ids, actions, action_ids)
-    told: set[tuple[int, int | None]] = set()
+    in_jobs: set[tuple[int, int | None]] = set()
     found: list[MeasuredAction] = []
 
     def add(scope: int, job: int | None, first: int | None, last: int | None, at: Ints) -> None:
@@ -111,30 +111,31 @@ def measured_actions(
         start, wait = by_profile.get((scope, job), (None, None))
         if info is not None and job in info.jobs:
             start, wait = info.jobs[job].start_action, info.jobs[job].wait_action
-        told |= {(scope, start), (scope, wait)}
+        in_jobs |= {(scope, start), (scope, wait)}
         add(scope, job, start, wait, at)
     for (scope, action), at in _by_scope(trace, actions, action_ids):
-        if (scope, action) not in told:
+        if (scope, action) not in in_jobs:
             add(scope, None, None, action, at)
     return found
 
 
 def dispatch_names(trace: Trace, dispatches: Sequence[Dispatch]) -> list[str]:
-    """Per scope of a runtime profile the dispatch that its actions are of, as in
-    `MeasuredAction.dispatch`."""
+    """Return per scope of a runtime profile its dispatch, as in `MeasuredAction.dispatch`."""
     known = dispatch_of_scopes(trace, dispatches)
     others = other_compilations(trace, dispatches)
     names = [
         d.name if d else scope.name if DISPATCH in trace.slices.columns else ""
         for d, scope in zip(known, trace.scopes, strict=True)
     ]
-    # Equal numbers mean other actions there: they must not meet the estimates of that name.
+    # There, equal numbers are other actions, which must not match the estimates of that name.
     return [f"{name} ({_OTHER})" if i in others else name for i, name in enumerate(names)]
 
 
 def jobs_of_keys(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tuple[str, int]]:
-    """Key -> (dispatch, number) of the NSS job that all slices of that key are; empty for traces
-    that are no runtime profile."""
+    """Map each key to the (dispatch, number) of the only NSS job that its slices belong to.
+
+    Empty for traces that are not runtime profiles.
+    """
     if source_of(trace) is None:
         return {}
     at, ids = numbers(trace, JOB_ID, units_of(trace) == Unit.NSS)
@@ -149,14 +150,14 @@ def jobs_of_keys(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tupl
 
 
 def groups(values: Ints) -> Iterator[tuple[int, Ints]]:
-    """The distinct values and at which positions each stands, in order of both."""
+    """Yield each distinct value, ascending, with its positions."""
     order = np.argsort(values, kind="stable")
     distinct, first = np.unique(values[order], return_index=True)
     yield from zip(distinct.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def _by_scope(trace: Trace, at: Ints, ids: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
-    """Some slices by their scope and number, those of one by the time of their begin."""
+    """Yield slices grouped by scope and number, in order of start within each group."""
     slices = trace.slices
     in_time = np.argsort(slices.start[at], kind="stable")
     at, ids = at[in_time], ids[in_time]
@@ -169,10 +170,10 @@ def _by_scope(trace: Trace, at: Ints, ids: Ints) -> Iterator[tuple[tuple[int, in
 def _actions_of_jobs(
     trace: Trace, jobs: Ints, job_ids: Ints, actions: Ints, action_ids: Ints
 ) -> dict[tuple[int, int], tuple[int | None, int | None]]:
-    """(scope, job) -> the actions that start it and wait for it, as far as the profile tells.
+    """Map (scope, job) to the actions that start it and wait for it, None if unknown.
 
-    An annotated profile says of each action which job it is of. In a host profile a job stands in
-    the row of its start, and the next wait of its dispatch is its own.
+    An annotated profile names the job of each action. In a host profile, a job is in the row of its
+    start, and the next wait of its dispatch belongs to it.
     """
     slices = trace.slices
     id_of = np.full(len(slices), -1, np.int64)
@@ -194,8 +195,8 @@ def _actions_of_jobs(
     }
     found: dict[tuple[int, int], tuple[int | None, int | None]] = {}
     for (scope, job), at in _by_scope(trace, jobs, job_ids):
-        begin = int(row[at[0]])
+        start_row = int(row[at[0]])
         own = waits_of.get(scope, waits[:0])
-        after = own[np.searchsorted(row[own], begin) :][:1]
-        found[scope, job] = starts.get(begin), int(id_of[after[0]]) if len(after) else None
+        after = own[np.searchsorted(row[own], start_row) :][:1]
+        found[scope, job] = starts.get(start_row), int(id_of[after[0]]) if len(after) else None
     return found

@@ -1,22 +1,22 @@
-"""Counters of the units of an NPU, computed from the slices on their tracks.
+"""Counters of NPU units, computed from the slices on their tracks.
 
-They say how many units are at work, how busy they are, and what their transfers move. The units
-are those that the tracks name (`Track.unit`). Per process that has units there are:
+They show how many units are active, how busy they are, and how much data their transfers move. The
+units come from the tracks (`Track.unit`). Each process with units gets:
 
-* *Concurrent units*: how many units are at work. A unit whose slices overlap counts once, and so
-  does a track that holds the work of several units without telling them apart.
-* *Slice units busy*, *CSS busy*, *DMA busy*, *NPU busy*: the share of each window of time in which
-  the units are at work. The mean of the slice units; for DMA (in, out and CDMA) and for NSS jobs
-  the time in which any of them is. A window has 1, 2 or 5 times a power of ten ticks, at most
-  `MOST_WINDOWS` are in a trace, and its length is part of the name. The last one ends with the
-  trace, so that the shares weighted by time are the share of the whole.
-* *DMA In bandwidth* and *DMA In bytes*, likewise for DMA out and CDMA: of the transfers under way,
-  the sum of their bytes by their ticks, and the sum of their bytes.
+* *Concurrent units*: the number of active units. A unit with overlapping slices counts once, and so
+  does a track that combines several units.
+* *Slice units busy*, *CSS busy*, *DMA busy*, *NPU busy*: the share of each time window in which the
+  units are active. For slice units it is their mean; for DMA (in, out and CDMA) and NSS jobs it is
+  the time in which any is active. A window has 1, 2 or 5 times a power of ten ticks; a trace has at
+  most `MOST_WINDOWS`; the length of a window is part of the name. The last window ends with the
+  trace, so the time-weighted mean of the shares is the share of the whole trace.
+* *DMA In bandwidth* and *DMA In bytes*, and the same for DMA out and CDMA: over the active
+  transfers, the sum of bytes / ticks, and the sum of bytes.
 
-A transfer without a length moves its bytes in no time and one without bytes tells nothing: neither
-is in the last two, and their `note` counts them.
+Transfers without a duration, and those without a byte count, are not in the last two counters;
+their `note` counts them.
 
-All is linear after one sort of times; the readers know nothing of it.
+Everything is linear after one sort of times, and independent of the file readers.
 """
 
 from __future__ import annotations
@@ -36,26 +36,25 @@ from viewer.model.torq_names import BYTES
 from viewer.model.trace import Trace, Unit
 
 MOST_WINDOWS = 200
-# Of a file with more processes than this, the first ones have counters: each costs about 1 ms.
+# In a file with more processes, only the first ones get counters: each costs about 1 ms.
 MOST_PROCESSES = 200
 
 _TRANSFERS = {Unit.DMA_IN: "DMA In", Unit.DMA_OUT: "DMA Out", Unit.CDMA: "CDMA"}
 _CONCURRENT = {*_TRANSFERS, Unit.SLICE, Unit.CSS}
 _COUNTED = {*_CONCURRENT, Unit.NSS}
 _THOUSANDS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
-_NS = {"ns": 1, "us": 1000}  # of a tick, by the name of the clock's unit
+_NS = {"ns": 1, "us": 1000}  # ns per tick, by the clock's unit
 
 
 def unit_counters(trace: Trace) -> tuple[Counter, ...]:
-    """The counters of a trace: those that its file states, then those of its units, process by
-    process."""
+    """Return the counters in the trace's file, then those of its units, process by process."""
     by_process: dict[str, list[int]] = {}
     for number, track in enumerate(trace.tracks):
         if track.unit in _COUNTED:
             by_process.setdefault(track.process, []).append(number)
-    # An export of ours has them already, as its file states them.
-    is_told = bool(trace.provenance and trace.counters)
-    if is_told or not by_process or not len(trace.slices):
+    # Our own exports already contain these counters.
+    is_stated = bool(trace.provenance and trace.counters)
+    if is_stated or not by_process or not len(trace.slices):
         return trace.counters
     work = _Work(trace)
     return trace.counters + tuple(
@@ -100,21 +99,21 @@ def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Co
 
 
 def _joined(parts: Sequence[intervals.Intervals]) -> list[intervals.Intervals]:
-    """Several sets of time as one; none of none."""
+    """Return the union of several sets of time as a list of one; empty for none."""
     if len(parts) < 2:
         return list(parts)
     return [intervals.union(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))]
 
 
 def _as_one(trace: Trace, of_unit: Mapping[Unit, Sequence[int]]) -> str:
-    """What to say where one track holds the work of all slice units, as in early profiles."""
+    """Return a note if one track combines all slice units, as in early profiles."""
     named = [trace.tracks[track].thread for track in of_unit.get(Unit.SLICE, [])]
-    told_apart = all(thread[-1:].isdigit() for thread in named)
-    return "" if told_apart else "the file does not tell slice units apart: they count as one"
+    are_separate = all(thread[-1:].isdigit() for thread in named)
+    return "" if are_separate else "the file does not tell slice units apart: they count as one"
 
 
 class _Work:
-    """What the units of one trace do, track by track, and the windows of its time."""
+    """The activity of one trace's units, by track, and its time windows."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -129,7 +128,7 @@ class _Work:
 
     @property
     def window_text(self) -> str:
-        """ "per 500 cycles", "per 20k cycles", "per 20 µs": the length of the windows."""
+        """The window length: "per 500 cycles", "per 20k cycles", "per 20 µs"."""
         unit = self.trace.clock.unit
         if unit not in _NS:
             count, times = next((c for c in _THOUSANDS if self.window >= c[0]), (1, ""))
@@ -140,18 +139,18 @@ class _Work:
         return f"per {format_in(ns, factor, 0)}{NARROW_SPACE}{name}"
 
     def slices(self, track: int) -> NDArray[Any]:
-        """The numbers of the slices on a track, row by row."""
+        """Return the numbers of the slices on a track, row by row."""
         ptr = self.trace.slices.row_ptr
         parts = [np.arange(ptr[row], ptr[row + 1]) for row in self._rows[track].tolist()]
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def busy(self, track: int) -> intervals.Intervals:
-        """When a track is at work."""
+        """Return the intervals in which a track is active."""
         own = self.slices(track)
         return intervals.union(self.trace.slices.start[own], self.trace.slices.end[own])
 
     def shares(self, parts: Sequence[intervals.Intervals]) -> tuple[Ints, Floats]:
-        """The mean share of every window that these sets of time cover, in percent."""
+        """Return the mean share of every window covered by these sets of time, in percent."""
         edges = self._edges
         covered = np.zeros(len(edges) - 1)
         for part in parts:
@@ -160,25 +159,25 @@ class _Work:
         return changes(edges, np.append(100 * covered / whole, 0.0))
 
     def flow(self, tracks: Sequence[int]) -> _Flow | None:
-        """The transfers of some tracks that have bytes and a length; None if none has."""
+        """Return the transfers of some tracks that have bytes and a duration; None if none has."""
         column = self.trace.slices.columns.get(BYTES)
         if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
             return None
         own = np.concatenate([self.slices(track) for track in tracks])
         start, end = self.trace.slices.start[own], self.trace.slices.end[own]
-        told = np.ones(len(own), np.bool_) if column.valid is None else column.valid[own]
-        known = told & (end > start)
+        has_bytes = np.ones(len(own), np.bool_) if column.valid is None else column.valid[own]
+        known = has_bytes & (end > start)
         if not known.any():
             return None
         left_out = {
-            "without a length": int((told & ~known).sum()),
-            "without bytes": int((~told).sum()),
+            "without a length": int((has_bytes & ~known).sum()),
+            "without bytes": int((~has_bytes).sum()),
         }
         return _Flow(start[known], end[known], column.values[own[known]], _not_in_it(left_out))
 
 
 class _Flow:
-    """Transfers that move a number of bytes each in some time."""
+    """Transfers, each with a number of bytes and a duration."""
 
     def __init__(self, start: Ints, end: Ints, size: NDArray[Any], note: str) -> None:
         self.note = note
@@ -192,25 +191,25 @@ class _Flow:
         self._of = order % len(start)
         self._sign = np.where(order < len(start), 1, -1)
         under_way = np.cumsum(self._sign)
-        # Where one transfer is under way, the numbers of all begun and not ended add up to its own.
+        # With exactly one active transfer, the sum of started minus ended numbers is its number.
         number = np.cumsum(self._sign * self._of)
         self._alone = under_way == 1
         self._only = number[self._alone]
         self._exact = np.maximum.accumulate(np.where(under_way <= 1, np.arange(len(times)), 0))
 
     def rate(self) -> tuple[Ints, NDArray[Any]]:
-        """Bytes per tick."""
+        """Return the bytes per tick of all active transfers over time."""
         return self._summed(self._rate)
 
     def size(self) -> tuple[Ints, NDArray[Any]]:
-        """Bytes of the transfers under way."""
+        """Return the bytes of all active transfers over time."""
         return self._summed(self._size)
 
     def _summed(self, amount: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
         total = np.cumsum(self._sign * amount[self._of])
         if total.dtype.kind == "f":
-            # Rounding must not add up over a million transfers: the sum is told anew from every
-            # place at which it is known.
+            # Rounding errors must not accumulate over a million transfers, so the sum restarts from
+            # every point at which it is known exactly.
             known = np.zeros(len(total))
             known[self._alone] = amount[self._only]
             total = known[self._exact] + (total - total[self._exact])
@@ -218,7 +217,7 @@ class _Flow:
 
 
 def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
-    """All starts (1) and ends (-1) of some sets of time, sorted by time."""
+    """Return all starts (+1) and ends (-1) of some sets of time, sorted by time."""
     times = np.concatenate([ends for part in parts for ends in part])
     step = np.concatenate(
         [np.full(len(ends), 1 - 2 * i) for part in parts for i, ends in enumerate(part)]
@@ -228,7 +227,7 @@ def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
 
 
 def _not_in_it(left_out: Mapping[str, int]) -> str:
-    """ "2 transfers without bytes are not in it", or ""."""
+    """Return "2 transfers without bytes are not in it", or ""."""
     parts = [f"{counted(count, 'transfer')} {what}" for what, count in left_out.items() if count]
     one = sum(left_out.values()) == 1
     return f"{' and '.join(parts)} {'is' if one else 'are'} not in it" if parts else ""

@@ -1,1 +1,1 @@
-"""What operators have to do: FLOPs, bytes, tensors, copies."""
+"""The work of operators: FLOPs, bytes, tensors, copies."""

@@ -1,24 +1,25 @@
-"""How many operations one graph node does, by the shapes of its tensors: ATen and edge dialects.
+"""The number of operations of one graph node, by the shapes of its tensors: ATen and edge ops.
 
-A multiply-add is two operations. All that a rule counts is what it says; products with padding
-count as any other, as the kernels of most backends do them.
+A multiply-add is two operations. Products with padding count like any other, since the kernels of
+most backends compute them.
 
-* Convolution: 2 x output elements x what one kernel of the weight holds (channels of a group times
-  its points). Transposed: 2 x input elements x the same, since there every input element meets the
-  whole kernel. Stride, dilation and padding are in the shapes. The bias is the first addend of each
-  sum, so it is not counted on top; the same goes for addmm, baddbmm and linear.
+* Convolution: 2 x output elements x the elements of one kernel of the weight (channels of a group
+  times its points). Transposed: 2 x input elements x the same, since there every input element is
+  multiplied by the whole kernel. Stride, dilation and padding are in the shapes. The bias is the
+  first addend of each sum, so it does not count extra; the same applies to addmm, baddbmm and
+  linear.
 * Matrix products: 2 x output elements x the length of the sums.
-* Elementwise: one per output element, whatever function it is (an exp counts as an add does), two
-  where a factor is given to it (alpha). Comparisons, logic and selections: none.
-* Reductions: mean one per input element, the others one less per result.
-* softmax: 5 per element (largest, difference, exp, sum, quotient). Layer and group norm: 5 per
-  element (mean, difference, square, sum, product), one more each for a weight and a bias. Batch
-  norm of inference: 2 per element, by the factor and the addend of its channel.
-* Pooling: one per element of the window, also where that lies in the padding.
-* Quantizing: 4 per element (product, sum, rounding, limits). Dequantizing: 2.
-* What moves, fills or views data: none.
+* Elementwise: one per output element, whatever the function (an exp counts like an add), two if it
+  has a factor (alpha). Comparisons, logic and selections: none.
+* Reductions: for a mean, one per input element; for others, one less per result.
+* softmax: 5 per element (max, difference, exp, sum, quotient). Layer and group norm: 5 per element
+  (mean, difference, square, sum, product), and one more each for a weight and a bias. Batch norm in
+  inference: 2 per element, the scale and the offset of its channel.
+* Pooling: one per element of the window, including padding.
+* Quantization: 4 per element (product, sum, rounding, clamping). Dequantization: 2.
+* Ops that move, fill or view data: none.
 
-Another op, and control flow, is not counted, and the answer says so.
+Other ops and control flow are not counted; `NotKnown` says why.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, is_
 from viewer.model.times import counted, group_digits
 from viewer.program.program import GraphNode, Setting, Tensor, base_name
 
-# The libraries of ops whose names the rules know; the "add" of another one may be anything.
+# The op libraries that the rules apply to; an "add" of another library may be anything.
 _LIBRARIES = ("aten", "dim_order_ops", "quantized_decomposed")
-_WIDEST = 1 << 31  # a window that may be true
+_WIDEST = 1 << 31  # above any plausible window size
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Count:
 
 
 def count_operations(node: GraphNode) -> Count:
-    """The operations that a node does in one call. Raises NotKnown."""
+    """Return the operations of a node in one call. Raises NotKnown."""
     if node.op.startswith("higher_order."):
         raise NotKnown("what control flow runs depends on its data")
     if is_structure(node):
@@ -64,7 +65,7 @@ def count_operations(node: GraphNode) -> Count:
 
 
 def is_understood(node: GraphNode) -> bool:
-    """Whether it is known what a node does with its inputs, be it work or a move of data."""
+    """Return whether a node's use of its inputs is known, be it work or a move of data."""
     return is_moving(node) or _rule_of(node) is not None
 
 
@@ -99,7 +100,7 @@ def _setting(node: GraphNode, name: str) -> Setting | None:
 
 
 def _has_factor(node: GraphNode, *names: str) -> bool:
-    """Whether it scales one of its operands by a number other than 1."""
+    """Return whether the node scales an operand by a number other than 1."""
     return any(_setting(node, name) not in (None, 1, 1.0) for name in names)
 
 
@@ -107,14 +108,14 @@ def _has_factor(node: GraphNode, *names: str) -> bool:
 
 
 def _convolution(node: GraphNode) -> tuple[int, str]:
-    transposed = _setting(node, "transposed")
-    if not isinstance(transposed, bool):
+    is_transposed = _setting(node, "transposed")
+    if not isinstance(is_transposed, bool):
         raise NotKnown("the record does not say whether the convolution is transposed")
-    return _transposed_convolution(node) if transposed else _direct_convolution(node)
+    return _transposed_convolution(node) if is_transposed else _direct_convolution(node)
 
 
 def _kernel(node: GraphNode) -> tuple[int, str]:
-    """What one kernel of the weight [O, I / groups, points...] holds."""
+    """Return the elements of one kernel of the weight [O, I / groups, points...], and its text."""
     sizes = sizes_of(_input(node, 1))
     if len(sizes) < 3:
         raise NotKnown("the weight of the convolution has no kernel points")
@@ -135,7 +136,7 @@ def _transposed_convolution(node: GraphNode) -> tuple[int, str]:
 
 
 def _product(first: int) -> _Rule:
-    """A matrix product; its sums go over the last size of its input number `first`."""
+    """Return the rule of a matrix product; its sums run over the last dim of input `first`."""
 
     def rule(node: GraphNode) -> tuple[int, str]:
         sizes = sizes_of(_input(node, first))
@@ -188,7 +189,7 @@ def _reduction(node: GraphNode) -> tuple[int, str]:
 
 def _norm(node: GraphNode) -> tuple[int, str]:
     outputs = elements_of(_output(node))
-    each = 5 + min(len(node.inputs) - 1, 2)  # a weight and a bias, where it has them
+    each = 5 + min(len(node.inputs) - 1, 2)  # plus a weight and a bias, if present
     return each * outputs, f"{each} × {_number(outputs)} outputs"
 
 
@@ -204,7 +205,7 @@ def _pooling(dimensions: int) -> _Rule:
         sizes = stated if isinstance(stated, tuple) else () if stated is None else (stated,)
         window = [int(size) for size in sizes]
         if len(window) == 1:
-            window *= dimensions  # one number stands for all dimensions
+            window *= dimensions  # one number applies to all dimensions
         if len(window) != dimensions or not all(0 < size < _WIDEST for size in window):
             raise NotKnown(f"the record does not state the kernel size of {node.op}")
         outputs = elements_of(_output(node))

@@ -1,15 +1,15 @@
-"""Which events only copy data or lay it out anew, without arithmetic on it.
+"""Finds events that only copy or rearrange data, without arithmetic.
 
-Told by what a file or a record proves, in this order:
+Only what a file or an ETRecord proves counts, in this order:
 
-* a kernel by its own name ("permute_copy.out"), also inside the call of another operator;
-* an operator's call that logged kernels: by them, all of which must be copies; without kernels,
-  a delegate's call, an event or an MLIR location: by the operators that it is linked to, all of
-  whose graph nodes must only move data;
-* an event of a delegate that is not linked: by the names that XNNPACK gives its own copies;
-* copies of Torq's host by their names.
+* a kernel, by its own name ("permute_copy.out"), even inside the call of another operator;
+* an operator call with logged kernels, if all of them are copies; without kernels, or for a
+  delegate call, an event or an MLIR location, by the linked operators, if all their graph nodes
+  only move data;
+* an unlinked delegate event, by XNNPACK's names of its own copies;
+* host copies of Torq, by name.
 
-Looking something up (embedding, gather) and filling with a value are no copies here.
+Lookups (embedding, gather) and fills are not copies here.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from viewer.model.trace import KeyKind
 from viewer.program.program import Operator, base_name
 
 _MOVES = frozenset({Traffic.VIEW, Traffic.SAME_ORDER, Traffic.COPY, Traffic.PICK})
-# They read data at places that other data names: no change of layout.
+# These read data at indexes given by other data, so they do not change the layout.
 _LOOKUPS = frozenset({"embedding", "index_select", "gather", "index"})
-# xnn_operator_type_to_string of XNNPACK, with the data type in brackets: "Transpose (ND, X32)".
+# xnn_operator_type_to_string of XNNPACK, with the data type in parentheses: "Transpose (ND, X32)".
 _XNNPACK = re.compile(
     r"(Channel Shuffle|Constant Pad|Convert|Copy|Depth To Space|Slice|Space To Depth"
     r"|Static Reshape|Static Slice|Transpose) \([A-Z0-9, ]+\)"
@@ -41,7 +41,7 @@ _BY_LINK = frozenset(
 
 
 def copies_of(table: LinkTable) -> list[str]:
-    """Per key what sort of copy its slices are, "permute_copy" or "Transpose"; "" for no copy."""
+    """Return per key the kind of copy, "permute_copy" or "Transpose"; "" for no copy."""
     trace, keys = table.trace, table.trace.keys
     logged = scope_identities(trace)
     scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
@@ -69,7 +69,7 @@ def copies_of(table: LinkTable) -> list[str]:
 
 
 def copy_of_operators(operators: Sequence[Operator]) -> str:
-    """The ops of operators all of whose graph nodes only move data; "" if any does more."""
+    """Return the ops of operators whose graph nodes all only move data; "" if any does more."""
     nodes = [node for operator in operators for node in operator.nodes]
     working = [node for node in nodes if not is_structure(node)]
     kinds = {traffic_of(node) for node in working}
@@ -79,13 +79,13 @@ def copy_of_operators(operators: Sequence[Operator]) -> str:
 
 
 def _kernel(name: str) -> str:
-    """The base name of a kernel that is a copy: "permute_copy" of "permute_copy.out"."""
+    """Return a copy kernel's base name, "permute_copy" for "permute_copy.out", else ""."""
     base = base_name(name)
     moves = traffic_named(f"aten.{base}.default") in _MOVES and base not in _LOOKUPS
     return base if moves or base == WRITE_BACK else ""
 
 
 def _by_name(name: str) -> str:
-    """What an event without a link is by its name."""
+    """Return the kind of copy of an unlinked event, by its name; "" for none."""
     known = _XNNPACK.match(name)
     return known[1] if known else "host copy" if name in _HOST_COPIES else ""

@@ -1,9 +1,9 @@
-"""How many operations one operation of an MLIR text does: the dialects tosa, linalg and arith.
+"""The number of operations of one MLIR operation: the dialects tosa, linalg and arith.
 
-The conventions are those of `viewer.analysis.workload.flop_rules`; what differs is how weights are
-laid out: a kernel of tosa.conv2d is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W, I, O].
-tosa.rescale is counted as quantizing is: 4 per element (product, rounding shift, zero point,
-limits). The body of linalg.generic is not read.
+The conventions are those of `viewer.analysis.workload.flop_rules`, except for the layout of
+weights: a kernel of tosa.conv2d is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W, I, O].
+tosa.rescale counts like quantization: 4 per element (product, rounding shift, zero point,
+clamping). The body of linalg.generic is not read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, siz
 from viewer.model.times import group_digits
 from viewer.program.program import GraphNode, Tensor
 
-# The setting of an operation that states how its operands are indexed: turned, or broadcast.
+# The attribute that says how operands are indexed, such as transposed or broadcast.
 INDEXING_MAPS = "indexing_maps"
 
 _Rule = Callable[[GraphNode], tuple[int, str]]
@@ -34,7 +34,7 @@ def _output(node: GraphNode) -> Tensor:
 
 
 def _kernel(node: GraphNode, rank: int, dimensions: slice) -> tuple[int, str]:
-    """What one kernel holds: the sizes of the weight along some of its dimensions."""
+    """Return the elements of one kernel: the product of some dimensions of the weight."""
     sizes = sizes_of(_input(node, 1))
     if len(sizes) != rank:
         raise NotKnown(f"the weight of {node.op} has {len(sizes)} dimensions, not {rank}")
@@ -58,7 +58,7 @@ def _transposed(node: GraphNode) -> tuple[int, str]:
 
 
 def _product(axis: int) -> _Rule:
-    """A matrix product; its sums go over this dimension of the first input."""
+    """Return the rule of a matrix product; its sums run over this dim of the first input."""
 
     def rule(node: GraphNode) -> tuple[int, str]:
         sizes = sizes_of(_input(node, 0))

@@ -1,16 +1,16 @@
-"""The tensors of one operation of an MLIR text, by the types that its text states.
+"""Reads the tensors of one operation of an MLIR text from the types in its text.
 
-Read, whatever the dialect:
+For any dialect, this reads:
 
 * a function type at the end: `: (tensor<1x4xf32>, tensor<4xi8>) -> tensor<1xf32>`, in generic and
-  in custom assembly;
-* destinations as linalg has them: `ins(%a, %b : T, T) outs(%c : T)`, with or without a result;
-* one type for all: `arith.addf %a, %b : T`, `arith.constant dense<0> : T`; two with a word between:
-  `tensor.cast %a : T to T`.
+  custom assembly;
+* destinations as in linalg: `ins(%a, %b : T, T) outs(%c : T)`, with or without a result;
+* one type for all: `arith.addf %a, %b : T`, `arith.constant dense<0> : T`; two types with a word in
+  between: `tensor.cast %a : T to T`.
 
-A size that is not fixed ("?") stays a text, so that no figure is made of it; a tensor without a
-rank has no shape. Of a quantized element the storage is what counts: `!quant.uniform<i8:f32, 0.1>`
-is an i8. Arrays of numbers in the attributes are settings: `kernel = array<i64: 2, 2>`.
+A dynamic size ("?") stays a string, so that nothing is computed from it; an unranked tensor has no
+shape. For a quantized element, the storage type counts: `!quant.uniform<i8:f32, 0.1>` is an i8.
+Integer arrays in attributes become settings: `kernel = array<i64: 2, 2>`.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _ARRAY = re.compile(r"\b(\w+)\s*=\s*(?:array<i\d+:\s*([-\d, ]*)>|\[([-\d, ]*)\])
 _SHAPE = "!tosa.shape"
 _LOCATION = re.compile(r"\s*\bloc\(.*\Z", re.DOTALL)
 _OPENERS, _CLOSERS = "([{<", ")]}>"
-# A statement that is longer, since it holds the weights of a layer, states no tensors here.
+# A longer statement, such as one with the weights of a layer, is not read.
 _LONGEST = 1 << 16  # characters
 _MOST_LINES = 64
 
 
 def with_tensors(program: Program, operator: Operator) -> Operator:
-    """An operator of a text with the tensors that its statement states; of a record as it is.
+    """Return an operator of a text with the tensors in its statement; others unchanged.
 
-    Only the lines of the statement are looked at, so it takes the same in a text of any length.
+    Reads only the lines of the statement, so the cost does not depend on the text's length.
     """
     if not program.text_lines or not operator.nodes:
         return operator
@@ -66,13 +66,13 @@ def with_tensors(program: Program, operator: Operator) -> Operator:
 
 def _with_types(node: GraphNode, text: str) -> GraphNode:
     settings = _settings(text)
-    # Strings hold whatever they like, brackets too.
+    # Strings may contain anything, including brackets.
     plain = _STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)
     head, _, rest = plain.partition("=") if plain.startswith("%") else ("", "", plain)
     results = [name.partition(":")[0].strip() for name in head.split(",")] if head else []
     ins, outs = _inside(_INS, rest), _inside(_OUTS, rest)
     if ins is not None or outs is not None:
-        # A destination is written; that some add to what it holds before is not counted.
+        # A destination is written; that some ops add to its previous value is not counted.
         taken, (names, made) = _side(ins or ""), _side(outs or "")
         if results:
             names = results
@@ -97,7 +97,7 @@ def _with_types(node: GraphNode, text: str) -> GraphNode:
 
 
 def _signature(stated: str, operands: int, results: int) -> tuple[list[str], list[str]] | None:
-    """The types of operands and results in what follows the colon."""
+    """Return the types of operands and results from the text after the colon."""
     before, arrow, after = _cut_at_arrow(stated)
     if arrow:
         return _types(before), _types(after)
@@ -109,7 +109,7 @@ def _signature(stated: str, operands: int, results: int) -> tuple[list[str], lis
 
 
 def _side(text: str) -> tuple[list[str], list[str]]:
-    """ "%a, %b : T, T" as its names and types."""
+    """Parse "%a, %b : T, T" to its names and types."""
     names, _, types = text.partition(":")
     return _VALUE.findall(names), _types(types)
 
@@ -119,12 +119,12 @@ def _named(types: Sequence[str], names: Sequence[str]) -> tuple[Tensor, ...]:
     return tuple(
         _tensor(stated, names[i] if fits else f"value {i + 1}")
         for i, stated in enumerate(types)
-        if not stated.startswith(_SHAPE)  # sizes that the compiler knows, no data
+        if not stated.startswith(_SHAPE)  # a compile-time shape, not data
     )
 
 
 def _tensor(stated: str, name: str) -> Tensor:
-    """ "tensor<1x?xi8>" as a tensor; a type that is none is a scalar."""
+    """Parse "tensor<1x?xi8>" to a tensor; a type that is not shaped is a scalar."""
     shaped = _SHAPED.fullmatch(stated)
     if shaped is None:
         return Tensor(name, _dtype(stated), () if _dtype(stated) else None)
@@ -161,7 +161,7 @@ def _settings(text: str) -> tuple[tuple[str, Setting], ...]:
 
 
 def _depths(text: str) -> list[int]:
-    """Per character how many brackets are open before it."""
+    """Return per character the number of open brackets before it."""
     depth, found = 0, []
     for i, mark in enumerate(text):
         if mark in _CLOSERS and not (mark == ">" and text[i - 1 : i] == "-"):
@@ -185,17 +185,17 @@ def _cut_at_arrow(text: str) -> tuple[str, bool, str]:
 
 
 def _split(text: str) -> list[str]:
-    """A list cut at the commas outside of brackets."""
-    depths, parts, begin = _depths(text), [], 0
+    """Split a list at the commas outside brackets."""
+    depths, parts, start = _depths(text), [], 0
     for i, mark in enumerate(text):
         if mark == "," and depths[i] == 0:
-            parts.append(text[begin:i].strip())
-            begin = i + 1
-    return [*parts, text[begin:].strip()]
+            parts.append(text[start:i].strip())
+            start = i + 1
+    return [*parts, text[start:].strip()]
 
 
 def _types(text: str) -> list[str]:
-    """ "(T, T)" or "T, T" as its types; "()" has none."""
+    """Parse "(T, T)" or "T, T" to its types; "()" has none."""
     text = text.strip()
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
@@ -203,7 +203,7 @@ def _types(text: str) -> list[str]:
 
 
 def _inside(opening: re.Pattern[str], text: str) -> str | None:
-    """What stands in the brackets that begin so."""
+    """Return the text inside the bracket that the pattern opens, or None."""
     match = opening.search(text)
     if match is None:
         return None

@@ -1,15 +1,15 @@
-"""Which graph nodes only move data, and how much of their inputs a node reads.
+"""Classifies graph nodes that only move data, and how much of their inputs they read.
 
-Most nodes read their inputs and write their outputs. Others are told by their names, of ATen, the
+Most nodes read their inputs and write their outputs. The others are known by name, from ATen, the
 edge dialect and MLIR:
 
-* a view is its input under another shape: nothing is read or written until another node does;
-* a copy under another shape is a copy by its name, which a runtime may make a view again
-  (ExecuTorch does so with view_copy where its planner can);
-* a node that picks a part of its first input (slice, embedding) reads no more than it makes;
-* a fill reads nothing: of the input of full_like the shape alone is taken;
-* an empty tensor is room, and nothing is written; a constant is there before anything runs;
-* arithmetic of sizes (sym_size) touches no data.
+* a view is its input in another shape: nothing is read or written until another node does;
+* a copy in another shape is a copy by name, which a runtime may turn into a view (ExecuTorch does
+  so with view_copy if its memory planner can);
+* a node that picks a part of its first input (slice, embedding) reads no more than it writes;
+* a fill reads nothing: full_like uses only the shape of its input;
+* an empty tensor only allocates; a constant exists before anything runs;
+* arithmetic on sizes (sym_size) touches no data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LIBRARIES = ("aten", "dim_order_ops", "executorch")
 
 
 class Traffic(Enum):
-    """What a node does with data, beside working with it."""
+    """How a node uses data. The value is a description for the user."""
 
     WORK = "reads its inputs, writes its outputs"
     VIEW = "a view: nothing is moved"
@@ -87,25 +87,25 @@ _MLIR = {
     **dict.fromkeys(("tensor.splat", "linalg.fill"), Traffic.FILL),
     "tensor.empty": Traffic.ROOM,
 }  # fmt: skip
-# Operations that hold others, or hand on their values.
+# Operations that contain others, or pass their values on.
 _STRUCTURE = ("func", "module", "return", "yield", "call")
 
 
 def is_structure(node: GraphNode) -> bool:
-    """Whether an operation of a text is no work of its own: a function, a return, a call."""
+    """Return whether an MLIR operation does no work itself: a function, a return, a call."""
     dialect, _, name = node.op.rpartition(".")
     return name in _STRUCTURE and dialect not in ("", *_LIBRARIES)
 
 
 def traffic_of(node: GraphNode) -> Traffic:
-    """What a node does with data, by its op."""
+    """Return how a node uses data, by its op."""
     return traffic_named(node.op)
 
 
 def traffic_named(op: str) -> Traffic:
-    """What nodes of an op do with data: "aten.permute_copy.default", "tosa.transpose"."""
+    """Return how nodes of an op use data: "aten.permute_copy.default", "tosa.transpose"."""
     if op.startswith(("_operator.", "math.")):
-        return Traffic.SIZES  # Python's own, on the sizes of a dynamic shape
+        return Traffic.SIZES  # Python operators on the sizes of a dynamic shape
     if op == "executorch.exir.memory.view":
         return Traffic.VIEW
     if op.partition(".")[0] in _LIBRARIES:
@@ -114,5 +114,5 @@ def traffic_named(op: str) -> Traffic:
 
 
 def is_moving(node: GraphNode) -> bool:
-    """Whether a node does no arithmetic on data."""
+    """Return whether a node does no arithmetic on data."""
     return traffic_of(node) is not Traffic.WORK

@@ -1,14 +1,13 @@
-"""What an operator has to do: its operations and the bytes that it moves, from its shapes alone.
+"""The work of an operator: its operations and the bytes that it moves, from shapes alone.
 
-* Operations are the sum of those of its graph nodes (`viewer.analysis.workload.flop_rules`); a
-  multiply-add is two. They are called FLOPs where the results are floating point numbers.
-* Bytes are of the operator as a whole: each input read once, each parameter once, each output
-  written once. What its own nodes hand one another is not counted, so a runtime that keeps such
-  values in memory moves more, and one that fuses operators less. A kernel of a convolution that
-  reads its input nine times over counts as one that reads it once.
-* Of a node that is not understood, or has a size that is not fixed, nothing is guessed: operations
-  are then "at least" those of the others, or not known, and bytes are not known. The reasons are
-  kept.
+* Operations are the sum over its graph nodes (`viewer.analysis.workload.flop_rules`); a
+  multiply-add is two. They are called FLOPs if the results are floating-point numbers.
+* Bytes are for the operator as a whole: each input read once, each parameter once, each output
+  written once. Values passed between its own nodes are not counted, so a runtime that stores them
+  moves more, and one that fuses operators moves less. A convolution kernel that reads its input
+  nine times counts as reading it once.
+* Nothing is guessed about a node without a rule, or with a dynamic size: operations are then "at
+  least" those of the other nodes, or unknown, and bytes are unknown. The reasons are kept.
 
 Nothing here is measured.
 """
@@ -33,9 +32,9 @@ _NOT_MOVED = (Traffic.CONSTANT, Traffic.ROOM)
 
 @dataclass(frozen=True, slots=True)
 class OpWork:
-    """Operations of those nodes of an operator that are of one op.
+    """The operations of all nodes of an operator with the same op.
 
-    rule: that of each of these nodes; "" if it differs from one to the other.
+    rule: the rule of each of these nodes; "" if they differ.
     """
 
     op: str
@@ -46,7 +45,7 @@ class OpWork:
 
 @dataclass(frozen=True, slots=True)
 class MovedBytes:
-    """Bytes that are read of inputs, of parameters, and written."""
+    """Bytes read from inputs, read from parameters, and written."""
 
     inputs: int
     parameters: int
@@ -59,12 +58,12 @@ class MovedBytes:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFigures:
-    """What one operator, or some of its nodes, has to do in one call.
+    """The work of one operator, or some of its nodes, in one call.
 
-    operations: None if not known; at_least: whether nodes are left out of them. parts: most first,
-    those without arithmetic left out. missing: why nodes are left out, each reason once. floating:
-    whether the results are floating point numbers. moved: None if not known, for the reason
-    `moved_missing`; note: what there is to say of the bytes.
+    operations: None if unknown; at_least: whether some nodes are not counted. parts: largest first,
+    without those without arithmetic. missing: why nodes are not counted, without duplicates.
+    floating: whether the results are floating-point numbers. moved: None if unknown, for the reason
+    `moved_missing`; note: a remark on the bytes.
     """
 
     operations: int | None
@@ -78,20 +77,23 @@ class OperatorFigures:
 
     @property
     def intensity(self) -> float | None:
-        """Operations per byte; None where either is not known as a whole, or nothing is moved."""
+        """Operations per byte; None if either is not fully known, or nothing is moved."""
         if self.operations is None or self.at_least or self.moved is None or not self.moved.total:
             return None
         return self.operations / self.moved.total
 
 
 def figures_of(program: Program, operator: Operator) -> OperatorFigures:
-    """The figures of an operator of a program."""
+    """Return the work of an operator of a program."""
     return figures_of_nodes(operator.nodes, used_elsewhere(program, operator))
 
 
 def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) -> OperatorFigures:
-    """The figures of nodes that count as one. leaving: names of values that others take as well;
-    those that no node of the group takes leave it anyway."""
+    """Return the work of some nodes as one unit.
+
+    leaving: names of values that other nodes use as well; values that no node of the group uses
+    count as outputs anyway.
+    """
     parts: dict[str, OpWork] = {}
     missing: dict[str, None] = {}
     floating = False
@@ -139,19 +141,19 @@ def _makes_floats(nodes: Sequence[GraphNode]) -> bool:
 
 
 def _note(nodes: Sequence[GraphNode]) -> str:
-    """What is said of the bytes of an operator that only moves data."""
+    """Return a remark on the bytes of an operator that only moves data."""
     kinds = {traffic_of(node) for node in nodes}
     return next(iter(kinds)).value if len(kinds) == 1 and Traffic.WORK not in kinds else ""
 
 
 def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
-    """Raises NotKnown if the size of any value that is moved is not known."""
+    """Return the bytes that some nodes move. Raises NotKnown if any size is unknown."""
     for node in nodes:
         if node.op.startswith("higher_order."):
             raise NotKnown("what control flow moves depends on its data")
         if is_structure(node):
             raise NotKnown(f"{node.op} has no work of its own")
-        if not is_understood(node):  # it may read a part of its inputs, or nothing at all
+        if not is_understood(node):  # it may read only part of its inputs, or nothing
             raise NotKnown(f"no rule for {node.op}")
         if not (node.inputs or node.outputs) and traffic_of(node) is not Traffic.SIZES:
             raise NotKnown(f"the tensors of {node.op} are not recorded")
@@ -172,7 +174,7 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
             picked = traffic is Traffic.PICK and position == 0
             part = sum(map(bytes_of, node.outputs)) if picked else bytes_of(tensor)
             given[root.name] = root
-            # A part that is read twice counts twice here, but never more than the whole.
+            # A part that is read twice counts twice here, but never more than the whole value.
             read[root.name] = min(read.get(root.name, 0) + part, bytes_of(root))
     written: dict[str, int] = {}
     for node in nodes:
@@ -183,16 +185,16 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
             leaves = tensor.name in leaving or tensor.name not in used
             if leaves and root.name in made:
                 written[root.name] = bytes_of(root)
-    kept = {name for name, tensor in given.items() if tensor.parameter}
+    parameters = {name for name, tensor in given.items() if tensor.parameter}
     return MovedBytes(
-        inputs=sum(size for name, size in read.items() if name not in kept),
-        parameters=sum(size for name, size in read.items() if name in kept),
+        inputs=sum(size for name, size in read.items() if name not in parameters),
+        parameters=sum(size for name, size in read.items() if name in parameters),
         outputs=sum(written.values()),
     )
 
 
 def _roots(nodes: Sequence[GraphNode]) -> dict[str, Tensor]:
-    """Name of a value -> the value whose memory it is, which is another one behind views."""
+    """Map the name of each view to the value whose memory it shares."""
     roots: dict[str, Tensor] = {}
     for node in nodes:
         if traffic_of(node) is Traffic.VIEW and node.inputs:

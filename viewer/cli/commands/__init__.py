@@ -1,7 +1,7 @@
-"""The commands without a window: one module each, with its arguments and what it does.
+"""The commands without a window: one module each, with its arguments and its handler.
 
-A module has `run(arguments)` and is imported when its command is called: the window needs none of
-them, and no command needs what another one imports.
+Each module has `run(arguments)` and is imported when its command runs: the window needs none of
+them, and no command needs the imports of another.
 """
 
 from __future__ import annotations
@@ -14,6 +14,6 @@ COMMANDS = (
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Run one of `COMMANDS` with the arguments behind its name. Returns the exit code."""
+    """Run one of `COMMANDS` with the arguments after its name. Returns the exit code."""
     code: int = importlib.import_module(f"{__name__}.{command}").run(arguments)
     return code

@@ -1,4 +1,4 @@
-"""`opscope delegation`: what delegates took, what stayed outside, and what is linked."""
+"""`opscope delegation`: time in delegates, what was not delegated, and what is linked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewer.reports.delegation import delegation_facts, delegation_text
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope delegation",
         description="What was handed to delegates and what it took, what stayed outside, how much "

@@ -1,4 +1,4 @@
-"""`opscope estimates`: what the Torq compiler estimated and what was measured, side by side."""
+"""`opscope estimates`: the Torq compiler's estimates next to the measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viewer.workspace.estimates import of_workspace
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope estimates",
         description="What the Torq compiler estimated beside what was measured, per action and per "
@@ -22,7 +22,11 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = open_all(parser, chosen)
-    made = of_workspace(workspace)
-    print(json.dumps(estimate_facts(made), indent=1) if chosen.json else estimate_text(made))
+    comparison = of_workspace(workspace)
+    print(
+        json.dumps(estimate_facts(comparison), indent=1)
+        if chosen.json
+        else estimate_text(comparison)
+    )
     warn(workspace)
     return 1 if failed else 0

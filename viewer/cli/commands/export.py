@@ -1,4 +1,4 @@
-"""`opscope export`: profiles as a Perfetto trace or as a table, one or a whole folder of them."""
+"""`opscope export`: writes profiles as a Perfetto trace or a table, one file or a whole folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viewer.workspace.exports import (
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope export",
         description="Write profiles as a Perfetto trace, with operators, flows, counters and the "
@@ -138,10 +138,10 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     for failure in failures:
         complain(failure)
-    wrote = len(outcomes) - len(failures)
+    written = len(outcomes) - len(failures)
     failed = len(failures) + len(found.unreadable)
-    parts = [f"wrote {wrote} of {wrote + failed} profiles to {chosen.output}"]
+    parts = [f"wrote {written} of {written + failed} profiles to {chosen.output}"]
     parts += [f"{failed} failed"] if failed else []
     parts += [f"{found.others} files of other kinds left out"] if found.others else []
     print(", ".join(parts))
-    return 1 if failed or not wrote else 0
+    return 1 if failed or not written else 0

@@ -1,4 +1,4 @@
-"""`opscope findings`: what profiles prove, ranked, each with its numbers and its rule."""
+"""`opscope findings`: performance findings, ranked, each with its numbers and its rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewer.reports.findings import NoSuchRun, findings_facts, findings_text
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope findings",
         description="What profiles prove, in a short ranked list: what is dearest, copies, gaps, "
@@ -33,8 +33,8 @@ def run(arguments: list[str]) -> int:
         complain(str(error))
         return 1 if failed else 2
     print(json.dumps(facts, indent=1) if chosen.json else findings_text(facts))
-    told = {file["path"] for file in facts["files"]}
+    reported = {file["path"] for file in facts["files"]}
     for trace in workspace.traces:
-        if trace.path not in told:
+        if trace.path not in reported:
             complain(f"note: {trace.path}: it has no run {chosen.run}")
     return 1 if failed else 0

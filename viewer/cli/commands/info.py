@@ -1,4 +1,4 @@
-"""`opscope info`: what files are, how they link, and what is odd in them."""
+"""`opscope info`: describes files, how they link, and their warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewer.reports.info import info, info_text
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope info", description="What files are, how they link, and what is odd in them."
     )

@@ -1,4 +1,4 @@
-"""`opscope inspect`: what each event took, as the inspector of ExecuTorch prints it."""
+"""`opscope inspect`: the time of each event, in the format of ExecuTorch's Inspector."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from viewer.compat import inspector_cli
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     return inspector_cli.run(arguments, complain)

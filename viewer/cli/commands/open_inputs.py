@@ -1,4 +1,4 @@
-"""Opens the inputs that a command line names, and warns of what does not fit together."""
+"""Opens the files of a command line, and warns about those that do not match."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from viewer.workspace.workspace import Workspace
 
 
 def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tuple[Workspace, bool]:
-    """A workspace with every file that can be read, and whether any could not.
+    """Return a workspace with every readable file, and whether anything failed.
 
-    Says on stderr what cannot be read; ends the program where the command line is wrong.
+    Reports unreadable files on stderr; exits with a usage error if the command line is wrong.
     """
     choices = choices_of(parser, chosen) or NO_CHOICES
     workspace = Workspace()
@@ -32,7 +32,7 @@ def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tup
         except UnreadableFile as error:
             complain(str(error))
             failed = True
-    # Before the other choices, since companions lie there.
+    # Before the other choices, because companion files are found through these paths.
     for substitution in (s for one in (*of_sessions, choices) for s in one.source_paths):
         workspace.substitute(substitution)
     for complaint in workspace.open_companions():
@@ -40,7 +40,7 @@ def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tup
     for one in of_sessions:
         for complaint in apply(one, workspace):
             complain(f"warning: {complaint}")
-    # What is said on this command line goes before what a session file says.
+    # The command line overrides session files.
     refused = apply(choices, workspace)
     if refused and not failed:
         parser.error(refused[0])
@@ -48,7 +48,7 @@ def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tup
 
 
 def warn(workspace: Workspace) -> None:
-    """Say on stderr what does not fit together in the open files."""
+    """Print the warnings about the open files on stderr."""
     for trace in workspace.traces:
         for warning in workspace.warnings(trace):
             complain(f"warning: {warning}")

@@ -1,4 +1,4 @@
-"""`opscope screenshot`: the window as a picture, or its timeline alone, without a display."""
+"""`opscope screenshot`: the window, or only its timeline, as an image, without a display."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from viewer.model.times import parse_range
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope screenshot",
         description="Draw the window with some files into a PNG, or its timeline alone, to print, "
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
         action="store_true",
         help="select the most expensive operator and print its name",
     )
-    # What the option was called before.
+    # The former name of the option.
     parser.add_argument(
         "--select-dearest",
         dest="select_most_expensive",

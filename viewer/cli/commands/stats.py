@@ -1,4 +1,4 @@
-"""`opscope stats`: what took how long in profiles, grouped by one key."""
+"""`opscope stats`: the time in profiles, grouped by one key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viewer.reports.stats import NoSuchGroups, stats, stats_text
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with the arguments behind its name. Returns the exit code."""
+    """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope stats", description="What took how long in profiles, grouped by one key."
     )
