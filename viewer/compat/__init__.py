@@ -1,1 +1,1 @@
-"""Drop-in fronts for scripts that people already have: the same arguments, the same output."""
+"""Drop-in replacements for existing tools: the same arguments, the same output."""

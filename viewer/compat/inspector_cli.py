@@ -1,14 +1,15 @@
-"""`opscope inspect`: the official inspector's command line without torch, and with right answers.
+"""`opscope inspect`: the official Inspector's command line, without torch and with correct values.
 
 The arguments are those of `python -m executorch.devtools.inspector.inspector_cli`, and so is the
-output: the table on stdout, and the same as tab-separated text where `--tsv_path` says. Ours are
-`--json` (one object on stdout instead of the table), `--include_delegate_debug_data` (a keyword of
-the official library that its command line lacks) and `--compat`, which answers as Inspector 1.5.1
-does, faults included, or says where it would stop.
+output: the table on stdout, and the same as tab-separated text in the file of `--tsv_path`. Three
+options are added: `--json` (one object on stdout instead of the table),
+`--include_delegate_debug_data` (a keyword of the official library that its command line lacks) and
+`--compat`, which prints what Inspector 1.5.1 prints, including its bugs, or reports where it would
+fail.
 
-`--debug_buffer_path` is taken and its file must be there; the table holds no tensor values, so it
-changes nothing. Exit code 0; 1 if an input cannot be read or nothing can be written; 2 for wrong
-usage and for `--compare_results`, which is not supported.
+`--debug_buffer_path` is accepted and its file must exist, but it has no effect, because the table
+contains no tensor values. Exit code 0 for success; 1 if an input cannot be read or nothing can be
+written; 2 for wrong usage and for `--compare_results`, which is not supported.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Complain = Callable[[str], None]
 
 
 def run(arguments: Sequence[str], complain: Complain) -> int:
-    """Answer one command; `complain` takes one line for stderr. Returns the exit code."""
+    """Run one command; `complain` takes one line for stderr. Returns the exit code."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if chosen.compare_results:
@@ -177,7 +178,7 @@ def _header(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def _unlinked(table: LinkTable) -> dict[str, int]:
-    """How many events that a record should know were not linked, by reason."""
+    """Count the events that an ETRecord should know but that are not linked, by reason."""
     count = np.bincount(table.trace.slices.key, minlength=len(table.links)).tolist()
     found: dict[str, int] = {}
     for link, events in zip(table.links, count, strict=True):

@@ -1,20 +1,20 @@
-"""Torq's perfetto_logger over our own readers and writer: same arguments, same tracks, but right.
+"""A corrected replacement for Torq's perfetto_logger: the same arguments and the same tracks.
 
     python -m viewer.compat.perfetto_logger --compile_profile F... --runtime_profile F... --pb OUT
 
 Compile profiles (C0 to C3) and runtime profiles (R0, R1) become one Perfetto trace with a process
 and an overview for each file, and the overview is printed. `--mlir FILE` names the operators of C2
-and C3 rows. `--compat` writes exactly what the original of a file's time wrote, faults included
-(`viewer.compat.torq_logger.original`); files that none of them reads end with exit code 2.
+and C3 rows. `--compat` writes exactly what the original from a file's time wrote, including its
+bugs (`viewer.compat.torq_logger.original`); files that no version of it reads end with exit code 2.
 
-What differs from the original without `--compat`: no row is lost; files of one base name keep a
-process each; NSS jobs lie where they ran, at [time_since_open - time_since_start, time_since_open];
+Differences from the original without `--compat`: no row is lost; files with one base name keep a
+process each; NSS jobs are where they ran, at [time_since_open - time_since_start, time_since_open];
 slices are drawn in ns (cycles at 800 MHz: 5/4 ns each, ends rounded down), and Perfetto shows every
-duration as it is; slice units 0 and 1 have their figures. Names and printed figures count as the
-original's: cycles of C0, µs of NSS jobs, ns from C1 on.
+duration unchanged; slice units 0 and 1 have their numbers. Names and printed numbers use the
+original's units: cycles for C0, µs for NSS jobs, ns from C1 on.
 
-Exit code 0; 1 if a file cannot be read (one line each; the others are still converted) or nothing
-can be written; 2 for wrong usage. In Python, as the original's README has it:
+Exit code 0 for success; 1 if a file cannot be read (one line each; the others are still converted)
+or nothing can be written; 2 for wrong usage. In Python, as in the original's README:
 
     view = TimeChartView("trace.pb")
     csv_to_view_compile_profile("model", view, "timeline.csv", num_slices=2)
@@ -83,9 +83,9 @@ def csv_to_view_compile_profile(
 ) -> None:
     """Render a compile profile into a view, as process `view_name`.
 
-    num_slices: over how many threads the numbered slices of a C0 profile are spread; later ones
+    num_slices: the number of threads for the numbered slices of a C0 profile; later generations
     state their unit. mlir_path: the source whose operators name the rows of C2 and C3. Raises
-    UnreadableFile, ValueError for num_slices below 1.
+    UnreadableFile, and ValueError for num_slices below 1.
     """
     source = None if mlir_path is None else _source(os.fspath(mlir_path))
     trace = _read(os.fspath(csv_path), _COMPILE)
@@ -95,7 +95,7 @@ def csv_to_view_compile_profile(
 def csv_to_view_runtime_profile(
     view_name: str, view: TimeChartView, csv_path: str | os.PathLike[str]
 ) -> None:
-    """Render a runtime profile into a view, as process `view_name` with a thread per job id.
+    """Render a runtime profile into a view, as process `view_name` with a thread per job ID.
 
     Raises UnreadableFile.
     """
@@ -109,10 +109,10 @@ def convert_to_perfetto(
     pb_path: str | os.PathLike[str],
     num_slices: int = 2,
 ) -> Path:
-    """Write a trace of several profiles, each with its overview; returns where.
+    """Write a trace of several profiles, each with its overview; return its path.
 
-    Logs are name -> CSV path, or paths alone, which are then named after their files. Raises
-    UnreadableFile, OSError, ValueError; then an existing file stays as it was.
+    Logs map names to CSV paths, or are only paths, which are then named after their files. Raises
+    UnreadableFile, OSError or ValueError; an existing file then stays unchanged.
     """
     view = TimeChartView(pb_path)
     jobs = [*_jobs(compile_profile_logs, _COMPILE), *_jobs(runtime_profile_logs, _RUNTIME)]
@@ -137,7 +137,7 @@ def _convert(
     num_slices: int,
     source: MlirSource | None,
 ) -> TorqOverview:
-    """Render one file and its overview as the original of its time named them."""
+    """Render one file and its overview with the names that the original of its time used."""
     alone = count == 1
     if trace.generation in ("C2", "C3"):
         process = COMPILE_PROCESS if alone else f"{number:02d} {COMPILE_PROCESS} {name}"
@@ -170,9 +170,9 @@ def _render(view: TimeChartView, process: str, chart: TorqChart) -> None:
 
 
 def _read(path: str, kind: str) -> Trace:
-    """The trace of a profile of one kind. Raises UnreadableFile, also for other files."""
+    """Return the trace of a profile of one kind. Raises UnreadableFile, also for other files."""
     if kind == _COMPILE and _is_empty(path):
-        # C0 and C1 have no header: the profile of a model without work is a file without a byte.
+        # C0 and C1 have no header, so the profile of a model without work is an empty file.
         return TraceBuilder(path, kind, "C0", torq_compile_csv.CLOCK).build()
     found = open_file(path, no_progress, never_cancelled)
     if not isinstance(found, Trace) or found.format != kind:
@@ -248,7 +248,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="CSV",
         help="NSS jobs, as --torq_profile wrote them: R0, R1; for host profiles use opscope export",
     )
-    # Later forms of the original took files, then a folder of debug info, without an option.
+    # Later versions of the original took files, then a debug-info folder, without an option.
     parser.add_argument("files", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--pb", required=True, metavar="OUT", help="the trace to write")
     parser.add_argument(
@@ -319,7 +319,7 @@ def _original(chosen: argparse.Namespace, wrong_usage: Callable[[str], object]) 
         _complain(str(error))
         return 1
     print(printed, end="")
-    if form != "183cae4":  # whose function printed the overviews, but had no working command line
+    if form != "183cae4":  # its function printed the overviews, but it had no working command line
         _print_done(chosen.pb)
     return 0
 

@@ -1,1 +1,1 @@
-"""The answers behind `opscope inspect`, right and as the official tool has them."""
+"""The tables behind `opscope inspect`: corrected, and as the official tool prints them."""

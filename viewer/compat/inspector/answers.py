@@ -1,14 +1,14 @@
-"""The inspector's table with the right answers: same columns and order, links and numbers exact.
+"""The Inspector's table with correct values: the same columns and order, exact numbers and links.
 
-It differs from the official tool where that is wrong, and there alone: every occurrence counts,
-every run is linked to the method that it is of (so loads of two methods are not one block),
-identifiers are looked up by their exact text, scopes of the runtime are no operators, a pair that
-does not belong together is not linked, and a duration is a difference of whole ticks, scaled once.
-Rows are of events that took time; those that hold a value alone have none.
+It differs from the official tool only where that is wrong: every occurrence counts; every run is
+linked to its own method (so loads of two methods are separate blocks); identifiers are looked up by
+their exact text; runtime scopes are not operators; a pair that does not match is not linked; and a
+duration is a difference of integer ticks, scaled once. Rows are events with a time; debug events
+that only hold a value have no row.
 
-A clock of a delegate's own that counts no time (cycles, ticks) has no place in a column of
-milliseconds: those cells stay empty, and the numbers stand in columns behind the official ones,
-`native_p10` to `native_max` and `native_unit`, which exist only where a dump has such events.
+A delegate's own clock that does not count time (cycles, ticks) does not fit a column of
+milliseconds. Those cells stay empty, and the numbers are in columns after the official ones,
+`native_p10` to `native_max` and `native_unit`, which exist only if the ETDump has such events.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from viewer.model.trace import Column, KeyKind
 
 
 class InspectorAnswers:
-    """The rows of a linked dump in the scales that were asked for; see `time_scales`."""
+    """The rows of a linked ETDump in the requested time scales; see `time_scales`."""
 
     def __init__(self, found: EventStatistics, source: str = "ns", target: str = "ms") -> None:
         self._found = found
         self._target = target
         self._table = found.table
-        # Per row how many target units one of its ticks is, as a fraction of two whole numbers. A
-        # row on the dump's own clock has unit -1, which takes the last one.
+        # Per row the number of target units per tick, as numerator and denominator. A row on the
+        # ETDump's own clock has unit -1, which selects the last entry.
         scales = [_scale(unit, target) for unit in found.units]
         scales.append(ratio(source, target))
         self._is_native: Bools = np.array([scale is None for scale in scales])[found.unit]
@@ -49,7 +49,7 @@ class InspectorAnswers:
         self._is_delegated: Bools = keys.kind[found.key] == KeyKind.DELEGATE_EVENT
 
     def sheet(self, include_metadata: bool = False) -> AnswerTable:
-        """The visible table: all rows but those of OPERATOR_CALL, as the official tool has it."""
+        """Return the visible table: all rows except OPERATOR_CALL, as in the official tool."""
         found, links = self._found, self._table.links
         kind = self._table.trace.keys.kind[found.key]
         rows = np.flatnonzero(kind != KeyKind.OPERATOR_CALL)
@@ -78,7 +78,7 @@ class InspectorAnswers:
         return AnswerTable(columns)
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Blocks with all their rows, those of OPERATOR_CALL included, and every field of each."""
+        """Return the blocks with all rows, including OPERATOR_CALL, and every field of each."""
         found, links = self._found, self._table.links
         runs = self._table.trace.runs
         keys = found.key.tolist()
@@ -131,10 +131,10 @@ class InspectorAnswers:
 
     @cached_property
     def _exact(self) -> dict[str, tuple[Floats, Floats]]:
-        """Every number in ticks as (whole number, divisor), so that scaling rounds only once.
+        """Every number in ticks as (integer, divisor), so that scaling rounds only once.
 
-        A percentile of whole ticks lies on a tenth of a tick: between two values it goes
-        (n - 1) q / 100 of the way, and q is 10, 50 or 90.
+        A percentile of integer ticks is a multiple of a tenth of a tick: it interpolates (n - 1) q
+        / 100 of the way between two values, and q is 10, 50 or 90.
         """
         s = self._found.statistics
         one, ten = np.ones(len(self._found)), np.full(len(self._found), 10.0)
@@ -158,7 +158,7 @@ class InspectorAnswers:
 
     @property
     def _raw(self) -> NDArray[Any]:
-        """Every duration in the target scale, native ones in their own unit."""
+        """Every duration in the target scale; native ones in their own unit."""
         found = self._found
         row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
         native = self._is_native[row]
@@ -185,14 +185,14 @@ class InspectorAnswers:
         return self._table.trace.slices.columns.get("metadata")
 
     def _logged(self, row: int) -> list[str]:
-        """The metadata of every occurrence as text, "" where it has none."""
+        """Return the metadata of every occurrence as text, "" if it has none."""
         column = self._metadata
         slices = self._found.slices[self._found.occurrences(row)].tolist()
         return [str(column.value(i) or "") if column is not None else "" for i in slices]
 
 
 def _scale(unit: str, target: str) -> Fraction | None:
-    """The ratio of a native unit to the target, None where no rate is known."""
+    """Return the ratio of a native unit to the target, None if the rate is unknown."""
     timed = unit in PER_SECOND and CYCLES not in (unit, target)
     return ratio(unit, target) if timed else None
 
@@ -205,7 +205,7 @@ def _blanked(values: Floats, blank: Bools, rows: Any = slice(None)) -> list[floa
 
 
 def _ops_of_links(table: LinkTable) -> list[tuple[str, ...]]:
-    """Per key the operators of its graph nodes, handle by handle as the record lists them."""
+    """Return per key the ops of its graph nodes, by debug handle in the ETRecord's order."""
     if table.program is None:
         return [()] * len(table.links)
     found: list[tuple[str, ...]] = []

@@ -1,16 +1,16 @@
-"""What the official Inspector 1.5.1 answers for a dump and a record, its faults included.
+"""The output of the official Inspector 1.5.1 for an ETDump and an ETRecord, including its bugs.
 
-For moving a script over and checking it: with `--compat` the numbers, the links and the order of
-rows are the official ones. The faults, as far as they reach the table:
+For migrating a script and verifying the result: with `--compat` the numbers, the links and the
+order of rows are the official ones. The bugs, as far as they affect the table:
 
-* the method is always `forward`; the record's other methods, or none called so, stop it;
+* the method is always `forward`; other methods in the ETRecord, or none of that name, stop it;
 * the same event twice in one run: the last occurrence replaces the others;
-* start and end of a delegate event are scaled one by one and then subtracted, with float noise;
+* start and end of a delegate event are scaled separately and then subtracted, with float noise;
 * a counter that wrapped at 32 bits comes out one tick short;
-* scopes of the runtime (chain index -1) are looked up as instruction 0;
-* an identifier is also looked up as a text that contains a key of the map: 10 under "1" and "0".
+* runtime scopes (chain index -1) are looked up as instruction 0;
+* an identifier also matches a key of the map that is a substring of it: 10 matches "1" and "0".
 
-It works on columns: one step of Python per run and per row of the answer, none per event.
+It works on columns: one Python step per run and per output row, none per event.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _WITHOUT_NODES = frozenset({INIT, LOAD, EXECUTE})
 
 @dataclass(frozen=True, slots=True)
 class OfficialEvent:
-    """One row of the official answer, all but its six numbers.
+    """One row of the official output, without its six numbers.
 
-    raw: one value per run in the target scale; start_time: raw ticks. Both empty without profile
-    events. debug_handles, ops, backend: as the record says, None and empty without one.
+    raw: one value per run in the target scale; start_time: raw ticks. Both are empty without
+    profile events. debug_handles, ops, backend: from the ETRecord, None and empty without one.
     """
 
     block: str
@@ -59,14 +59,14 @@ class OfficialEvent:
 
 @dataclass(frozen=True, slots=True)
 class OfficialAnswer:
-    """All rows, block by block, with their statistics (one group a row) and the target scale."""
+    """All rows, block by block, with their statistics (one group per row) and the target scale."""
 
     events: list[OfficialEvent]
     statistics: Statistics
     scale: str
 
     def sheet(self, include_metadata: bool = False) -> AnswerTable:
-        """The visible table: events whose name has "OPERATOR_CALL" in it are not shown."""
+        """Return the visible table, without events whose name contains "OPERATOR_CALL"."""
         shown = [i for i, e in enumerate(self.events) if OPERATOR_CALL not in e.name]
         events = [self.events[i] for i in shown]
         columns: dict[str, Sequence[object]] = {
@@ -117,18 +117,18 @@ def answer(
     source: str = "ns",
     target: str = "ms",
 ) -> OfficialAnswer:
-    """What the Inspector makes of a dump; scales as in `time_scales`.
+    """Return the Inspector's result for an ETDump; scales as in `time_scales`.
 
-    Raises InspectorError, and UnreadableFile for a record whose maps are none.
+    Raises InspectorError, and UnreadableFile for an ETRecord with malformed maps.
     """
     if is_mixed(source, target):
         raise InspectorError("RuntimeError", MIXED)
-    told = _Told(runs, events)
-    if not told.blocks:
+    layout = _Told(runs, events)
+    if not layout.blocks:
         raise InspectorError("ValueError", "No objects to concatenate (there is no event)")
-    by_row = np.argsort(told.row, kind="stable")
-    at, row = told.at[by_row], told.row[by_row]
-    count = int(told.row_ptr[-1])
+    by_row = np.argsort(layout.row, kind="stable")
+    at, row = layout.at[by_row], layout.row[by_row]
+    count = int(layout.row_ptr[-1])
     first = at[np.searchsorted(row, np.arange(count))]
     timed = events.is_profile[at]
     at, row = at[timed], row[timed]
@@ -137,25 +137,25 @@ def answer(
     cut = np.searchsorted(row, np.arange(count + 1)).tolist()
     raw, start = values.tolist(), events.start[at].tolist()
     metadata = [events.metadatas[m] if m >= 0 else b"" for m in events.metadata[at].tolist()]
-    block_of_row = np.repeat(np.arange(len(told.blocks)), np.diff(told.row_ptr)).tolist()
+    block_of_row = np.repeat(np.arange(len(layout.blocks)), np.diff(layout.row_ptr)).tolist()
     texts = [*events.texts, ""]
     found = []
     for i, e in enumerate(first.tolist()):
         number, text = int(events.number[e]), texts[int(events.text[e])]
         identifier: int | str | None = number if number != -1 else text or None
         name = texts[int(events.name[e])] if events.is_profile[e] else ""
-        name = str(identifier) if identifier is not None else told.debug_name(e) or name
-        own = slice(cut[i], cut[i + 1])
-        given = [m or "" for m in metadata[own]]
+        name = str(identifier) if identifier is not None else layout.debug_name(e) or name
+        span = slice(cut[i], cut[i + 1])
+        row_metadata = [m or "" for m in metadata[span]]
         found.append(
             OfficialEvent(
-                told.blocks[block_of_row[i]],
+                layout.blocks[block_of_row[i]],
                 name,
                 identifier,
                 int(events.instruction[e]),
-                raw[own],
-                start[own],
-                given if any(given) else [],
+                raw[span],
+                start[span],
+                row_metadata if any(row_metadata) else [],
                 *_resolved(links, name, identifier, int(events.instruction[e])),
             )
         )
@@ -163,14 +163,14 @@ def answer(
 
 
 class _Told:
-    """The events that become values, and the blocks and rows that they fall into.
+    """The events that become values, and their blocks and rows.
 
-    at: positions in the events, those of one run together; row: of each; blocks: their names.
+    at: positions of the events, grouped by run; row: the row of each; blocks: the block names.
     """
 
     def __init__(self, runs: list[InspectorRun], events: InspectorEvents) -> None:
-        # What an instruction logged is told together, where the first of it stands, outputs of the
-        # run included although they are not told themselves.
+        # Events of an instruction are listed together, at the position of the first of them.
+        # Outputs of the run count for that position, although they are not listed themselves.
         instruction = _numbered(events.instruction, events.chain, events.number, events.text)
         lead = first_of(events.run, instruction)
         self._names = [*events.texts, ""]
@@ -179,14 +179,14 @@ class _Told:
         self._debug = np.full(len(events), -1)
         self._debug[lead[inner[::-1]]] = name[inner[::-1]]  # the first one of each instruction
         self._debug = self._debug[lead]
-        # An instruction with debug events alone is one row, told where it begins.
+        # An instruction with only debug events is one row, at its first event.
         has_profile = np.zeros(len(events), np.bool_)
         has_profile[lead[events.is_profile]] = True
         lone = inner[~has_profile[lead[inner]]]
         lone = lone[np.unique(lead[lone], return_index=True)[1]]
         at = np.sort(np.concatenate([np.flatnonzero(events.is_profile), lone]))
         at = at[np.argsort(lead[at], kind="stable")]
-        # The chain index is no part of what makes a row.
+        # The chain index does not distinguish rows.
         signature = _numbered(
             events.instruction,
             events.number,
@@ -199,16 +199,16 @@ class _Told:
         merged = merge_runs(events.run[at], signature[at], kinds)
         n = len(at)
         last = n - 1 - first_of(events.run[at][::-1], merged.row[::-1])[::-1]
-        kept = last == np.arange(n)
-        self.at, self.row, self.row_ptr = at[kept], merged.row[kept], merged.row_ptr
+        is_last = last == np.arange(n)
+        self.at, self.row, self.row_ptr = at[is_last], merged.row[is_last], merged.row_ptr
         self.blocks = [runs[int(members[0])].name for members in merged.runs]
 
     def debug_name(self, event: int) -> str:
-        """What the first debug event of the same instruction and run is called, "" if nothing."""
+        """Return the name of the first debug event of the same instruction and run, or ""."""
         return self._names[int(self._debug[event])]
 
     def _code_of_name(self, codes: Ints) -> Ints:
-        """Absent and empty texts are one."""
+        """Return the codes with absent and empty texts unified."""
         return np.array([n if text else -1 for n, text in enumerate(self._names)])[codes]
 
     @staticmethod
@@ -219,7 +219,7 @@ class _Told:
 
 
 def _numbered(*columns: Ints) -> Ints:
-    """One number for each distinct combination of values."""
+    """Return one number for each distinct combination of values."""
     combined = np.unique(columns[0], return_inverse=True)[1]
     for column in columns[1:]:
         values, codes = np.unique(column, return_inverse=True)
@@ -229,7 +229,7 @@ def _numbered(*columns: Ints) -> Ints:
 
 
 def _elapsed(events: InspectorEvents, at: Ints, scale: float) -> Floats:
-    """Durations in the target scale: of delegate events the difference of two scaled times."""
+    """Return durations in the target scale; delegate events subtract two scaled times."""
     start, end = events.start[at], events.end[at]
     is_delegated = (events.number[at] != -1) | filled(events.text[at], events.texts)
     plain = _difference(start, end).astype(np.float64) / scale
@@ -252,14 +252,14 @@ def _difference(
             f"{_MAX_UINT32} for cases where there is wrap-around of time values.",
         )
     limit = start.dtype.type(_MAX_UINT32)
-    took: NDArray[Any] = np.where(wrapped, (limit - start) + end, end - start)
-    return took
+    elapsed: NDArray[Any] = np.where(wrapped, (limit - start) + end, end - start)
+    return elapsed
 
 
 def _resolved(
     record: InspectorRecord | None, name: str, identifier: int | str | None, instruction: int
 ) -> tuple[Handles | None, list[str], str | None]:
-    """Debug handles, operators and backend of one row."""
+    """Return debug handles, operators and backend of one row."""
     key = str(instruction)
     if record is None or key not in record.handles:
         return None, [], None
@@ -277,7 +277,7 @@ def _resolved(
 
 
 def _of_identifier(known: dict[str, Handles], identifier: int | str) -> Handles | None:
-    """What the map has for an identifier, or for the last key that is a part of its text."""
+    """Return the map's entry for an identifier, or for the last key that is part of its text."""
     text = str(identifier)
     if isinstance(identifier, str) and text in known:
         return known[text]

@@ -1,12 +1,13 @@
-"""The events of an ETDump as the official Inspector takes them: raw, unmended, debug ones too.
+"""The events of an ETDump as the official Inspector reads them: raw, and with debug events.
 
-It reads a dump through `flatc --json`, so it refuses what that tool or its own data classes refuse:
-a dump without size prefix, of the first schema (release 0.1), with text that is not UTF-8, without
-runs, or with a run without a name. Unlike `viewer.formats.executorch.etdump.events`, nothing is
-mended, left out or shown as text: a wrapped end stays before its start, metadata stays bytes.
+The Inspector reads an ETDump through `flatc --json`, so this module rejects what that tool or its
+data classes reject: an ETDump without size prefix, of the first schema (release 0.1), with text
+that is not UTF-8, without runs, or with a run without a name. Unlike in
+`viewer.formats.executorch.etdump.events`, nothing is repaired, dropped or converted to text: a
+wrapped end stays before its start, and metadata stays bytes.
 
-The values of debug events are not looked at; the Inspector stops with an AssertionError where they
-differ between runs, and this does not.
+The values of debug events are ignored. The Inspector fails with an AssertionError if they differ
+between runs; this module does not.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats.executorch.etdump.events import DAMAGED, load
 
-_PREFIXED = 8  # where the identifier stands behind a size prefix
-_LEAST = 8  # bytes of a run or an event in a file, at the least
+_PREFIXED = 8  # offset of the file identifier after a size prefix
+_LEAST = 8  # minimum bytes per run or event in a file
 _SLOTS_OF_FIRST_SCHEMA = 3
 
 
@@ -32,7 +33,7 @@ _SLOTS_OF_FIRST_SCHEMA = 3
 class InspectorEvents:
     """All profile and debug events in file order, as parallel columns.
 
-    name, text: codes into `texts`, -1 where the field is absent. metadata: code into `metadatas`.
+    name, text: codes into `texts`, -1 if the field is absent. metadata: code into `metadatas`.
     start, end: raw ticks, 0 for debug events. is_output: a debug event that holds an output.
     """
 
@@ -56,7 +57,7 @@ class InspectorEvents:
 
 @dataclass(frozen=True, slots=True)
 class InspectorRun:
-    """One run; `has_events` is False where the list itself is absent, which is passed over."""
+    """One run; `has_events` is False if the list itself is absent, in which case it is skipped."""
 
     name: str
     bundled_input_index: int
@@ -64,7 +65,7 @@ class InspectorRun:
 
 
 def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
-    """Runs and events of a dump. Raises UnreadableFile or InspectorError."""
+    """Return the runs and events of an ETDump. Raises UnreadableFile or InspectorError."""
     buffer = load(path, no_progress, never_cancelled)
     if buffer.bytes[_PREFIXED : _PREFIXED + 4].tobytes() != b"ED00":
         raise InspectorError("CalledProcessError", "flatc takes dumps with a size prefix alone")
@@ -118,7 +119,7 @@ def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
     def number(tables: Tables, slot: int) -> NDArray[np.generic]:
         return tables.numbers(slot, np.int32, -1)
 
-    # A chain index is signed with profile events and unsigned with debug events.
+    # The chain index is signed in profile events and unsigned in debug events.
     chain = np.minimum(debug.numbers(0, np.uint64, 0), np.uint64(1 << 62)).astype(np.int64)
     name, text = both(Tables.targets, (0, 5)), both(Tables.targets, (4, 4))
     codes, raw = distinct_texts(buffer, np.concatenate([name, text]), "text")
@@ -146,7 +147,10 @@ def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
 
 
 def _outputs(buffer: Buffer, debug: Tables) -> Bools:
-    """Which debug events hold an output of the run (slot 7 of their value, a table of one bool)."""
+    """Return which debug events hold an output of the run.
+
+    That is slot 7 of their value, a table with one bool.
+    """
     entries = debug.targets(2)
     if not entries.all():
         raise InspectorError("TypeError", "a debug event has no value (debug_entry)")

@@ -1,11 +1,13 @@
-"""What the official Inspector takes from an ETRecord, raw: the maps of `forward` and its graph.
+"""What the official Inspector reads from an ETRecord, raw: the maps of `forward` and its graph.
 
-Kept as the file has them, unlike in `viewer.formats.executorch.etrecord.reader`: keys are texts in
-the file's order (the last key that is a substring of an identifier wins), and only the nodes of the
-outer graph count, not those of lowered modules and branches. Where it cannot load a record or does
-not look beyond the method `forward`, `InspectorError` says so in the order in which it would come
-across.
-No pickle is read: of a member that it loads as one, the first bytes tell whether it could.
+Unlike in `viewer.formats.executorch.etrecord.reader`, everything stays as in the file: keys are
+strings in file order (the last key that is a substring of an identifier wins), and only the nodes
+of the outer graph count, not those of lowered modules and branches. If the Inspector cannot load an
+ETRecord, or does not support a method other than `forward`, `InspectorError` is raised, in the
+order in which the Inspector would find the errors.
+
+No pickle is loaded: for a member that the Inspector loads as one, the first bytes show whether it
+could.
 """
 
 from __future__ import annotations
@@ -36,9 +38,9 @@ FORWARD = "forward"
 _PLAIN = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
 _PICKLES = ("reference_outputs", "representative_inputs")
 _EDGE_OP = "executorch.exir.dialects.edge.ops."
-# Views of a graph without deepcopy lose their metadata when it is loaded.
+# Views of a graph without deepcopy lose their metadata when the Inspector loads it.
 _NOT_OPERATORS = ("memory.alloc", "exir.memory.view", "_operator.getitem")
-# JSON of another shape than a record's; one that is nested too deep is a RuntimeError.
+# JSON with another structure than an ETRecord's; too deep nesting is a RuntimeError.
 _OTHER_SHAPE = (RuntimeError, ValueError, AttributeError, TypeError, KeyError, OverflowError)
 
 Handles = int | list[int]
@@ -46,7 +48,7 @@ Handles = int | list[int]
 
 @dataclass(frozen=True, slots=True)
 class InspectorDelegate:
-    """What one delegate call says: its backend's name and identifier -> handles, by text."""
+    """One delegate call: its backend's name, and a map from identifier (as text) to handles."""
 
     backend: str
     entries: dict[str, Handles]
@@ -54,10 +56,10 @@ class InspectorDelegate:
 
 @dataclass(frozen=True, slots=True)
 class InspectorRecord:
-    """What it links with: the maps of `forward` and the operators of the graph.
+    """The data that links events: the maps of `forward` and the operators of the graph.
 
-    handles: instruction -> handle or handles; delegates: instruction -> its map; both by text.
-    ops: debug handle -> the operators of its nodes, in graph order, one entry a node.
+    handles: instruction -> handle or handles; delegates: instruction -> its map; both keyed by
+    text. ops: debug handle -> the op of each of its nodes, in graph order.
     """
 
     handles: dict[str, Handles]
@@ -66,7 +68,7 @@ class InspectorRecord:
 
 
 class LoadedRecord:
-    """A record that it could load; whether it can link with it shows only with a dump read."""
+    """An ETRecord that the Inspector can load; whether it can link is only known with an ETDump."""
 
     def __init__(self, path: str, maps: dict[str, Any], graphs: dict[str, Any]) -> None:
         self._path = path
@@ -74,7 +76,10 @@ class LoadedRecord:
         self._graphs = graphs
 
     def forward(self) -> InspectorRecord:
-        """Raises InspectorError where it looks for what the record does not have."""
+        """Return the data to link with. Raises InspectorError where the Inspector would fail.
+
+        Raises UnreadableFile if the maps are malformed.
+        """
         try:
             return self._forward()
         except _OTHER_SHAPE as error:
@@ -103,7 +108,7 @@ class LoadedRecord:
 
 
 def read(path: str) -> LoadedRecord:
-    """Load a record as it does. Raises UnreadableFile or InspectorError."""
+    """Load an ETRecord like the Inspector. Raises UnreadableFile or InspectorError."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _read(path, archive)
@@ -124,13 +129,13 @@ def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
 
 
 def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
-    """The members that are programs, in the order in which they are loaded, checked as they are."""
+    """Return the members that are programs, in load order, with the Inspector's checks."""
     beside = [n for n in names if n != MAGIC and n not in _PLAIN and not n.endswith(BLOBS)]
     at_once = [n for n in beside if n in (EDGE, ATEN) or n in _PICKLES]
     programs: dict[str, Any] = {}
     for name in [*at_once, *(n for n in beside if n not in at_once)]:
         if name in _PICKLES:
-            # torch.save writes a ZIP; records up to 1.2 hold a bare pickle, which is refused.
+            # torch.save writes a ZIP; ETRecords up to 1.2 contain a bare pickle, which is rejected.
             with archive.open(name) as member:
                 if member.read(2) != b"PK":
                     raise InspectorError("RuntimeError", f"Failed to load {name} from ETRecord.")
@@ -152,7 +157,7 @@ def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def _of_forward(maps: Any) -> dict[str, Any]:
-    """A map of the one method that is looked at."""
+    """Return the part of a map for the only method that the Inspector reads."""
     if not isinstance(maps, dict):
         raise InspectorError("TypeError", "'NoneType' object is not subscriptable")
     if FORWARD not in maps:
@@ -178,7 +183,7 @@ def _nodes(program: Any) -> list[dict[str, Any]]:
 
 
 def _check_nodes(program: Any) -> None:
-    """What its deserializer refuses: nodes of before 1.0, lowered modules of before 1.1."""
+    """Raise for what the deserializer rejects: nodes before 1.0, lowered modules before 1.1."""
     for node in _nodes(program):
         if "name" not in node:
             raise InspectorError(
@@ -192,7 +197,7 @@ def _check_nodes(program: Any) -> None:
 
 
 def _is_old_lowered(text: str) -> bool:
-    """Whether the named data of a lowered module are numbers: before 1.1 a name's buffer alone."""
+    """Return whether a lowered module's named data are integers, the format before 1.1."""
     try:
         data = json.loads(json.loads(text)["named_data_store"])["pte_data"]
     except (ValueError, KeyError, TypeError):
@@ -211,9 +216,9 @@ def _ops(program: Any) -> dict[int, list[str]]:
 
 
 def _name(target: str) -> str:
-    """The `__name__` of a target: "aten.relu.default" of the edge dialect, but "relu.out" of ATen.
+    """Return the `__name__` of a target: edge "aten.relu.default", but "relu.out" for ATen.
 
-    Overloads have two parts, higher-order operators and functions one.
+    Overloads have two parts; higher-order operators and functions have one.
     """
     if target.startswith(_EDGE_OP):
         return target[len(_EDGE_OP) :]

@@ -1,9 +1,9 @@
-"""The inspector's visible table and its two forms: tab-separated text and a boxed grid.
+"""The Inspector's visible table in two formats: tab-separated text and a boxed grid.
 
-Both forms are those of the official tool, to the byte: lists as Python writes them, nothing for an
-absent value, `True` and `False`, numbers in full in the TSV and with six digits in the grid. There
-they come from pandas and tabulate ("fancy_grid"); the few rules that its columns need are here, so
-that neither a dependency nor its guesses about arbitrary tables are.
+Both match the official tool byte for byte: lists in Python syntax, nothing for an absent value,
+`True` and `False`, numbers in full in the TSV and with six digits in the grid. The official tool
+uses pandas and tabulate ("fancy_grid"). The few rules that its columns need are reimplemented here,
+without those dependencies and their guesses about arbitrary tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 NUMBERS = ("p10", "p50", "p90", "avg", "min", "max")
 METADATA = "delegate_debug_metadata"
-FULL_LIST = 5  # from so many operators on, a cell names the first two and the last
+FULL_LIST = 5  # from this many operators on, a cell names the first two and the last
 
 
 class AnswerTable:
@@ -29,7 +29,7 @@ class AnswerTable:
         return len(next(iter(self.columns.values()), ()))
 
     def write_tsv(self, file: BinaryIO) -> None:
-        """Rows under a header, each led by its number."""
+        """Write a header, and the rows with their numbers in the first column."""
         text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="", write_through=False)
         writer = csv.writer(text, delimiter="\t", lineterminator="\n")
         writer.writerow(["", *self.columns])
@@ -37,7 +37,7 @@ class AnswerTable:
         text.detach()
 
     def grid(self) -> Iterator[str]:
-        """The lines of a boxed table."""
+        """Yield the lines of a boxed table."""
         numbers = [str(i) for i in range(len(self))]
         columns = [("", numbers, True)]
         columns += [(name, *_cells(values)) for name, values in self.columns.items()]
@@ -65,14 +65,14 @@ class AnswerTable:
 
 
 def shown_ops(ops: Sequence[str]) -> list[str] | str:
-    """The operators of one cell: a list, or from five on a text with the first two and the last."""
+    """Return a cell's operators: a list, or from five on a text with the first two and the last."""
     if len(ops) < FULL_LIST:
         return list(ops)
     return f"['{ops[0]}', '{ops[1]}' ... '{ops[-1]}'] ({len(ops)} total)"
 
 
 def _cells(values: Sequence[object]) -> tuple[list[str], bool]:
-    """The texts of a column and whether it stands to the right, numbers by their decimal point."""
+    """Return a column's texts, aligned at the decimal point, and whether it is right-aligned."""
     if not any(isinstance(v, float) for v in values):
         return ["" if v is None else _one_line(str(v)) for v in values], False
     texts = ["" if v is None else format(v, "g") for v in values]
@@ -82,14 +82,14 @@ def _cells(values: Sequence[object]) -> tuple[list[str], bool]:
 
 
 def _after_point(number: str) -> int:
-    """How many characters follow the point, or the "e" of a number without one; -1 for whole."""
+    """Return the number of characters after the point, else after the "e"; -1 for integers."""
     at = max(number.rfind("."), -1)
     at = at if at >= 0 else number.rfind("e")
     return len(number) - at - 1 if at >= 0 else -1
 
 
 def _one_line(text: str) -> str:
-    """A cell is one line, whatever an identifier holds."""
+    """Return a cell as one line, with unprintable text escaped."""
     return text.strip() if text.isprintable() else text.encode("unicode_escape").decode().strip()
 
 
@@ -99,7 +99,7 @@ def _padded(text: str, width: int, is_right: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: letters of East Asian scripts take two."""
+    """Return the width in terminal columns: East Asian wide characters take two."""
     if text.isascii():
         return len(text)
     return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)

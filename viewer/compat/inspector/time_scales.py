@@ -1,4 +1,4 @@
-"""The time scales of the inspector's arguments: ns, us, ms, s and, only with itself, cycles."""
+"""The time scales of the Inspector's arguments: ns, us, ms, s, and cycles (only with itself)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MIXED = "For TimeScale in cycles both the source and target time scale have to b
 
 
 def is_mixed(source: str, target: str) -> bool:
-    """Whether one is a time and the other a count of cycles, which no rate here joins."""
+    """Return whether one is a time and the other cycles, which cannot be converted."""
     return (source == CYCLES) != (target == CYCLES)
 
 
 def ratio(source: str, target: str) -> Fraction:
-    """How many units of the target one unit of the source is, exactly: ns to ms is 1/1000000."""
+    """Return the exact number of target units per source unit: 1/1000000 for ns to ms."""
     return Fraction(PER_SECOND[target], PER_SECOND[source])

@@ -1,1 +1,1 @@
-"""The charts behind `perfetto_logger`, right and as Torq's own tool has them."""
+"""The charts behind `perfetto_logger`: corrected, and as Torq's own tool writes them."""

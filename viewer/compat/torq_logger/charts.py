@@ -1,13 +1,13 @@
-"""Torq profiles as perfetto_logger charts them: same threads, names and figures, but right.
+"""Torq profiles as perfetto_logger charts them, corrected: the same threads, names and numbers.
 
-A trace of our own readers becomes columns for a `TimeChartView` and an `TorqOverview`. Where the
-original is wrong this is not: every row is there, whatever its location holds; what is drawn is ns,
-at 800 MHz for the cycles of compile profiles; NSS jobs lie where they ran; the figures of slice
-units 0 and 1 are told. `dur=` and figures count as the original's do: cycles for C0 and µs for NSS
-jobs, as their files have them; from C1 on ns, the floor of the end minus that of the start.
+A trace from our own readers becomes columns for a `TimeChartView` and a `TorqOverview`. The bugs of
+the original are fixed: every row is present, whatever its location contains; slices are drawn in
+ns, at 800 MHz for the cycles of compile profiles; NSS jobs are where they ran; slice units 0 and 1
+have numbers. `dur=` and the overview use the original's units: cycles for C0 and µs for NSS jobs,
+as in their files; from C1 on ns, the floor of the end minus that of the start.
 
-Threads and names are those of the revision that a generation had: C0 and R0 (and R1) as f63e303,
-C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
+Threads and names are those of the revision at the time of a generation: C0 and R0 (and R1) as
+f63e303, C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from viewer.program.mlir.operations import OperationPlaces
 
 _NOT_SOURCE = ("func", "builtin")
 _TWO_UNIT_THREADS = {Unit.DMA_IN: "DMA IN", Unit.DMA_OUT: "DMA OUT"}
-# Slice units have a thread each, by their numbers.
+# Slice units have a thread each, by their number.
 _C1_UNITS = {
     Unit.DMA_IN: C1_THREADS[0], Unit.DMA_OUT: C1_THREADS[1], Unit.CDMA: C1_THREADS[4],
     Unit.CSS: C1_THREADS[5],
@@ -65,10 +65,10 @@ _C2_UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class TorqChart:
-    """One profile as columns for a view, and its figures. threads: shown even without slices.
+    """One profile as columns for a view, and its overview. threads: shown even without slices.
 
-    ns_per_figure: what a figure of the overview and every `dur=` count. The oldest original told
-    cycles and µs as they stand in the file (and drew them as if they were ns), later ones ns.
+    ns_per_figure: the unit of the overview's numbers and of every `dur=`. The oldest original
+    showed cycles and µs as in the file (and drew them as if they were ns), later ones ns.
     """
 
     columns: tuple[ChartColumns, ...]
@@ -79,7 +79,7 @@ class TorqChart:
 
 @dataclass(frozen=True, slots=True)
 class MlirSource:
-    """The text that locations point into: the file's name without its folder, its operations."""
+    """The text that locations refer to: the file's base name, and its operations."""
 
     name: str
     places: OperationPlaces
@@ -88,9 +88,9 @@ class MlirSource:
 def compile_chart(
     trace: Trace, process: str, num_slices: int = 2, source: MlirSource | None = None
 ) -> TorqChart:
-    """A compile profile; num_slices: over how many threads C0's numbered slices are spread.
+    """Return the chart of a compile profile.
 
-    Raises ValueError for num_slices below 1.
+    num_slices: the number of threads for C0's numbered slices. Raises ValueError if it is below 1.
     """
     if num_slices < 1:
         raise ValueError(f"num_slices must be 1 or more, not {num_slices}")
@@ -98,7 +98,7 @@ def compile_chart(
 
 
 def runtime_chart(trace: Trace, process: str) -> TorqChart:
-    """A runtime profile: a thread per job id, in the order of their first rows."""
+    """Return the chart of a runtime profile: a thread per job ID, in order of first rows."""
     slices = trace.slices
     start, end = _ns(trace)
     job = slices.columns[JOB_ID].values if len(slices) else np.empty(0, np.int64)
@@ -106,7 +106,7 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
     location = slices.columns.get("location")
     places = _places(location)
     place = np.zeros(len(start), np.int64) if location is None else _codes(location)
-    # A job without a location is called by its number.
+    # A job without a location is named by its number.
     named = np.array([bool(text) for text in places])[place]
     heads = Blobs(
         [f"{text}, ".encode() for text in (*places, *(job_name(i) for i in ids.tolist()))]
@@ -133,7 +133,7 @@ def _ns(trace: Trace) -> Intervals:
 
 
 def _codes(column: Column) -> Ints:
-    """Codes of a column of texts, with one more for nulls."""
+    """Return the codes of a string column, with one additional code for nulls."""
     assert column.strings is not None
     codes = column.values.astype(np.int64)
     if column.valid is not None:
@@ -142,13 +142,13 @@ def _codes(column: Column) -> Ints:
 
 
 def _places(location: Column | None) -> list[str]:
-    """The short form of every distinct location, "" for the code of nulls."""
+    """Return the short form of every distinct location, "" for the code of nulls."""
     texts = () if location is None else location.strings or ()
     return [*(clean(short_location(text)) for text in texts), ""]
 
 
 class _Durations:
-    """The end of a name, "dur=1470 (0.89%)", encoded once per distinct length."""
+    """The end of a name, "dur=1470 (0.89%)", encoded once per distinct duration."""
 
     def __init__(self, start: Ints, end: Ints) -> None:
         whole = int(end.max()) - int(start.min()) if len(start) else 0
@@ -163,7 +163,7 @@ class _Durations:
 
 
 class _CompileRows:
-    """The rows of a compile profile by unit, and what its generation calls them."""
+    """The rows of a compile profile by unit, with the names of its generation."""
 
     def __init__(self, trace: Trace, num_slices: int) -> None:
         self._trace = trace
@@ -177,7 +177,7 @@ class _CompileRows:
     def chart(self, process: str, source: MlirSource | None) -> TorqChart:
         generation = self._trace.generation
         if generation == "C0":
-            # Named and summed up in cycles; drawn, as all of it, in ns.
+            # Names and overview use cycles; drawing always uses ns.
             cycles = self._trace.slices.start, self._trace.slices.end
             names = self._typed_names(_Durations(*cycles))
             columns = self._columns(process, self._c0_thread, names)
@@ -196,7 +196,7 @@ class _CompileRows:
     # -- units and figures ---------------------------------------------------------------------
 
     def _slice_numbers(self, track: Codes) -> Ints:
-        """The slice unit of every row of one, else 0."""
+        """Return the slice unit of every row that has one, else 0."""
         trace = self._trace
         if trace.generation != "C0":
             named = [re.search(r"Slice unit (\d+)$", t.thread) for t in trace.tracks]
@@ -245,7 +245,7 @@ class _CompileRows:
 
     @staticmethod
     def _c1_thread(unit: Unit, number: int) -> str:
-        # Further units sort behind unit 1, and before CDMA.
+        # Further units sort after unit 1 and before CDMA.
         return f"{min(2 + number, 3)}_SLICE_{number}" if unit is Unit.SLICE else _C1_UNITS[unit]
 
     @staticmethod
@@ -267,7 +267,7 @@ class _CompileRows:
         )
 
     def _in_file_order(self, columns: ChartColumns) -> tuple[str, ...]:
-        """The threads by their first rows."""
+        """Return the threads by their first rows."""
         first = np.full(len(columns.threads), len(self._start), np.int64)
         np.minimum.at(first, columns.thread, self._trace.slices.source_row.astype(np.int64))
         return tuple(columns.threads[i] for i in np.argsort(first, kind="stable").tolist())
@@ -275,7 +275,7 @@ class _CompileRows:
     # -- names ---------------------------------------------------------------------------------
 
     def _typed_names(self, duration: _Durations) -> Names:
-        """ "conv2d, S0, MLIR - m.mlir:11:10, dur=9408 (7.73%), bytes=1024"."""
+        """Return a function for names such as "conv2d, S0, MLIR - m.mlir:11:10, dur=9408 (7.73%)"."""
         columns = self._trace.slices.columns
         if not columns:
             return _nameless
@@ -294,7 +294,7 @@ class _CompileRows:
         )
 
     def _operator_names(self, operators: list[str]) -> Names:
-        """ "DMA In | Input: tosa.conv2d@L11 | Action 4 | dur=1470 (0.89%) | bytes=9408"."""
+        """Return a function for names such as "DMA In | Input: tosa.conv2d@L11 | Action 4 | dur=7"."""
         columns = self._trace.slices.columns
         if not columns:
             return _nameless
@@ -333,7 +333,7 @@ class _CompileRows:
     # -- operators of the source -----------------------------------------------------------------
 
     def _operators(self, source: MlirSource | None) -> list[str]:
-        """The operators of every distinct location, "" where none is known; one more for nulls."""
+        """Return the operators of every distinct location, "" if unknown; one more for nulls."""
         location = self._trace.slices.columns.get("location")
         texts = () if location is None else location.strings or ()
         if source is None:
@@ -341,7 +341,7 @@ class _CompileRows:
         return [*(_operators_at(parse_location(text), source) for text in texts), ""]
 
     def _layers(self, process: str, operators: list[str]) -> ChartColumns:
-        """Consecutive rows of one operator, by their starts, as one slice each."""
+        """Return consecutive rows of one operator, by start, as one slice each."""
         column = self._trace.slices.columns.get("location")
         number = {text: i for i, text in enumerate(dict.fromkeys(["", *operators]))}
         of_place = np.array([number[text] for text in operators], np.int64)
@@ -353,7 +353,7 @@ class _CompileRows:
         first = np.flatnonzero(opens)
         start = self._start[order[first]]
         end = np.maximum.reduceat(self._end[order], first) if len(first) else start
-        # The distinct places of each group, in the order in which they come.
+        # The distinct places of each group, in order of appearance.
         group, places = np.cumsum(opens) - 1, _places(column)
         at = np.sort(np.unique(group * len(places) + place, return_index=True)[1])
         bounds = np.searchsorted(group[at], np.arange(len(first) + 1)).tolist()
@@ -377,14 +377,14 @@ class _CompileRows:
 
 
 def _numbered(events: list[str]) -> Ints:
-    """The running numbers of "S12" and the like; of a hostile one its first 18 digits."""
+    """Parse the numbers of "S12" etc.; only the first 18 digits of an overlong one."""
     if max(map(len, events)) > 19:
         events = [event[:19] for event in events]
     return np.fromstring("".join(events).replace("S", " "), np.int64, sep=" ")
 
 
 def _number_text(values: Ints) -> Names:
-    """Numbers as text; negative ones, which no compiler writes, one by one."""
+    """Return numbers as text; negative ones, which no compiler writes, through a slow path."""
     if int(values.min(initial=0)) >= 0:
         return lambda own: Decimals(values[own])
     distinct, code = np.unique(values, return_inverse=True)
@@ -397,9 +397,10 @@ def _nameless(own: NDArray[np.int64]) -> Piece:
 
 
 def _operators_at(location: Location, source: MlirSource) -> str:
-    """ "tosa.conv2d@L11 + tosa.clamp@L13", by lines: what stands at the places inlined there.
+    """Return "tosa.conv2d@L11 + tosa.clamp@L13": the operations inlined at a location, by line.
 
-    A caller tells where a function was called, not what ran, and is left out; so are functions.
+    Callers are left out, since they show where a function was called, not what ran; so are
+    functions.
     """
     found: dict[int, str] = {}
     waiting: list[Location] = [location]

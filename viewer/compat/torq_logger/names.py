@@ -1,4 +1,4 @@
-"""What Torq's perfetto_logger calls processes and threads, and the texts in its names of slices."""
+"""Torq perfetto_logger's names of processes and threads, and the texts in its slice names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 COMPILE_PROCESS = "Compile Profile"  # of 183cae4
 UNKNOWN_THREAD = "UNKNOWN"
-# The threads of 36d5652 and of 183cae4, all of them shown whatever is in a file.
+# The threads of 36d5652 and of 183cae4; all of them are shown for any file.
 C1_THREADS = ("0_DMA_IN", "1_DMA_OUT", "2_SLICE_0", "3_SLICE_1", "4_CDMA", "5_CSS")
 C2_THREADS = (
     "00_Input_Layer", "01_Torq_Operations", "02_Host", "03_DMA_In", "04_DMA_Out", "05_CDMA",
@@ -21,7 +21,7 @@ _SHOWN_PLACES = 3
 
 
 def short_location(text: str) -> str:
-    """The first place that a location names, "m.mlir:11:10": the file without its folder."""
+    """Return the first place in a location without its folder, "m.mlir:11:10"."""
     if match := _CALL_SITE.search(text):
         return f"{_file(match[1])}:{match[2]}:{match[3]}"
     if match := _MLIR_FILE.search(text):
@@ -38,12 +38,12 @@ def _file(path: str) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """ "12.50%"; 0.00% of nothing."""
+    """Format a share: "12.50%", or "0.00%" if the total is 0."""
     return f"{part / whole * 100 if whole else 0:.2f}%"
 
 
 def duration_text(ns: int) -> str:
-    """ns in the unit that fits: "1.234s", "456.789ms", "123.456µs", "123ns"."""
+    """Format ns in a fitting unit: "1.234s", "456.789ms", "123.456µs", "123ns"."""
     for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000)):
         if ns >= size:
             return f"{ns / size:.3f}{unit}"
@@ -51,7 +51,7 @@ def duration_text(ns: int) -> str:
 
 
 def layer_name(operator: str, places: Sequence[str]) -> str:
-    """The name of a slice of the input layer, up to its duration: three places at most."""
+    """Return the name of an input-layer slice up to its duration, with at most three places."""
     distinct = list(dict.fromkeys(places))
     more = len(distinct) - _SHOWN_PLACES
     shown = ", ".join(distinct[:_SHOWN_PLACES]) + (f" (+{more} more)" if more > 0 else "")

@@ -1,19 +1,18 @@
-"""What Torq's own perfetto_logger made of its files, event by event: the answers of `--compat`.
+"""The output of Torq's own perfetto_logger, event by event, for `--compat`.
 
-For moving a script over and checking it. Three revisions are reproduced, each for the files of its
-time; `form_of` says which one reads a set of files, and that no other set was ever read:
+For migrating a script and verifying the result. Three revisions are reproduced, each for the files
+of its time; `form_of` returns the one that reads a set of files, if any:
 
     f63e303  C0 and R0   times as written, taken for ns; a row with a comma in its location is lost;
-                         NSS jobs are drawn late by one duration; of several files with one base
-                         name the last one wins, and a compile and a runtime file of one base name
-                         share one overview
-    36d5652  C1 (and C0) ns at 800 MHz; a location with a comma ends there, and what follows stands
-                         where type and bytes belong; slice units 0 and 1 have no figure
+             NSS jobs are drawn one duration late; of several files with one base name the last one
+             wins, and a compile and a runtime file with one base name share an overview
+    36d5652  C1 (and C0) ns at 800 MHz; a location is cut off at a comma, and the rest takes the
+             place of type and bytes; slice units 0 and 1 have no number
     183cae4  C2          ns at 800 MHz, times 1000 in slices but not in the overview; operators from
-                         the text of the .mlir file; a location with a comma ends there and its row
-                         has no bytes; rows of one action with the same times are one
+             the text of the .mlir file; a location is cut off at a comma and its row has no bytes;
+             rows of one action with equal times are merged
 
-All of them write overlapping slices to one thread, where Perfetto pairs them wrongly.
+All of them write overlapping slices to one thread, where Perfetto pairs them incorrectly.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class _Row:
     thread: str
     start: int
     end: int
-    name: str  # without what follows "dur="
+    name: str  # up to "dur="
     unit: str
     tail: str = ""
     action: int = -1
@@ -70,7 +69,7 @@ class _Row:
 
 
 def form_of(compile_generations: Sequence[str], runtime_generations: Sequence[str]) -> str | None:
-    """The revision that reads these files together; None if none ever did."""
+    """Return the revision that reads these files together; None if there is none."""
     compiled, measured = set(compile_generations), set(runtime_generations)
     if compiled <= {"C0"} and measured <= {"R0"}:
         return "f63e303"
@@ -86,10 +85,10 @@ def write(
     mlir_lines: Sequence[str],
     out: BinaryIO,
 ) -> str:
-    """Write all packets of a form of `form_of`; returns what it printed about the files.
+    """Write all packets of a form from `form_of`; return the text that it printed.
 
-    mlir_lines: the source that the locations of C2 point into. Raises UnreadableFile for what stops
-    the original, OSError.
+    mlir_lines: the source that the locations of C2 refer to. Raises OSError, and UnreadableFile for
+    files on which the original fails.
     """
     packets = OriginalPackets(out)
     if form == "f63e303":
@@ -185,12 +184,12 @@ def _cells(path: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _timed(path: str, cells: Sequence[str], ns: Callable[[int], int]) -> list[int] | None:
-    """Numbers as times in ns; None for a row that the original passes over."""
+    """Return numbers as times in ns; None for a row that the original skips."""
     try:
         values = [int(cell) for cell in cells]
     except ValueError:
         return None
-    # Beyond this its own packets cannot hold a time, or its division overflows.
+    # Larger times do not fit its packets, or its division overflows.
     if not all(0 <= value < 2**62 // 1000 for value in values):
         raise UnreadableFile(path, "the original stops at it: a time below 0 or beyond 2^64 ns")
     return [ns(value) for value in values]
@@ -296,7 +295,7 @@ def _c2_rows(path: str, mlir_lines: Sequence[str]) -> Iterator[_Row]:
 
 
 def _operator(place: str, mlir_lines: Sequence[str]) -> str:
-    """ "tosa.conv2d@L11" for the callee of a call site; "" for all other locations."""
+    """Return "tosa.conv2d@L11" for the callee of a call site; "" for all other locations."""
     match = _CALLEE_LINE.search(place)
     if match is None or not 0 < int(match[1][:9]) <= len(mlir_lines):
         return ""
@@ -313,7 +312,7 @@ def _merged(rows: Iterator[_Row]) -> list[_Row]:
 
 
 def _layers(rows: Sequence[_Row]) -> list[_Row]:
-    """Consecutive rows of one operator, by their starts, as one slice each."""
+    """Return consecutive rows of one operator, by start, as one slice each."""
     groups: list[list[_Row]] = []
     for row in sorted(rows, key=lambda row: row.start):
         if groups and groups[-1][0].operator == row.operator:

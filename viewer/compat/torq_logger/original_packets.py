@@ -1,9 +1,8 @@
-"""The packets of Torq's own perfetto_logger, one by one and in its order, faults included.
+"""The packets of Torq's own perfetto_logger, in its order, including its bugs.
 
-A process or thread is described when it is first used, with the uuids 1, 2, 3 ...; a slice is a
-BEGIN and an END packet that both carry the name, in the order of the rows and not of the times.
-Where slices of one thread overlap, Perfetto therefore pairs them wrongly: `TimeChartView` is the
-writer that does not.
+A process or thread is described on first use, with uuids 1, 2, 3 ...; a slice is a BEGIN and an END
+packet that both have the name, in the order of the rows, not of the times. So where slices of one
+thread overlap, Perfetto pairs them incorrectly. `TimeChartView` is the writer without this bug.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from viewer.export.perfetto.packets import SEQUENCE, clean, framed
 
 
 class OriginalPackets:
-    """Writes packets to a stream as they are asked for."""
+    """Writes packets to a stream immediately."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
         self._uuids: dict[tuple[str, str], int] = {}
 
     def process(self, name: str) -> int:
-        """The uuid of a process, which is its pid too; described when it is new."""
+        """Return the uuid of a process, also used as its pid; written when new."""
         return self._described(
             (name, ""),
             lambda uuid: pb.TrackDescriptor(
@@ -35,7 +34,7 @@ class OriginalPackets:
         )
 
     def thread(self, process: str, name: str) -> int:
-        """The uuid of a thread, which is its tid too; described when it is new."""
+        """Return the uuid of a thread, also used as its tid; written when new."""
         pid = self.process(process)
         return self._described(
             (process, f"thread {name}"),
@@ -47,7 +46,7 @@ class OriginalPackets:
     def slice(
         self, process: str, thread: str, name: str, start: int, end: int, overview: bool = False
     ) -> None:
-        """A BEGIN and an END, in ns from 0 to 2^64 - 1."""
+        """Write a BEGIN and an END, in ns from 0 to 2^64 - 1."""
         track = self.thread(process, thread)
         for type, time in (
             (pb.TrackEvent.TYPE_SLICE_BEGIN, start),

@@ -1,12 +1,12 @@
-"""The overview of Torq's perfetto_logger: how long each unit was busy, alone and beside another.
+"""The overview of Torq's perfetto_logger: how long each unit was busy, alone and with others.
 
 Two generations of it are known, and each file gets the one of its time:
 
-* `TWO_UNITS` (f63e303): DMA and SLICE, what DMA does alone, what both do at once, idle, overall.
+* `TWO_UNITS` (f63e303): DMA and SLICE, DMA alone, both at once, idle, overall.
 * `ALL_UNITS` (36d5652, 183cae4): DMA and CDMA together are "DMA", slice units and CSS together are
-  "compute"; each part is told by itself too.
+  "compute"; each part is also listed by itself.
 
-Every figure is the length of a set of time (`viewer.model.intervals`), so nothing is counted twice
+Every number is the length of a set of time (`viewer.model.intervals`), so nothing is counted twice
 and the cost is one sort: DMA = DMA_ONLY + overlap, and busy + IDLE = OVERALL.
 """
 
@@ -28,8 +28,8 @@ NO_TIME: Intervals = (np.empty(0, np.int64), np.empty(0, np.int64))
 class OverviewForm:
     """One generation of the overview.
 
-    rows: (figure, thread that shows it, label of its slice). printed: the figures in the order in
-    which they are printed. text: how a slice's name tells a time in ns.
+    rows: (key, thread that shows it, label of its slice). printed: the keys in print order. text:
+    formats a time in ns for a slice's name.
     """
 
     rows: tuple[tuple[str, str, str], ...]
@@ -79,9 +79,9 @@ ALL_UNITS = OverviewForm(
 
 @dataclass(frozen=True, slots=True)
 class TorqOverview:
-    """The figures of one file in ns, and the time of its first slice.
+    """The times of one file in ns, and the start of its first slice.
 
-    A figure that is not in `times` is drawn with no length and without a share.
+    A key that is not in `times` is drawn with zero length and without a share.
     """
 
     form: OverviewForm
@@ -89,7 +89,10 @@ class TorqOverview:
     times: Mapping[str, int]
 
     def slices(self) -> list[tuple[str, str, int, bool]]:
-        """(thread, name, length, whether its category is "overview"); all begin at `start`."""
+        """Return (thread, name, length, whether its category is "overview") for each slice.
+
+        All start at `start`.
+        """
         found = []
         for figure, thread, label in self.form.rows:
             time = self.times.get(figure, 0)
@@ -100,7 +103,7 @@ class TorqOverview:
         return found
 
     def printed(self, title: str) -> str:
-        """The summary as it is printed: an empty line, a heading, a line per figure."""
+        """Return the summary as it is printed: an empty line, a heading, a line per key."""
         lines = ["", f"=== Overview ({title}) ==="]
         for figure in self.form.printed:
             share = percent(self.times[figure], self.times["OVERALL"])
@@ -110,7 +113,7 @@ class TorqOverview:
 
 
 def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> TorqOverview:
-    """The overview of f63e303. everything: all rows, whichever unit they are of."""
+    """Return the overview of f63e303. everything: all rows of any unit."""
     start, overall = _extent(everything)
     times = {
         "DMA": length(*dma),
@@ -124,7 +127,7 @@ def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> TorqO
 
 
 def runtime_overview(jobs: Intervals) -> TorqOverview:
-    """The overview of f63e303 for NSS jobs, of which the units are not known."""
+    """Return the overview of f63e303 for NSS jobs, whose units are unknown."""
     found = two_units(jobs, NO_TIME, NO_TIME)
     return TorqOverview(
         TWO_UNITS, found.start, {**found.times, "IDLE": found.times["OVERALL"] - length(*jobs)}
@@ -139,7 +142,10 @@ def all_units(
     css: Intervals,
     of_slice: Mapping[int, Intervals] | None = None,
 ) -> TorqOverview:
-    """The overview of 36d5652 and 183cae4; of_slice: what slice units 0 and 1 do, if known."""
+    """Return the overview of 36d5652 and 183cae4.
+
+    of_slice: the busy times of slice units 0 and 1, if known.
+    """
     start, overall = _extent(everything)
     moves, computes = _both(dma, cdma), _both(slices, css)
     times = {
@@ -160,7 +166,7 @@ def all_units(
 
 
 def _extent(everything: Intervals) -> tuple[int, int]:
-    """The first start, and the time from there to the last end; 0 for no rows."""
+    """Return the first start, and the time from there to the last end; 0 for no rows."""
     start, end = everything
     if not len(start):
         return 0, 0

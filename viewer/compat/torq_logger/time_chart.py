@@ -1,13 +1,13 @@
-"""Slices on the threads of processes, written so that Perfetto shows every duration as it is.
+"""Writes slices on the threads of processes so that Perfetto shows every duration unchanged.
 
-`TimeChartView` is what scripts render into, a slice at a time; the converters add whole columns.
-Torq's own writer put every slice on its thread in the order of the rows; where two of one thread
-overlap, trace_processor then ends the wrong one. Here a thread keeps what nests properly, what
-overlaps goes to further tracks below it ("SLICE 0 (overlapping)"), each in bracket order, and an
-END has no name that could match another slice.
+Scripts render single slices into a `TimeChartView`; the converters add whole columns. Torq's own
+writer puts every slice on its thread in the order of the rows; if two slices of a thread overlap,
+trace_processor then ends the wrong one. Here a thread keeps the slices that nest properly,
+overlapping slices go to additional tracks below it ("SLICE 0 (overlapping)"), each in bracket
+order, and an END has no name that could match another slice.
 
-The file appears as a whole when `flush` is called. Times are ns; where one is below 0, which no
-Perfetto timestamp can be, all are counted from the earliest instead.
+The file is written as a whole by `flush`. Times are ns; if one is negative, which a Perfetto
+timestamp cannot be, all are relative to the earliest instead.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Names = Callable[[Ints], Piece]
 
 @dataclass(frozen=True, slots=True)
 class TimeChartLog:
-    """One slice: what ran (`function`), on which thread of which process, from when to when (ns).
+    """One slice: what ran (`function`), on which thread of which process, and its times in ns.
 
     `category` is Perfetto's, "" for none.
     """
@@ -80,8 +80,8 @@ class TimeChartLog:
 class ChartColumns:
     """Many slices of one process: parallel arrays.
 
-    thread: index into `threads`. start, end: int64 ns. names(index): the names of some slices,
-    UTF-8. flat: slices of parallel units, never inside one another whatever their times.
+    thread: index into `threads`. start, end: int64 ns. names(index): the UTF-8 names of some
+    slices. flat: slices of parallel units, never nested whatever their times.
     """
 
     process: str
@@ -96,7 +96,7 @@ class ChartColumns:
 
 @dataclass(slots=True)
 class _Logs:
-    """Single logs of one process and category, in the order in which they came."""
+    """Single logs of one process and category, in order of arrival."""
 
     threads: dict[str, int] = made(default_factory=dict)
     thread: list[int] = made(default_factory=list)
@@ -106,9 +106,9 @@ class _Logs:
 
 
 class TimeChartView:
-    """A Perfetto trace in the making, written to `filename` by `flush`.
+    """A Perfetto trace under construction, written to `filename` by `flush`.
 
-    Usable as a context manager, which flushes at the end of a block that ends well.
+    As a context manager, it flushes at the end of the block unless an exception occurred.
     """
 
     def __init__(self, filename: str | os.PathLike[str]) -> None:
@@ -126,17 +126,17 @@ class TimeChartView:
             self.flush()
 
     def add_process_descriptor(self, process_name: str) -> None:
-        """Show a process, even if no slice is ever rendered into it; order of calls is kept."""
+        """Show a process even without slices; the order of calls is preserved."""
         self._processes.setdefault(process_name, {})
 
     def add_thread_descriptor(self, process_name: str, thread_name: str) -> None:
-        """Show a thread of a process, even without slices."""
+        """Show a thread of a process even without slices."""
         self._processes.setdefault(process_name, {}).setdefault(thread_name)
 
     def render(self, log: TimeChartLog) -> None:
-        """Add one slice, and its process and thread where they are new.
+        """Add one slice, and its process and thread if they are new.
 
-        Raises ValueError for one that ends before it begins, or is beyond 63 bits.
+        Raises ValueError if it ends before it starts, or exceeds 63 bits.
         """
         if not -(2**63) <= log.start_time <= log.end_time < 2**63:
             raise ValueError(f"{log.function}: not a span of time: {log.start_time}–{log.end_time}")
@@ -155,10 +155,10 @@ class TimeChartView:
         self._columns.append(columns)
 
     def set_track_event(self, time: int, event_type: int, event: TimeChartLog) -> None:
-        """Begin (TYPE_SLICE_BEGIN) or end (TYPE_SLICE_END) the slice of a log at a time in ns.
+        """Start (TYPE_SLICE_BEGIN) or end (TYPE_SLICE_END) the slice of a log at a time in ns.
 
-        The log names process, thread and function; its own times do not count. An END ends the
-        latest slice begun for the same three. Raises ValueError where there is none, and for other
+        The log gives process, thread and function; its own times are ignored. An END ends the
+        latest open slice with the same three. Raises ValueError if there is none, and for other
         types.
         """
         same = (event.process, event.thread, event.function, event.category)
@@ -166,18 +166,18 @@ class TimeChartView:
             self.add_thread_descriptor(event.process, event.thread)
             self._open.setdefault(same, []).append(time)
         elif event_type == TYPE_SLICE_END:
-            begun = self._open.get(same)
-            if not begun:
+            starts = self._open.get(same)
+            if not starts:
                 raise ValueError(f"{event.function}: ended on {event.thread} without a begin")
             process, thread, function, category = same
-            self.render(TimeChartLog(process, thread, function, begun.pop(), time, category))
+            self.render(TimeChartLog(process, thread, function, starts.pop(), time, category))
         else:
             raise ValueError(f"not a begin or end of a slice: type {event_type}")
 
     def flush(self) -> int:
-        """Write all that was rendered so far, whole or not at all; returns the number of slices.
+        """Write everything rendered so far, completely or not at all; return the number of slices.
 
-        Raises ValueError while a slice that was begun has not ended, OSError.
+        Raises ValueError if a slice has started but not ended, and OSError.
         """
         waiting = [same for same, begun in self._open.items() if begun]
         if waiting:
@@ -213,7 +213,7 @@ def _columns(process: str, category: str, logs: _Logs) -> ChartColumns:
 
 
 class _Tracks:
-    """The uuid of every process and of every lane of every thread."""
+    """The uuid of every process, and of every lane of every thread."""
 
     def __init__(self, processes: dict[str, dict[str, None]]) -> None:
         self._processes = processes
@@ -231,7 +231,7 @@ class _Tracks:
         return self._next - 1
 
     def lanes(self, process: str, thread: str, count: int) -> list[int]:
-        """The uuids of the next `count` lanes of a thread, which nobody else gets."""
+        """Return the uuids of the next `count` unused lanes of a thread."""
         known = self._lanes[process, thread]
         taken = self._taken.setdefault((process, thread), 0)
         self._taken[process, thread] = taken + count
@@ -240,9 +240,10 @@ class _Tracks:
         return known[taken : taken + count]
 
     def descriptors(self) -> list[Any]:
-        """Each process, its threads and the further lanes of each.
+        """Return the descriptors of each process, its threads and their additional lanes.
 
-        A process has the id of its first thread: trace_processor would invent a main thread else.
+        A process has the ID of its first thread, otherwise trace_processor would create a main
+        thread.
         """
         found = []
         for process, threads in self._processes.items():
@@ -288,7 +289,7 @@ class _Layout:
         lane, depth = np.zeros(n, np.int64), np.zeros(n, np.int64)
         start, end, thread = chart.start[order], chart.end[order], chart.thread[order]
         bounds = np.searchsorted(thread, np.arange(len(chart.threads) + 1))
-        # Most threads hold one slice after another as they are; only the others are laid out.
+        # On most threads, no slices overlap; only the other threads need a layout.
         meets = (start[1:] < end[:-1]) & (thread[1:] == thread[:-1])
         crowded = np.unique(thread[1:][meets])
         count = np.ones(len(chart.threads), np.int64)
@@ -306,7 +307,7 @@ class _Layout:
         first_lane = np.cumsum(count) - count
         self._order: Codes = order.astype(np.uint32)
         self._brackets = BracketOrder(depth)
-        self._lane = np.empty(n, np.int64)  # by slice, not by order
+        self._lane = np.empty(n, np.int64)  # by slice, not by position in the order
         self._lane[order] = first_lane[thread] + lane
         category = clean(chart.category).encode()
         if category:
@@ -317,7 +318,7 @@ class _Layout:
         )
 
     def encoded(self, chart: ChartColumns, first: int, last: int, origin: int) -> bytes:
-        """The packets of slices first .. last-1 in the order of the file, and their ENDs."""
+        """Return the packets of slices first .. last-1 in file order, and their ENDs."""
         begin_at, end_at, owner = self._brackets.part(first, last)
         own = self._order[first:last].astype(np.int64)
         ended = self._order[owner].astype(np.int64)
