@@ -1,1 +1,1 @@
-"""How traces become files: Perfetto traces and tables. May import model and program; no Qt."""
+"""Writes traces to files: Perfetto traces and tables. May import model and program; no Qt."""

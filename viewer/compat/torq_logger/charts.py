@@ -275,7 +275,7 @@ class _CompileRows:
     # -- names ---------------------------------------------------------------------------------
 
     def _typed_names(self, duration: _Durations) -> Names:
-        """Return a function for names such as "conv2d, S0, MLIR - m.mlir:11:10, dur=9408 (7.73%)"."""
+        """Return a function for names like "conv2d, S0, MLIR - m.mlir:11:10, dur=9408 (7.73%)"."""
         columns = self._trace.slices.columns
         if not columns:
             return _nameless
@@ -294,7 +294,7 @@ class _CompileRows:
         )
 
     def _operator_names(self, operators: list[str]) -> Names:
-        """Return a function for names such as "DMA In | Input: tosa.conv2d@L11 | Action 4 | dur=7"."""
+        """Return a function for names like "DMA In | Input: tosa.conv2d@L11 | Action 4 | dur=7"."""
         columns = self._trace.slices.columns
         if not columns:
             return _nameless

@@ -4,13 +4,14 @@ For migrating a script and verifying the result. Three revisions are reproduced,
 of its time; `form_of` returns the one that reads a set of files, if any:
 
     f63e303  C0 and R0   times as written, taken for ns; a row with a comma in its location is lost;
-             NSS jobs are drawn one duration late; of several files with one base name the last one
-             wins, and a compile and a runtime file with one base name share an overview
+                         NSS jobs are drawn one duration late; of several files with one base name
+                         the last one wins; compile and runtime files of one base name share an
+                         overview
     36d5652  C1 (and C0) ns at 800 MHz; a location is cut off at a comma, and the rest takes the
-             place of type and bytes; slice units 0 and 1 have no number
+                         place of type and bytes; slice units 0 and 1 have no number
     183cae4  C2          ns at 800 MHz, times 1000 in slices but not in the overview; operators from
-             the text of the .mlir file; a location is cut off at a comma and its row has no bytes;
-             rows of one action with equal times are merged
+                         the text of the .mlir file; a location is cut off at a comma and its row
+                         has no bytes; rows of one action with equal times are merged
 
 All of them write overlapping slices to one thread, where Perfetto pairs them incorrectly.
 """

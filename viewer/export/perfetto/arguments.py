@@ -1,4 +1,4 @@
-"""The arguments of slices in a Perfetto file: of their key, and those that differ by slice."""
+"""The arguments of slices in a Perfetto file: those of a slice's key, and per-slice ones."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from viewer.export.perfetto.source import PerfettoSource
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Column
 
-# Arguments with a meaning of their own: a column of a file that has such a name is renamed, since
-# of two arguments with one name trace_processor keeps the last.
+# Arguments with a fixed meaning. A file's column with such a name is renamed, because
+# trace_processor keeps only the last of two arguments with one name.
 RESERVED = frozenset(
     (
         "start_ticks", "dur_ticks", "event", "operator", "debug_handles", "module", "source",
@@ -48,8 +48,8 @@ _ARG_NAME_IID, _ARG_BOOL, _ARG_UINT, _ARG_INT, _ARG_DOUBLE, _ARG_TEXT_IID = 1, 2
 class SliceArguments:
     """The arguments of the slices of one source.
 
-    own: the numbers of the slices to write, in the order of the file. Names and texts are added to
-    `strings`, whose packets must be written first.
+    own: the numbers of the slices to write, in file order. Names and texts are added to `strings`,
+    whose packets must be written first.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SliceArguments:
         self._arguments: list[Callable[[Codes], Piece]] = []
 
     def of_key(self, key: int) -> bytes:
-        """The arguments that all slices of a key have."""
+        """Return the encoded arguments that all slices of a key share."""
         strings, keys, facts = self._strings, self._source.trace.keys, self._stated.facts
         event = pb.TrackEvent()
 
@@ -102,13 +102,13 @@ class SliceArguments:
     def of_slices(
         self, of_keys: Blobs, renamed: Callable[[Codes], Bools] | None
     ) -> list[Callable[[Codes], Piece]]:
-        """What encodes the arguments of given slices, in the order in which they stand.
+        """Return encoders for the arguments of given slices, in output order.
 
-        of_keys: what `of_key` gave for every key. renamed: which of some slices are shown under
-        another name than in their file; None if none is.
+        of_keys: the result of `of_key` for every key. renamed: returns which of some slices are
+        shown under another name than in their file; None if none is.
         """
         source, slices = self._source, self._slices
-        # A tick that lasts 1 ns is the timestamp itself, but for the origin of the file.
+        # With ticks of 1 ns, the timestamp is the tick, apart from the file's origin.
         if source.ns_per_tick != 1:
             start_arg = self._number_arg("start_ticks", _ARG_INT)
             dur_arg = self._number_arg("dur_ticks", _ARG_INT)
@@ -123,11 +123,11 @@ class SliceArguments:
         for name, column in slices.columns.items():
             if name in self._stated.names or not len(present := with_value(self._own, column)):
                 continue
-            shown = name or "column"
-            while shown in taken:
-                shown = f"column {shown}"
-            taken.add(shown)
-            self._arguments.append(self._column(shown, column, present))
+            argument_name = name or "column"
+            while argument_name in taken:
+                argument_name = f"column {argument_name}"
+            taken.add(argument_name)
+            self._arguments.append(self._column(argument_name, column, present))
         if (is_derived := slices.derived) is not None and is_derived[self._own].any():
             flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
 
@@ -139,7 +139,7 @@ class SliceArguments:
         return self._arguments
 
     def _add_event(self, renamed: Callable[[Codes], Bools] | None) -> None:
-        """The names in the input of slices that are shown under another one."""
+        """Add the original names of slices that are shown under another name."""
         source, slices, own = self._source, self._slices, self._own
         names, strings = source.trace.strings, self._strings
         if self._stated.event is not None:
@@ -167,13 +167,13 @@ class SliceArguments:
         self._arguments.append(event)
 
     def _add_run(self) -> None:
-        """The number of the inference in which a slice begins."""
+        """Add the number of the inference in which a slice starts."""
         trace = self._source.trace
         if self._stated.run is not None:
             self._arguments.append(self._stated_argument("run", self._stated.run))
         elif any(trace.inferences()):
             numbers = np.array([*(run.number for run in trace.runs), 0], np.uint32)
-            of_slice = numbers[run_of_slices(trace)]  # those of no run are of the last, 0
+            of_slice = numbers[run_of_slices(trace)]  # without a run the index is -1, for the 0
             if not of_slice[self._own].any():
                 return
             run_arg = self._number_arg("run", _ARG_INT)
@@ -185,11 +185,11 @@ class SliceArguments:
             self._arguments.append(run)
 
     def _stated_argument(self, name: str, column: Column) -> Callable[[Codes], Piece]:
-        """An argument whose values an import states."""
+        """Return the encoder of an argument whose values are in an imported file."""
         return self._column(name, column, with_value(self._own, column))
 
     def _number_arg(self, name: str, number: int) -> Callable[[int], bytes]:
-        """The bytes of an argument before a varint value of a given length."""
+        """Return a function from a varint's length to the bytes before that argument value."""
         inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
         inner += tag(number, VARINT)
         heads = [
@@ -202,7 +202,10 @@ class SliceArguments:
         return self._number_arg(name, _ARG_TEXT_IID)
 
     def _column(self, name: str, column: Column, present: Codes) -> Callable[[Codes], Piece]:
-        """Encodes the values of given slices; nulls become nothing. present: all that have one."""
+        """Return an encoder of a column's values; nulls are omitted.
+
+        present: all slices with one.
+        """
         values, valid = column.values, column.valid
         encode: Callable[[NDArray[Any]], Piece]
         if column.strings is not None:
@@ -231,14 +234,14 @@ class SliceArguments:
 
 
 def _table(used: Sequence[int], size: int, number: Callable[[int], int]) -> Ints:
-    """number(code) at every used code, -1 elsewhere."""
+    """Return a table with number(code) for every used code, -1 elsewhere."""
     table = np.full(size, -1)
     table[used] = [number(code) for code in used]
     return table
 
 
 def _set(argument: Any, value: int | str, strings: InternedStrings) -> None:
-    """Give an argument its value; an int that no int64 holds goes as text."""
+    """Set an argument's value; an int that does not fit int64 is written as text."""
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         argument.int_value = value
     else:

@@ -1,7 +1,7 @@
-"""Spans and moments that are few, as packets: the user's marks, and inferences without a slice.
+"""Encodes small numbers of spans and instants: bookmarks, and inferences without a slice.
 
-They are written with the official protos. Spans that overlap go to lanes, as slices do; a moment
-is an instant on the first lane.
+They are written with the official protos. Overlapping spans go to separate lanes, like slices; a
+moment is an instant on the first lane.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNNAMED = "(unnamed)"
 
 @dataclass(frozen=True, slots=True)
 class BookmarkSpan:
-    """One of them, in ns of the file; a moment where both times are one."""
+    """A span in ns of the file; a moment if both times are equal."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class BookmarkSpan:
 
 
 class SpanPackets:
-    """Some spans and moments of one track; `lanes` says how many lanes it needs."""
+    """The spans and moments of one track; `lanes` is the number of lanes that it needs."""
 
     def __init__(self, spans: Sequence[BookmarkSpan]) -> None:
         self._moments = [span for span in spans if span.start == span.end]
@@ -42,12 +42,12 @@ class SpanPackets:
         self.lanes = int(self._placed.lane.max(initial=0)) + 1 if spans else 0
 
     def encoded(self, uuids: Sequence[int]) -> bytes:
-        """All packets, lane by lane in bracket order; uuids: those of the lanes."""
+        """Return all packets, lane by lane in bracket order; uuids: those of the lanes."""
         out: list[bytes] = []
         for span in sorted(self._moments, key=lambda s: s.start):
             event = _event(pb.TrackEvent.TYPE_INSTANT, uuids[0], span)
             out.append(_packet(span.start, event))
-        open_spans: list[tuple[int, BookmarkSpan]] = []  # with their lanes, the innermost last
+        open_spans: list[tuple[int, BookmarkSpan]] = []  # (lane, span), innermost last
 
         def close(lane: int, depth: int) -> None:
             while open_spans and (open_spans[-1][0] != lane or len(open_spans) > depth):

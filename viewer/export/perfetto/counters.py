@@ -1,7 +1,7 @@
-"""The counter packets of a Perfetto file, encoded by columns; `writer.py` says what they mean.
+"""The counter packets of a Perfetto file, encoded by columns; `writer.py` documents them.
 
-One packet for every change of a counter: its time, its track, its value. Nothing is thinned out,
-since a counter holds no point at which its value stays the same.
+One packet for every change of a counter: its time, its track, its value. Nothing needs thinning
+out, since a counter has no points at which its value stays the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from viewer.export.perfetto.source import PerfettoSource
 from viewer.model.counter import Counter
 
 _COUNTER = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_COUNTER)
-_VALUE = tag(44, FIXED64)  # the double one of the fields for it
+_VALUE = tag(44, FIXED64)  # double_counter_value
 _KNOWN_UNITS = {
     "": pb.CounterDescriptor.UNIT_COUNT,
     "B": pb.CounterDescriptor.UNIT_SIZE_BYTES,
@@ -42,7 +42,7 @@ _KNOWN_UNITS = {
 
 
 def counter_descriptor(counter: Counter, uuid: int, process: int, *, assumed: bool) -> Any:
-    """The track of a counter below that of its process; rates of a guessed clock say so."""
+    """Return a counter's track below its process; a rate with an assumed clock says so."""
     notes = [counter.note]
     if counter.per_tick and assumed:
         notes.append("the rate of the clock is assumed")
@@ -59,10 +59,10 @@ def counter_descriptor(counter: Counter, uuid: int, process: int, *, assumed: bo
 
 
 class CounterPackets:
-    """The changes of one counter, ready to be encoded a span at a time; `count` of them.
+    """The changes of one counter, to be encoded in chunks; `count` is their number.
 
-    With a window, in ns of the file, those whose values hold in it, and the change that ends the
-    last of them.
+    With a window, in ns of the file: the changes whose values apply in it, and the change that ends
+    the last of them.
     """
 
     def __init__(
@@ -82,21 +82,22 @@ class CounterPackets:
             end = int(to_ns(np.array([source.trace.end]))[0])
             low, high = (min(max(t, -(2**63)), 2**63 - 1) for t in window)
             first = max(int(np.searchsorted(ns, low, side="right")) - 1, 0)
-            begun = int(np.searchsorted(ns, high))
-            last = begun + 1 if begun and low < min(high, end) else first
+            started = int(np.searchsorted(ns, high))
+            last = started + 1 if started and low < min(high, end) else first
             ns, value = ns[first:last], value[first:last]
         self.count = len(ns)
         self._ns = ns
-        # As the engine keeps it. All packets then have one length, but for that of their times.
+        # Stored as double, as in the engine. So all packets have one length, except for their
+        # times.
         self._value = value.astype(np.float64)
         event = _COUNTER + tag(TRACK_UUID, VARINT) + varint(uuid) + _VALUE
         announced = tag(TRACK_EVENT, LENGTH_DELIMITED) + varint(len(event) + 8)
         self._before_value = SEQUENCE_ID + announced + event
 
     def encoded(self, first: int, last: int) -> bytes:
-        """The packets of changes first .. last-1."""
+        """Return the packets of changes first .. last-1."""
         ns, value = self._ns[first:last], self._value[first:last]
-        # Times ascend, so those of one length as a varint follow one another.
+        # Times ascend, so times with equal varint lengths are adjacent.
         steps = np.searchsorted(varint_lengths(ns.view(np.uint64)), np.arange(1, 12)).tolist()
         return b"".join(
             repeated(self._head(size), ns[i:j], size, self._before_value, value[i:j])
@@ -105,6 +106,6 @@ class CounterPackets:
         )
 
     def _head(self, size: int) -> bytes:
-        """What comes before a time of so many bytes."""
+        """Return the bytes before a time that is `size` bytes long."""
         length = len(TIME) + size + len(self._before_value) + 8
         return tag(PACKET, LENGTH_DELIMITED) + varint(length) + TIME

@@ -1,10 +1,10 @@
-"""Which flows a Perfetto export has: from the slice that gives a result to the one that takes it.
+"""The flows of a Perfetto export: from a slice that produces a result to one that consumes it.
 
-They are those that `viewer.analysis.flows.slice_flows` proves: between slices of one inference,
-from one that ended to one that begins after it. An input that overlaps its consumer is no proof and
-is left out, as is what leads through no slice at all. The job of a host with its NPU is a flow too,
-though it runs while its start does: start and job are told apart by their actions, not by time.
-Before all these stand the flows that the file of the trace states itself.
+They are the flows that `viewer.analysis.flows.slice_flows` proves: between slices of one inference,
+from one that ended to one that starts later. An input that overlaps its consumer is not proof and
+is left out, and so is one that leads to no slice. An NSS job and its host actions are also
+connected, although the job overlaps its start action: they are identified by their actions, not by
+time. The flows that the trace file itself contains come first.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from viewer.arrays import Ints
 from viewer.export.perfetto.source import FlowEdges
 from viewer.model.trace import Unit
 
-# To look up the inputs of a slice takes 0.07 to 0.17 ms: these are 3 s at most.
+# Looking up the inputs of a slice takes 0.07 to 0.17 ms, so this limit is 3 s at most.
 MOST_ASKED = 20_000
 
 
 def flows_among(table: LinkTable, only: Ints | None, most: int = MOST_ASKED) -> FlowEdges:
-    """The flows among some slices (ascending, None for all): those that the file states, in its
-    order, then those that are proved, by consumer, then by producer.
+    """Return the flows among some slices (ascending, None for all).
 
-    Of more than `most` slices that may have inputs, those of the first `most` by start are looked
-    up, and `asked` says so.
+    The file's own flows come first, in its order, then the proven ones by consumer and producer. If
+    more than `most` slices may have inputs, only the first `most` by start are looked up; the
+    result's `asked` is that number.
     """
     stated = table.trace.flows
     given = np.stack([stated.producer, stated.consumer], axis=1)
@@ -41,30 +41,29 @@ def flows_among(table: LinkTable, only: Ints | None, most: int = MOST_ASKED) -> 
 
 
 def _proved(table: LinkTable, only: Ints | None, most: int) -> tuple[Ints, int, int]:
-    """The edges of inputs that are proved; of how many slices they were looked up, and of how many
-    there might be some."""
-    wanted = _may_have_inputs(table)
+    """Return the proven edges, the number of slices looked up, and how many may have inputs."""
+    candidates = _may_have_inputs(table)
     if only is not None:
-        wanted = wanted[np.isin(wanted, only, assume_unique=True)]
-    asked = wanted
-    if len(wanted) > most:
-        by_start = np.argsort(table.trace.slices.start[wanted], kind="stable")
-        asked = np.sort(wanted[by_start[:most]])
+        candidates = candidates[np.isin(candidates, only, assume_unique=True)]
+    searched = candidates
+    if len(candidates) > most:
+        by_start = np.argsort(table.trace.slices.start[candidates], kind="stable")
+        searched = np.sort(candidates[by_start[:most]])
     edges: list[tuple[int, int]] = []
-    if not len(asked):
+    if not len(searched):
         return np.empty((0, 2), np.int64), 0, 0
     index = FlowIndex(table)
-    for consumer in asked.tolist():
+    for consumer in searched.tolist():
         found = index.flows(consumer)
-        assert found is not None  # there is no bound on what is looked at
+        assert found is not None  # the search has no limit here
         edges += sorted(
             (e.slice, consumer) for e in found.inputs if e.is_job or not (e.overlaps or e.is_stated)
         )
-    return np.array(edges, np.int64).reshape(len(edges), 2), len(asked), len(wanted)
+    return np.array(edges, np.int64).reshape(len(edges), 2), len(searched), len(candidates)
 
 
 def _may_have_inputs(table: LinkTable) -> Ints:
-    """The slices that are of operators, and all of host and NSS, whose jobs need no program."""
+    """Return the slices with operators, and all of host and NSS, whose jobs need no program."""
     trace = table.trace
     slices = trace.slices
     linked = np.array([bool(link.operators) for link in table.links], np.bool_)

@@ -1,11 +1,11 @@
-"""What a Perfetto file says of itself: the tool, the clocks, the files that it was made from.
+"""The metadata of a Perfetto file: the tool, the clocks, the input files.
 
-Every fact is a trace attribute, `org.opscope.<name>` of the file or `org.opscope.source<n>.<name>`
-of its n-th trace. Engines before v58 pass over trace attributes, so an instant per trace on a track
-of its own has them as arguments too.
+Every fact is a trace attribute, `org.opscope.<name>` for the file or `org.opscope.source<n>.<name>`
+for its n-th trace. Engines before v58 ignore trace attributes, so an instant per trace on a
+separate track has them as arguments too.
 
-A trace that is an export of ours itself, of one file, is written with what that file said: which
-file it was made from, in which format, its hash. Only its clock may have been chosen anew.
+A trace that is itself an Opscope export of one file keeps that file's metadata: which file it was
+made from, its format, its hash. Only its clock may have been chosen again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INPUT = re.compile(r"input\d+\.file")
 
 
 def inputs_of(trace: Trace) -> int:
-    """How many records and texts an export of ours was made with, beside its profile."""
+    """Return the number of ETRecords and texts behind an Opscope export, besides its profile."""
     if not is_of_one_file(trace.provenance):
         return 0
     return sum(bool(_INPUT.fullmatch(name)) for name in trace.provenance)
@@ -37,10 +37,10 @@ def inputs_of(trace: Trace) -> int:
 def facts_of(
     origin: int, given: Facts, sources: Sequence[PerfettoSource]
 ) -> tuple[dict[str, int | str], list[dict[str, int | str]]]:
-    """What a file says of itself and of each of its sources; `given` only the caller knows.
+    """Return the metadata of a file and of each source; `given` is known only to the caller.
 
-    Of a single source that is an export of ours all is carried over that `given` does not know
-    better; the whole of it is what it was.
+    If the only source is an Opscope export, its metadata is carried over unless `given` has a newer
+    value; "whole trace" refers to what that export contained.
     """
     found: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
     of_sources = [_source_facts(source) for source in sources]
@@ -48,14 +48,14 @@ def facts_of(
         found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(FIRST)}
         if given.get("range") == "whole trace":
             given = {name: value for name, value in given.items() if name not in stated}
-        if first_ns(stated) == origin - sources[0].offset_ns:  # only their difference counts
+        if first_ns(stated) == origin - sources[0].offset_ns:  # only their difference matters
             found["origin_ns"] = stated.get("origin_ns", 0)
             of_sources[0]["offset_ns"] = stated.get(f"{FIRST}offset_ns", 0)
     return _storable({**found, **given}), of_sources
 
 
 def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
-    """What a reader must know to get back from this file's ns to the input's ticks."""
+    """Return what is needed to convert this file's ns back to the input's ticks."""
     trace = source.trace
     clock: dict[str, int | str] = {
         "clock_unit": trace.clock.unit,
@@ -66,7 +66,7 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
     }
     if is_of_one_file(trace.provenance):
         carried = of_source(trace.provenance)
-        carried.pop(LEFT_OUT, None)  # beside the flows themselves
+        carried.pop(LEFT_OUT, None)  # `flow_facts` adds it together with the flows
         if source.ns_per_tick == trace.clock.ns_per_tick:
             clock.pop("clock_rate")
         return _storable({**carried, **clock})
@@ -86,11 +86,11 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
 
 
 def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[str, int | str]:
-    """How many flows a source has, and what of them is not in the file."""
+    """Return the number of flows of a source, and a text on those that are not in the file."""
     facts: dict[str, int | str] = {"flows": written}
     left_out = []
-    if said := source.trace.provenance.get(f"{FIRST}{LEFT_OUT}"):
-        left_out.append(str(said))
+    if earlier := source.trace.provenance.get(f"{FIRST}{LEFT_OUT}"):
+        left_out.append(str(earlier))
     if edges.asked < edges.of:
         left_out.append(
             f"inputs were looked up for the first {edges.asked} of {edges.of} slices alone"
@@ -106,7 +106,7 @@ def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[s
 
 
 def _storable(facts: Mapping[str, int | str]) -> dict[str, int | str]:
-    """Ints beyond 64 bits (an origin that no clock has) have no field: they go as text."""
+    """Return facts with ints beyond 64 bits as text, since they have no field."""
     return {
         clean(name): value
         if isinstance(value, int) and -(2**63) <= value < 2**63
@@ -116,7 +116,7 @@ def _storable(facts: Mapping[str, int | str]) -> dict[str, int | str]:
 
 
 def attributes(facts: Facts, of_sources: Sequence[Facts]) -> bytes:
-    """One packet with the facts of the file and of its sources, numbered from 1."""
+    """Return one packet with the metadata of the file and of its sources, numbered from 1."""
     packet = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
     for place, some in (
         (PREFIX, facts),
@@ -132,7 +132,7 @@ def attributes(facts: Facts, of_sources: Sequence[Facts]) -> bytes:
 
 
 def about(facts: Facts, time: int) -> bytes:
-    """The instant that carries the facts of the file and of one source; at its first slice."""
+    """Return the instant with the metadata of the file and of one source, at its first slice."""
     event = pb.TrackEvent(type=pb.TrackEvent.TYPE_INSTANT, track_uuid=ABOUT_UUID, name=ABOUT_TRACK)
     for name, value in facts.items():
         if isinstance(value, int):

@@ -1,16 +1,16 @@
-"""What an imported trace says of itself already, so that it is exported as it came.
+"""Data that an imported trace already contains, so that it is exported unchanged.
 
-An export of ours that is opened again is a trace whose columns hold what was known of its slices:
-their operators, handles, source lines, categories. Written as columns like any other they would
-come out as "column operator", and as texts where they were arrays. Here they are taken for what
-they are, so that a file that is exported, opened and exported again is the same file byte by byte.
+An Opscope export that is opened again is a trace whose columns contain what was known about its
+slices: their operators, handles, source lines, categories. Written like any other columns, they
+would become "column operator", and arrays would become texts. Here they are recognized, so that a
+file that is exported, opened and exported again is identical byte by byte.
 
-Of a trace that our reader made (`Trace.provenance`) these are all arguments that `writer.py`
-names; of the traces of other tools the category and the correlation id, which Perfetto has fields
-for. What a link found in this session goes before what the file states.
+For a trace from our own export (`Trace.provenance`) these are all arguments that `writer.py`
+documents; for traces of other tools, the category and the correlation ID, which have Perfetto
+fields. Links found in this session take precedence over what the file contains.
 
 Columns of such a trace belong to its identities (`viewer.formats.perfetto.opscope_exports`): all
-slices of one key have one value, but for `event` and `run`, which differ from slice to slice.
+slices of one key have one value, except for `event` and `run`, which vary by slice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TEXTS_OF_KEYS = frozenset(
     ("operator", "debug_handles", "module", "source", "link_reason", "location")
 )
 _ESTIMATE = ("estimate_ticks", "estimate_ns")
-# The formats of tools that give slices a category.
+# The formats of tools that assign categories to slices.
 _TOOLS = frozenset(("Perfetto trace", "Chrome trace"))
 _Found = TypeVar("_Found")
 _Value = int | float | bool | str | None
@@ -38,10 +38,10 @@ _Value = int | float | bool | str | None
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The columns of a trace that are no columns of its input, and what they say.
+    """The columns of a trace that are not columns of its input, and their contents.
 
-    facts: per key, None if there is nothing; those of links are in it where there are any.
-    locations: per key what stands beside those of the keys themselves; empty if nothing does.
+    facts: per key, None if there is nothing; links take precedence. locations: per key, in addition
+    to those of the keys themselves; empty if there are none.
     """
 
     category: Column | None = None
@@ -54,7 +54,7 @@ class Stated:
 
 
 def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
-    """What the columns of a trace say; linked: what is known of its keys from a program."""
+    """Collect the recognized columns of a trace; linked: facts on its keys from a program."""
     columns = trace.slices.columns
     texts = {name for name, column in columns.items() if column.strings is not None}
     numbers = columns.keys() - texts
@@ -80,7 +80,7 @@ def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
 
 
 def _slice_of_keys(trace: Trace) -> list[int]:
-    """For every key a slice that has it, -1 where there is none."""
+    """Return a slice of every key, -1 if there is none."""
     found = np.full(len(trace.keys), -1)
     found[trace.slices.key] = np.arange(len(trace.slices))
     numbers: list[int] = found.tolist()
@@ -88,12 +88,12 @@ def _slice_of_keys(trace: Trace) -> list[int]:
 
 
 def _per_key(at: list[int], column: Column, value: Callable[[_Value], _Found]) -> list[_Found]:
-    """What a column says of every key; at: a slice of each."""
+    """Return a column's value for every key; at: a slice of each."""
     return [value(column.value(i) if i >= 0 else None) for i in at]
 
 
 def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | None) -> KeyFacts:
-    """Facts per key: of a link where it found operators, else those that the columns state."""
+    """Return facts per key: from a link if it found operators, else from the columns."""
     linked = linked or KeyFacts.none(len(at))
     is_linked = [bool(operators) for operators in linked.operators]
 
@@ -128,7 +128,7 @@ def _text(value: _Value) -> str | None:
 
 
 def _list(value: _Value) -> list[object]:
-    """The members of an array, which a reader keeps as the text of its JSON."""
+    """Parse the JSON text of an array, as kept by the reader; other values become one item."""
     if value is None:
         return []
     try:

@@ -1,7 +1,7 @@
-"""The slice packets of a Perfetto file, encoded by columns; `writer.py` says what they mean.
+"""The slice packets of a Perfetto file, encoded by columns; `writer.py` documents them.
 
-Everything that slices share (names, texts, what is known about a key) is encoded once, with the
-official protos; what differs from slice to slice (times, ticks, columns) is encoded by numpy.
+Everything that slices share (names, texts, facts about a key) is encoded once, with the official
+protos; what varies by slice (times, ticks, columns) is encoded by numpy.
 """
 
 from __future__ import annotations
@@ -55,19 +55,18 @@ _END = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_END)
 
 
 def _limited(window: tuple[int, int]) -> tuple[int, int]:
-    """The same in what an int64 can hold."""
+    """Clamp a window to int64."""
     first, last = (min(max(t, -(2**63)), 2**63 - 1) for t in window)
     return first, last
 
 
 class SlicePackets:
-    """All slices of one source that are to be written, ready to be encoded a span at a time.
+    """All slices of one source to write, to be encoded in chunks.
 
-    `count`: slices to write. `first_ns`: the earliest of them, 0 if there are none. `uuids`: of
-    each (track, lane). Strings are added to `strings`, whose packets must be written first.
-    `over_edge`: how many reach over an edge of the window. `tracks`: how many tracks they are on.
-    `flows`: the flows among them that were found; `flows_written`: how many of these have ids, from
-    `flow_id` on.
+    `count`: slices to write. `first_ns`: the earliest start, 0 if there are none. `uuids`: of each
+    (track, lane). Strings are added to `strings`, whose packets must be written first. `over_edge`:
+    how many cross an edge of the window. `tracks`: how many tracks they are on. `flows`: the flows
+    found among them; `flows_written`: how many of these have IDs, from `flow_id` on.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class SlicePackets:
         self._connect(flow_id)
 
     def _keep(self, keep: Bools) -> None:
-        """Leave out all other slices; those inside one that is left out come up a level."""
+        """Drop all other slices; descendants of a dropped slice move up a level."""
         kept = np.cumsum(keep)
         ended = np.cumsum(np.bincount(self._brackets.after_subtree()[keep], minlength=len(keep)))
         depth = (kept - 1 - ended[: len(keep)])[keep]
@@ -117,10 +116,10 @@ class SlicePackets:
         self._brackets = BracketOrder(depth)
 
     def _connect(self, flow_id: int) -> None:
-        """Give every flow an id: one that begins at its producer and ends at its consumer.
+        """Assign an ID to every flow; it starts at its producer and ends at its consumer.
 
-        The engine follows an id in the order of time, and of the file among equal times, so a
-        consumer that stands before its producer would end a flow that has not begun.
+        The engine follows an ID in order of time, and of the file for equal times. So a consumer
+        before its producer would end a flow that has not started.
         """
         source, slices = self._source, self._slices
         self.flows, self.flows_written = FlowEdges.none(), 0
@@ -137,21 +136,21 @@ class SlicePackets:
         place[self._preorder] = np.arange(self.count, dtype=np.uint32)
         ends = [place[side].astype(np.int64) for side in (found.producer, found.consumer)]
         times = [self._ns(slices.start[side]) for side in (found.producer, found.consumer)]
-        good = (times[0] < times[1]) | ((times[0] == times[1]) & (ends[0] < ends[1]))
-        self.flows_written = int(good.sum())
+        is_valid = (times[0] < times[1]) | ((times[0] == times[1]) & (ends[0] < ends[1]))
+        self.flows_written = int(is_valid.sum())
         ids = np.arange(flow_id, flow_id + self.flows_written, dtype=np.uint64)
         for head, end in zip((_FLOWS, _TERMINATING_FLOWS), ends, strict=True):
-            at = end[good]
+            at = end[is_valid]
             order = np.argsort(at, kind="stable")
             self._flow_ends.append((head, at[order], ids[order]))
 
     def _inside(self, first: int, last: int) -> Bools:
-        """Which slices, in preorder, share time with [first, last), and those around them."""
+        """Return which slices, in preorder, overlap [first, last), and their ancestors."""
         start = self._ns(self._slices.start[self._preorder])
         end = self._ns(self._slices.end[self._preorder])
         low, high = _limited((first, last))
         keep: Bools = (start < high) & ((end > low) | ((start == end) & (start >= low)))
-        # A slice that ends where the range begins may hold a zero-length slice at that time.
+        # A slice that ends where the range starts may contain a zero-length slice at that time.
         kept_before = np.append(0, np.cumsum(keep))
         after = self._brackets.after_subtree()
         keep |= kept_before[after] > kept_before[1:]
@@ -194,7 +193,7 @@ class SlicePackets:
             self._arguments = arguments.of_slices(self._key_args, renamed)
 
     def _intern_names(self) -> None:
-        """The names under which slices are written: their labels, or else their own."""
+        """Intern the names of slices: their labels, or else their own names."""
         source, slices, strings, own = self._source, self._slices, self._strings, self._preorder
         names, labels, of = source.trace.strings, source.label_strings, source.labels
         count = len(names)
@@ -217,7 +216,7 @@ class SlicePackets:
             )
             for code in used
         ]
-        # A name under which no slice is written has no number: -1.
+        # The number of a name without written slices is -1.
         self._name_iid = np.full(count, -1)
         self._label_iid = None if of is None else np.zeros(len(labels), np.int64)
         for code, number in of_text:
@@ -227,7 +226,7 @@ class SlicePackets:
                 self._label_iid[code - count] = number
 
     def _intern_keys(self, of: SliceArguments) -> None:
-        """Category, arguments and correlation id of every key that is written."""
+        """Encode category, arguments and correlation ID of every key that is written."""
         keys, slices = self._source.trace.keys, self._slices
         used = in_order_of_use(self._preorder, len(keys), lambda part: slices.key[part])
         arguments, correlations, categories = ([b""] * len(keys) for _ in range(3))
@@ -240,24 +239,24 @@ class SlicePackets:
         self._key_correlation = Blobs(correlations)
         self._key_category = Blobs(categories)
         several = {categories[key] for key in used}
-        # Where all slices are of one kind nothing has to be looked up for each.
+        # If all slices have one category, no lookup per slice is needed.
         self._one_category = several.pop() if len(several) == 1 else None
 
     def _category(self, kind: KeyKind | Unit) -> bytes:
-        """What sort of slice it is, or of which unit; nothing where the file does not say."""
+        """Return the encoded kind or unit of slices; empty if the file does not have it."""
         if not kind:
             return b""
         return self._categories(kind.name)
 
     def _categories(self, text: str) -> bytes:
-        """Categories, separated by commas where an import has several."""
+        """Encode categories, which an import may separate by commas."""
         numbers = [self._strings.category(one) for one in text.split(",")]
         return bytes(pb.TrackEvent(category_iids=numbers).SerializeToString())
 
     def _text_of_slice(
         self, column: Column | None, encode: Callable[[str], bytes]
     ) -> Callable[[Codes], Piece] | None:
-        """The field of slices that a column of texts gives, None if it gives none."""
+        """Return an encoder of a field from a column of texts, None without texts."""
         if column is None or column.strings is None:
             return None
         present = with_value(self._preorder, column)
@@ -270,20 +269,23 @@ class SlicePackets:
         return lambda own: Picked(table, np.where(valid[own], column.values[own], len(blobs)))
 
     def _correlation(self, key: int) -> bytes:
-        """The correlation id that all slices of a key have."""
+        """Return the encoded correlation ID that all slices of a key share."""
         facts = self._stated.facts
         same = facts.correlation[key] if facts is not None else None
         return self._correlation_id(same) if same else b""
 
     def _correlation_id(self, text: str) -> bytes:
-        """The correlation id of a text."""
+        """Encode a text as a correlation ID."""
         number = self._strings.correlation(text)
         return bytes(pb.TrackEvent(correlation_id_str_iid=number).SerializeToString())
 
     # -- what differs from slice to slice -------------------------------------------------------
 
     def encoded(self, first: int, last: int) -> bytes:
-        """The packets of slices first .. last-1 in preorder, and of the ENDs among and after."""
+        """Return the packets of slices first ..
+
+        last-1 in preorder, with the ENDs among and after.
+        """
         begin_at, end_at, owner = self._brackets.part(first, last)
         own = self._preorder[first:last]
         return assemble(
@@ -291,7 +293,7 @@ class SlicePackets:
         )
 
     def _shown(self, own: Codes) -> Ints:
-        """The numbers of the names under which slices are written."""
+        """Return the numbers of the names under which slices are written."""
         names = self._name_iid[self._slices.name[own]]
         if self._label_iid is None or self._source.labels is None:
             return names
@@ -299,7 +301,7 @@ class SlicePackets:
         return np.where(label == 0, names, label)
 
     def _is_renamed(self, own: Codes) -> Bools:
-        """Which slices are written under another name than that in their file."""
+        """Return which slices are written under another name than in their file."""
         differs: Bools = self._shown(own) != self._name_iid[self._slices.name[own]]
         return differs
 

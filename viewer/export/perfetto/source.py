@@ -1,6 +1,7 @@
-"""What the Perfetto exporter is given: traces with the names, links, flows and marks of the moment.
+"""The input of the Perfetto exporter: traces with their current names, links, flows and bookmarks.
 
-All of it is frozen data, so that a file can be written on another thread while the window goes on.
+Everything is frozen data, so that a file can be written on another thread while the window stays in
+use.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Facts = Mapping[str, int | str]
 
 @dataclass(frozen=True, slots=True)
 class ExportTrack:
-    """The names that a track is shown under; a record may have named the method."""
+    """The displayed names of a track; the method may come from an ETRecord."""
 
     process: str
     thread: str
@@ -31,9 +32,8 @@ class KeyFacts:
     """What is known about each distinct key of a trace; every list is as long as `trace.keys`.
 
     correlation: slices with equal text get one color ("forward/10": one operator), None for none.
-    modules: module path; sources: "file:line"; reasons: how the link was made, "" for none.
-    estimates: what the compiler expected of it, as (ticks of the compile clock, ns); none at all
-    may be given.
+    modules: module path. sources: "file:line". reasons: how the link was made, "" for none.
+    estimates: the compiler's estimate as (ticks of the compile clock, ns); keys may be missing.
     """
 
     correlation: Sequence[str | None]
@@ -46,16 +46,16 @@ class KeyFacts:
 
     @staticmethod
     def none(count: int) -> KeyFacts:
-        """Nothing about so many keys."""
+        """Return facts for `count` keys about which nothing is known."""
         nobody, nothing = (None,) * count, ((),) * count
         return KeyFacts(nobody, nothing, nothing, nobody, nobody, ("",) * count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowEdges:
-    """From which slices to which results flow: parallel arrays of slice numbers.
+    """Flows between slices: parallel arrays of slice numbers.
 
-    asked: of how many slices the inputs were looked for; of: how many there are that may have any.
+    asked: the number of slices whose inputs were looked up; of: how many slices may have any.
     """
 
     producer: Ints
@@ -65,23 +65,23 @@ class FlowEdges:
 
     @staticmethod
     def none() -> FlowEdges:
-        """No edges, of no slices."""
+        """Return no edges of no slices."""
         nothing: Ints = np.empty(0, np.int64)
         return FlowEdges(nothing, nothing, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class PerfettoSource:
-    """One trace to write, with the clock, names and links of the moment.
+    """One trace to write, with its current clock, names and links.
 
     A time is floor(tick * ns_per_tick) + offset_ns. `tracks` is parallel to `trace.tracks`.
-    `labels` (as long as the slices) indexes `label_strings`: the name to write where it is not the
-    file's own, which then becomes the argument `event`. `rate_origin`: who says how long a tick is.
-    `counters` asks for the counters of the units, worked out while writing. `only`: the numbers of
-    the slices to write, ascending, whatever the range says; None for all. `flows`: told the numbers
-    of the slices that are written (ascending, None for all), it gives the flows among them; called
-    once, while writing. `annotations`: whether slices have arguments. `input`: facts about the file
-    that the trace was read from, as its hash.
+    `labels` (one per slice) indexes `label_strings`: the name to write instead of the file's own,
+    which then becomes the argument `event`. `rate_origin`: the origin of the tick's length.
+    `counters`: whether to add the counters of NPU units, computed while writing. `only`: the
+    numbers of the slices to write, ascending, regardless of the range; None for all. `flows`:
+    called once, while writing, with the numbers of the written slices (ascending, None for all);
+    returns the flows among them. `annotations`: whether slices have arguments. `input`: facts about
+    the file that the trace was read from, such as its hash.
     """
 
     trace: Trace
@@ -100,7 +100,7 @@ class PerfettoSource:
 
     @staticmethod
     def of(trace: Trace) -> PerfettoSource:
-        """A trace by itself: its own names and clock, no links."""
+        """Return a source for a trace alone: its own names and clock, no links."""
         return PerfettoSource(
             trace=trace,
             ns_per_tick=trace.clock.ns_per_tick,
@@ -109,7 +109,7 @@ class PerfettoSource:
         )
 
     def span(self) -> tuple[int, int] | None:
-        """Earliest and latest ns on the common axis, in unbounded integers; None without slices.
+        """Return the earliest and latest ns on the common axis as Python ints; None without slices.
 
         Raises TimesTooFarApart.
         """
@@ -124,7 +124,7 @@ class PerfettoSource:
 
 @dataclass(frozen=True, slots=True)
 class PerfettoBookmark:
-    """A moment or a span that the user marked, in ns of the common axis, with his words."""
+    """A bookmarked moment or span, in ns of the common axis, with the user's name and note."""
 
     start_ns: int
     end_ns: int
@@ -134,10 +134,10 @@ class PerfettoBookmark:
 
 @dataclass(frozen=True, slots=True)
 class TraceExtras:
-    """What a file has beside the slices of its sources.
+    """The contents of a file besides the slices of its sources.
 
-    order: (source, track) in the order of display; tracks that are not named follow in the order
-    of their files. facts: about the file as a whole, by the end of their key ("range").
+    order: (source, track) pairs in display order; other tracks follow in file order. facts: about
+    the file as a whole, by the end of their attribute key ("range").
     """
 
     order: Sequence[tuple[int, int]] = ()
@@ -146,4 +146,4 @@ class TraceExtras:
 
 
 class TimesTooFarApart(ValueError):
-    """The times of all sources span more than the 292 years that a Perfetto timestamp can."""
+    """The times of all sources span more than the 292 years of a Perfetto timestamp."""

@@ -1,8 +1,8 @@
 """The tracks of a Perfetto file: processes with threads, and groups of plain tracks.
 
-A process of a source whose tracks are all units of an NPU ran no threads: it becomes a plain track
-with a plain track for each unit, in explicit order. Any other process is a Perfetto process, and
-each of its tracks a thread of it. `writer.py` says what ids, ranks and lanes mean.
+A process whose tracks are all NPU units has no threads: it becomes a plain track with a plain track
+for each unit, in explicit order. Any other process is a Perfetto process, and each of its tracks is
+a thread. `writer.py` documents IDs, ranks and lanes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ _ALONE = pb.TrackDescriptor.SIBLING_MERGE_BEHAVIOR_NONE
 class TrackDescriptors:
     """All tracks that packets refer to, and their descriptors.
 
-    uuids: per source the uuid of each (track, lane). counters: per source what is plotted, with the
-    uuid of each. runs: per source the uuids of the lanes of its RUNS_TRACK; marks: those of
-    MARKS_TRACK.
+    uuids: per source the uuid of each (track, lane). counters: per source its counters with their
+    uuids. runs: per source the uuids of the lanes of its RUNS_TRACK; marks: those of MARKS_TRACK.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class TrackDescriptors:
         run_lanes: Sequence[int] = (),
         mark_lanes: int = 0,
     ) -> None:
-        """run_lanes: how many lanes each source needs for its runs, mark_lanes those of marks."""
+        """run_lanes: the number of lanes for each source's runs; mark_lanes: for bookmarks."""
         self.descriptors: list[Any] = [
             pb.TrackDescriptor(
                 uuid=0,
@@ -101,15 +100,15 @@ class TrackDescriptors:
         for rank, track in enumerate(members):
             name = clean(source.tracks[track].thread)
             if is_unit:
-                made = self._plain(name, lanes[track] + 1, parent, rank)
+                track_uuids = self._plain(name, lanes[track] + 1, parent, rank)
             else:
-                made = self._thread(name, lanes[track] + 1, pid, rank)
+                track_uuids = self._thread(name, lanes[track] + 1, pid, rank)
             self._parents[number, track] = parent
-            for lane, uuid in enumerate(made):
+            for lane, uuid in enumerate(track_uuids):
                 self.uuids[number][track, lane] = uuid
-        own = {source.trace.tracks[track].process for track in members}
+        processes = {source.trace.tracks[track].process for track in members}
         for counter in counters:
-            if counter.process in own:
+            if counter.process in processes:
                 self._place_counter(number, counter, parent, len(members))
 
     def _thread(self, name: str, lanes: int, pid: int, rank: int) -> list[int]:
@@ -136,29 +135,29 @@ class TrackDescriptors:
         return [thread, *further]
 
     def _plain(self, name: str, lanes: int, parent: int, rank: int) -> list[int]:
-        """A plain track; several lanes are siblings that one merge key lets the UI draw as one."""
+        """Add a plain track; several lanes are siblings that the UI merges by their key."""
         uuids = [self._uuid() for _ in range(lanes)]
         for uuid in uuids:
-            made = pb.TrackDescriptor(uuid=uuid, name=name, sibling_order_rank=rank)
+            descriptor = pb.TrackDescriptor(uuid=uuid, name=name, sibling_order_rank=rank)
             if parent:
-                made.parent_uuid = parent
-            made.sibling_merge_behavior = _BY_KEY if lanes > 1 else _ALONE
+                descriptor.parent_uuid = parent
+            descriptor.sibling_merge_behavior = _BY_KEY if lanes > 1 else _ALONE
             if lanes > 1:
-                made.sibling_merge_key_int = uuids[0]
-            self.descriptors.append(made)
+                descriptor.sibling_merge_key_int = uuids[0]
+            self.descriptors.append(descriptor)
         return uuids
 
     def _place_counter(self, number: int, counter: Counter, parent: int, tracks: int) -> None:
         assumed = self._sources[number].rate_origin is RateOrigin.ASSUMED
         placed = self.counters[number]
         placed.append((counter, self._uuid()))
-        made = counter_descriptor(counter, placed[-1][1], parent, assumed=assumed)
-        made.sibling_order_rank = tracks + len(placed)
-        self.descriptors.append(made)
+        descriptor = counter_descriptor(counter, placed[-1][1], parent, assumed=assumed)
+        descriptor.sibling_order_rank = tracks + len(placed)
+        self.descriptors.append(descriptor)
 
 
 def _lanes(source: PerfettoSource) -> list[int]:
-    """The last lane of every track."""
+    """Return the last lane of every track."""
     lanes = np.zeros(len(source.tracks), np.int64)
     slices = source.trace.slices
     np.maximum.at(lanes, slices.row_track.astype(np.int64), slices.row_lane.astype(np.int64))
@@ -169,7 +168,7 @@ def _lanes(source: PerfettoSource) -> list[int]:
 def _in_order(
     sources: Sequence[PerfettoSource], order: Sequence[tuple[int, int]]
 ) -> list[tuple[int, str, list[int]]]:
-    """(source, process, its tracks) in the order of display."""
+    """Return (source, process, its tracks) in display order."""
     every = [(n, track) for n, source in enumerate(sources) for track in range(len(source.tracks))]
     known = set(every)
     groups: dict[tuple[int, str], list[int]] = {}

@@ -1,61 +1,61 @@
-"""Writes traces as one Perfetto file (.pftrace, or gzipped .pftrace.gz), every duration kept.
+"""Writes traces as one Perfetto file (.pftrace, or gzipped .pftrace.gz) with exact durations.
 
-What becomes what:
+The mapping:
 
-* A process of a source is a Perfetto process, a track is a thread of it. Ids count up from 1 in
-  display order (0 would be the idle process), and a process has the id of its first thread, so that
-  trace_processor invents no unnamed main thread. Ranks say the same order to newer UIs.
-* A process whose tracks are all units of an NPU ran no threads: it is a plain track with a plain
-  track for each unit below it, in explicit order.
+* A process of a source is a Perfetto process, a track is one of its threads. IDs count up from 1
+  in display order (0 would be the idle process), and a process has the ID of its first thread, so
+  that trace_processor does not create an unnamed main thread. Ranks give newer UIs the same order.
+* A process whose tracks are all NPU units has no threads: it is a plain track with a plain track
+  for each unit below it, in explicit order.
 * Lane 0 of a thread is the thread itself. Thread descriptors cannot be merged, and a second thread
-  would look like a thread that the device never had, so further lanes are plain tracks below the
-  thread: trace_processor gives them the thread's name in SQL, and one merge key lets the UI draw
-  all of them as one "(overlapping)" track. Of a plain track all lanes are siblings of one name.
-* Times are ns from the earliest slice of all sources: the floor of each end by itself, which keeps
-  nesting.
+  would look like one that the device never had. So further lanes are plain tracks below the thread:
+  trace_processor gives them the thread's name in SQL, and a shared merge key lets the UI draw all
+  of them as one "(overlapping)" track. All lanes of a plain track are siblings with one name.
+* Times are ns from the earliest slice of all sources. Start and end are rounded down separately,
+  which preserves nesting.
 * A slice is a BEGIN and an END packet. The importer sorts by time and keeps the file's order among
-  equals, so the file holds each lane in bracket order: parents open first and close last, an END
-  comes before the BEGIN that follows it, and a zero-length slice is closed at once. It is no
-  instant: those have no depth of their own among slices of one time.
-* Flows: the BEGIN of the slice that gives a result has an id in `flow_ids`, the BEGIN of the one
-  that takes it the same id in `terminating_flow_ids`; one id for each pair, counted in the order of
-  the takers, after those that the input states itself. `perfetto_flows` says which there are.
-* Counters of the units of an NPU are counter tracks of the process, with a unit. A value is written
-  where it changes, at the floor of its tick; of a range, all values that hold in it and the change
-  that ends the last of them.
+  equal times, so the file has each lane in bracket order: parents open first and close last, an END
+  precedes the BEGIN that follows it, and a zero-length slice is closed immediately. It is not an
+  instant, because instants have no depth among slices of one time.
+* Flows: the BEGIN of the producing slice has an ID in `flow_ids`, the BEGIN of the consuming slice
+  has the same ID in `terminating_flow_ids`. Each pair has its own ID, numbered in order of the
+  consumers, after the flows that the input itself contains. `flows.py` finds them.
+* Counters of NPU units are counter tracks of the process, with a unit. A value is written where it
+  changes, at its tick rounded down; for a range, all values that apply in it and the change that
+  ends the last of them.
 * What all slices of one key share (operators, handles, source) is encoded once per key.
-* The user's marks are slices and instants on the track "Marks", category MARK, argument `note`.
+* The user's bookmarks are slices and instants on the track "Marks", category MARK, argument `note`.
   Inferences that no slice of the file spans are slices on the track "Inferences", category
   INFERENCE, arguments `run` and `ticks`.
-* Origin, clocks, hashes and file names are trace attributes and, for engines that do not know those
-  yet, arguments of one instant per source on a track of its own (`perfetto_facts`).
+* Origin, clocks, hashes and file names are trace attributes and, for engines without support for
+  those, arguments of one instant per source on a separate track (`metadata.py`).
 
 Categories of a slice: the name of its `KeyKind` (OPERATOR_CALL, KERNEL, DELEGATE_EVENT, JOB ...),
-none where the file gives it no identity; on tracks of an NPU's units or of its host then the name
-of the `Unit`. Arguments of a slice, each only where it is known:
+none if the file gives it no identity; on tracks of an NPU's units or of its host also the name of
+the `Unit`. Arguments of a slice, each only if known:
 
-    start_ticks, dur_ticks  in ticks of the input, exact. Where a tick lasts 1 ns they are not
-                            written: start_ticks is ts + origin_ns - offset_ns, dur_ticks is dur
-    event                   the name in the input, where the slice is shown under another
-    operator                array of texts: the edge dialect operators, in graph order
-    debug_handles           array of ints (of texts beyond 64 bits)
+    start_ticks, dur_ticks  in ticks of the input, exact. Omitted if a tick is 1 ns: then
+                            start_ticks is ts + origin_ns - offset_ns, dur_ticks is dur
+    event                   the name in the input, if the slice is shown under another
+    operator                array of strings: the edge dialect operators, in graph order
+    debug_handles           array of ints (strings beyond 64 bits)
     module                  module path
     source                  "file:line", several joined by "; "
     link_reason             how the operators were found, or why there are none
-    estimate_ticks          what the compiler expected, in ticks of its clock ...
+    estimate_ticks          the compiler's estimate, in ticks of its clock ...
     estimate_ns             ... and in ns (double)
     identifier              the delegate debug identifier, int or text as logged
-    instruction_id          of the runtime; of a JOB or ACTION its number
+    instruction_id          of the runtime; for a JOB or ACTION its number
     location                MLIR location
-    run                     the number of the inference it begins in, from 1
-    derived                 true: the reader computed the slice, the input does not state it
+    run                     the number of the inference in which it starts, from 1
+    derived                 true: computed by the reader, not in the input
 
-and after them the input's own columns under their own names; one that is called like an argument
-above is written as "column <name>". A trace that was read from such a file, or from one of another
-tool with categories, is written as it came (`passthrough.py`). Texts are numbered in the order in
-which slices use them, so that equal slices give equal bytes, whatever the tables of a reader.
+The input's own columns follow under their own names; a column with the name of an argument above is
+written as "column <name>". A trace that was read from such a file, or from another tool's file with
+categories, is written unchanged (`passthrough.py`). Texts are numbered in the order in which slices
+use them, so equal slices give equal bytes, whatever the tables of a reader.
 
-Descriptors and facts are written here with the official protos, slices by `slices.py`,
+Descriptors and metadata are written here with the official protos, slices by `slices.py`,
 counters by `counters.py`.
 """
 
@@ -84,24 +84,23 @@ from viewer.export.perfetto.tracks import TrackDescriptors
 from viewer.model.provenance import first_ns, is_of_one_file
 from viewer.model.times import tick_to_ns
 
-SLICES_AT_ONCE = 25_000  # what is in work then stays in the processor's cache
-CHANGES_AT_ONCE = 25_000  # of a counter
-# To tell the size of a file, so many slices are encoded, from so many places of a source.
+SLICES_AT_ONCE = 25_000  # the working set then fits the processor's cache
+CHANGES_AT_ONCE = 25_000  # per counter
+# To estimate the size of a file, encode this many slices, from this many places of a source.
 SAMPLED, PLACES = 40_000, 16
 
-# A sequence of their own: on the events' sequence the last thread descriptor would be taken for the
-# thread that writes the instants of ABOUT_TRACK.
+# A separate sequence: on the events' sequence, trace_processor would assign the instants of
+# ABOUT_TRACK to the thread of the last descriptor.
 _DESCRIPTORS = SEQUENCE + 1
 _NOTHING = TraceExtras()
 
 
 @dataclass(frozen=True, slots=True)
 class FileSize:
-    """What a file will hold and how large it will be, in bytes, as it is and gzipped.
+    """The contents of a file and its size in bytes, raw and gzipped.
 
-    tracks: those that have a slice in it. over_edge: the slices that reach over an edge of the
-    range. left_out: what of the flows is not written, in words. computed: slices that no input
-    states.
+    tracks: those with a slice in it. over_edge: slices that cross an edge of the range. left_out: a
+    text on flows that are not written. computed: derived slices, which are in no input.
     """
 
     slices: int
@@ -125,7 +124,8 @@ def export_perfetto(
 ) -> int:
     """Write a file, gzipped if its name ends in ".gz"; returns the number of slices written.
 
-    See `write_perfetto`. On any error or cancel no new file is left and an old one is untouched.
+    See `write_perfetto`. On error or cancellation no new file is left, and an old one stays
+    unchanged.
     """
 
     def write(stream: BinaryIO) -> int:
@@ -141,7 +141,7 @@ def export_perfetto(
     with replacing(path) as file:
         if not os.fspath(path).lower().endswith(".gz"):
             return write(file)
-        # No name and no time in the header: the same trace gives the same bytes.
+        # No name and no time in the header, so that the same trace gives the same bytes.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             return write(cast(BinaryIO, packed))
 
@@ -155,13 +155,13 @@ def write_perfetto(
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
-    """Write the packets of a trace to a stream, a chunk at a time; returns the slices written.
+    """Write the packets of a trace to a stream in chunks; returns the number of slices written.
 
-    ns_range: keep only slices that share time with [start, end), on the common axis (ns with
-    offsets, before the origin is taken off), and the slices around them; none is cut, and neither
-    are the steps of counters. The origin is that of the whole sources, so that several ranges of
-    one trace stay on one axis. Of a source that names its slices (`only`) these are written.
-    progress(done, total) counts slices. Raises WriteCancelled, TimesTooFarApart, OSError.
+    ns_range: keep only slices that overlap [start, end) on the common axis (ns with offsets, before
+    subtracting the origin), and their ancestors. Neither slices nor counter steps are cut. The
+    origin is that of the whole sources, so that several ranges of one trace share an axis. If a
+    source has `only`, exactly those slices are written. progress(done, total) counts slices. Raises
+    WriteCancelled, TimesTooFarApart, OSError.
     """
     file = _File(sources, beside, ns_range)
     out.write(file.head)
@@ -189,10 +189,10 @@ def size_of_perfetto(
     ns_range: tuple[int, int] | None = None,
     beside: TraceExtras = _NOTHING,
 ) -> FileSize:
-    """What `write_perfetto` would write. Raises TimesTooFarApart.
+    """Estimate what `write_perfetto` would write. Raises TimesTooFarApart.
 
-    Small files are encoded whole, of large ones a sample of each source's slices is: 40 000, which
-    takes some 20 ms, beside what all slices share.
+    Small files are encoded completely; for large ones a sample of 40,000 slices per source, which
+    takes about 20 ms, in addition to the shared data.
     """
     file = _File(sources, beside, ns_range)
     sizes = _Sizes()
@@ -209,25 +209,25 @@ def size_of_perfetto(
         flows += part.slices.flows_written
         over_edge += part.slices.over_edge
         left_out.append(str(part.flow_facts.get(LEFT_OUT, "")))
-    said = "; ".join(dict.fromkeys(filter(None, left_out)))
+    notes = "; ".join(dict.fromkeys(filter(None, left_out)))
     return FileSize(
-        slices, tracks, flows, over_edge, round(sizes.raw), round(sizes.packed), said, computed
+        slices, tracks, flows, over_edge, round(sizes.raw), round(sizes.packed), notes, computed
     )
 
 
 class _Sizes:
-    """Adds up bytes, as they are and gzipped, told from samples where there are many."""
+    """Sums up bytes, raw and gzipped, extrapolated from samples if there are many."""
 
     def __init__(self) -> None:
         self.raw = self.packed = 0.0
 
     def add(self, data: bytes, times: float = 1.0) -> None:
-        """Bytes that stand for so many times as many."""
+        """Add data that represents `times` as many bytes."""
         self.raw += times * len(data)
         self.packed += times * len(zlib.compress(data, 6))
 
     def sample(self, chunks: SlicePackets | CounterPackets) -> None:
-        """All packets of a source, or those at some places of it."""
+        """Add all packets of a source, or a sample from several places."""
         count = chunks.count
         if count <= SAMPLED:
             if count:
@@ -241,7 +241,7 @@ class _Sizes:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One source, ready: what comes before its slices, and all that is encoded by chunks."""
+    """One source, ready to write: the packets before its slices, and what is encoded in chunks."""
 
     head: bytes
     slices: SlicePackets
@@ -249,15 +249,17 @@ class _Part:
     counters: Callable[[], Iterator[CounterPackets]]
 
     def chunks(self) -> Iterator[tuple[SlicePackets | CounterPackets, int, bool]]:
-        """What is encoded, how much of it at once, and whether it counts as progress."""
+        """Yield (what to encode, how much at once, whether it counts as progress)."""
         yield self.slices, SLICES_AT_ONCE, True
         for counter in self.counters():
             yield counter, CHANGES_AT_ONCE, False
 
 
 class _File:
-    """A file before it is written: `head`, then `parts`, one after another as they are asked for,
-    since each takes memory in proportion to its slices."""
+    """A file before it is written: `head`, then `parts`.
+
+    Parts are created one at a time, since each takes memory in proportion to its slices.
+    """
 
     def __init__(
         self,
@@ -305,7 +307,7 @@ class _File:
         return b"".join(out)
 
     def parts(self) -> Iterator[_Part]:
-        """The sources in their order."""
+        """Yield the sources in order."""
         layout, origin, window, flow_id = self._layout, self._origin, self._window, 1
         for number, source in enumerate(self._sources):
             slices = SlicePackets(
@@ -331,8 +333,10 @@ class _File:
 
 
 def _stated_axis(sources: Sequence[PerfettoSource]) -> list[tuple[int, int]]:
-    """Where the axis of an export of ours began that is exported again, by itself and as it came:
-    it may hold a part of a trace, whose times stay."""
+    """Return the axis origin of an Opscope export that is exported again alone and unchanged.
+
+    It may contain only a part of a trace, whose times must not shift.
+    """
     if len(sources) != 1 or sources[0].ns_per_tick != sources[0].trace.clock.ns_per_tick:
         return []
     stated = sources[0].trace.provenance
@@ -341,7 +345,7 @@ def _stated_axis(sources: Sequence[PerfettoSource]) -> list[tuple[int, int]]:
 
 
 def _runs(source: PerfettoSource) -> list[BookmarkSpan]:
-    """The inferences that no slice spans, in ns of the common axis."""
+    """Return the inferences that no slice spans, in ns of the common axis."""
     trace = source.trace
     spanned = {id(run) for run in run_slices(trace)[0]}
     return [
@@ -360,7 +364,7 @@ def _runs(source: PerfettoSource) -> list[BookmarkSpan]:
 def _placed(
     spans: Sequence[BookmarkSpan], origin: int, window: tuple[int, int] | None
 ) -> list[BookmarkSpan]:
-    """Those that share time with a window, in ns of the file; none is cut."""
+    """Return the spans that overlap a window, in ns of the file; none is cut."""
     moved = [
         BookmarkSpan(s.start - origin, s.end - origin, s.name, s.category, s.arguments)
         for s in spans

@@ -1,8 +1,8 @@
-"""Tables as delimited text that spreadsheets and csv readers take: .csv by comma, .tsv by tab.
+"""Writes tables as delimited text for spreadsheets and CSV readers: .csv by comma, .tsv by tab.
 
 RFC 4180: fields with a delimiter, a quote or a line end are quoted, quotes are doubled. Lines end
-in "\\n", the text is UTF-8, nulls are empty fields. A file appears whole or not at all. A table as
-Parquet is written by `parquet.py`.
+in "\\n", the text is UTF-8, nulls are empty fields. A file is written completely or not at all.
+`parquet.py` writes Parquet.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def write_table(
     """Write columns of equal length under a header; returns the number of rows.
 
     A column is a list, a numpy array or a pandas Series; None, NaN and pd.NA become empty fields,
-    and integers beside a null stay integers. The suffix decides: ".parquet" as `write_parquet` has
-    it, ".tsv" (and ".tab") by tab, anything else by comma. Raises ValueError for columns that do
-    not fit together, OSError from the file system, WriteCancelled, NoParquet.
+    and integers next to a null stay integers. The suffix selects the format: ".parquet" as in
+    `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. Raises ValueError for
+    columns of different lengths, OSError, WriteCancelled, NoParquet.
     """
     if os.fspath(path).lower().endswith(".parquet"):
         return write_parquet(path, header, columns, progress=progress, cancelled=cancelled)
@@ -47,7 +47,7 @@ def write_table(
     rows = lengths.pop() if lengths else 0
     tab = os.fspath(path).lower().endswith((".tsv", ".tab"))
     with replacing(path) as out:
-        # The first part is written even when it is empty, for the header.
+        # The first part is written even if it is empty, for the header.
         for first in range(0, max(rows, 1), ROWS_AT_ONCE):
             if cancelled():
                 raise WriteCancelled
@@ -55,9 +55,11 @@ def write_table(
             names = list(header) if first == 0 else False
             text = _text(part, names, tab, csv.QUOTE_MINIMAL)
             if "\r" in text:
-                # Before 3.13, csv leaves a lone carriage return bare when lines end in "\n".
+                # Before Python 3.13, csv does not quote a lone carriage return if lines end in
+                # "\n".
                 text = _text(part, names, tab, csv.QUOTE_ALL)
-            # Names from files that are not UTF-8 hold lone surrogates; they must not stop the rest.
+            # Names from files that are not UTF-8 contain lone surrogates; they must not stop the
+            # export.
             out.write(text.encode("utf-8", "replace"))
             progress(min(first + ROWS_AT_ONCE, rows), rows)
     return rows
@@ -76,7 +78,7 @@ def _text(part: pd.DataFrame, header: list[str] | bool, tab: bool, quoting: Lite
 def _frame(columns: Sequence[Any]) -> pd.DataFrame:
     import pandas as pd
 
-    # A list is kept as objects: pandas would turn [1, None] into floats.
+    # A list stays a column of objects: pandas would turn [1, None] into floats.
     parts = {
         i: pd.Series(column, dtype=object)
         if isinstance(column, list | tuple)

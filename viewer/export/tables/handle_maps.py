@@ -1,7 +1,7 @@
-"""Debug handle maps beside what was logged, as rows: `opscope export --table handle_map`.
+"""Debug handle maps next to what was logged, as rows: `opscope export --table handle_map`.
 
-One row an identifier of a delegate instance, or a debug handle that no identifier covers. Times are
-the sums over all its events, floored to ns; empty where it was not logged on the profile's clock.
+One row per identifier of a delegate instance, or per debug handle without an identifier. Times are
+sums over all its events, rounded down to ns; empty if it was not logged on the profile's clock.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ HANDLE_MAP_COLUMNS = (
 def handle_map_columns(
     rows: Sequence[MapRow], program: Program | None, file: str, ns_per_tick: Fraction | None
 ) -> dict[str, list[Any]]:
-    """One entry a row: column name -> list. file: the profile, or the record where it is alone.
+    """Return one entry per row: column name -> list.
 
-    ns_per_tick: None where nothing ran.
+    file: the profile, or the ETRecord if there is none. ns_per_tick: None if nothing ran.
     """
     found: dict[str, list[Any]] = {name: [] for name in HANDLE_MAP_COLUMNS}
     for row in rows:

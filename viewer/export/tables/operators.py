@@ -1,8 +1,8 @@
-"""Operators as rows of a table: `opscope export --table operators`, and a record exported alone.
+"""Operators as rows: `opscope export --table operators`, and an ETRecord exported alone.
 
-Of a profile each operator of its record, with what it cost there: `own` is time of slices that are
-of it alone, `shared` that of slices that are of others too, which is in the row of each of them.
-So own times add up over operators, shared times do not.
+For a profile: each operator of its ETRecord with its cost. `own` is the time of slices linked to it
+alone; `shared` is the time of slices shared with other operators, repeated in the row of each. So
+own times add up over operators, shared times do not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COSTED_OPERATOR_COLUMNS = ("file", "record", *OPERATOR_COLUMNS, *_COSTS)
 
 
 def operator_columns(program: Program) -> Rows:
-    """One row an operator of a program, in graph order."""
+    """Return one row per operator of a program, in graph order."""
     operators = program.operators
     values: dict[str, Sequence[object]] = {
         "method": [o.method for o in operators],
@@ -44,11 +44,11 @@ def operator_columns(program: Program) -> Rows:
 
 
 def costed_operator_columns(table: LinkTable, ns_per_tick: Fraction) -> Rows:
-    """The same for the program that a trace is linked to, with what it cost in the whole trace.
+    """Return the same for the program of a linked trace, with the cost in the whole trace.
 
-    own, kernel: ticks of slices of the operator alone, and of its kernels; shared: of slices that
-    are of several; slices: how many are of it alone. ns are floored. Raises ValueError without a
-    program.
+    own, kernel: ticks of slices of the operator alone, and of its kernels. shared: ticks of slices
+    of several operators. slices: the number of slices of it alone. ns are rounded down. Raises
+    ValueError without a program.
     """
     program = table.program
     if program is None:

@@ -1,10 +1,9 @@
-"""Tables as Parquet, typed and compressed, so that a folder of them can be queried as one table.
+"""Writes tables as Parquet, typed and compressed, so that a folder is queryable as one table.
 
-Written with pyarrow, which is an extra of the package (`pip install "opscope[parquet]"`), since
-nothing else needs its 50 MB. A column of integers, some of them missing, is int64 with nulls; texts
-are dictionaries, since names repeat; what is empty in a CSV is null here. The columns of our own
-tables have the same type in every file, also where one is empty, so that the files of a folder fit
-together.
+Uses pyarrow, which is an extra of the package (`pip install "opscope[parquet]"`), because nothing
+else needs its 50 MB. A column of integers with missing values is int64 with nulls; texts are
+dictionary-encoded, since names repeat; empty CSV cells are null here. The columns of our own tables
+have the same type in every file, even if one is empty, so that the files of a folder match.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progr
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS_AT_ONCE = 1_000_000  # of a row group
+ROWS_AT_ONCE = 1_000_000  # per row group
 _TIMES = ("total", "self", "mean", "min", "max", "p50", "p90", "own", "shared", "kernel")
-# Of columns that may be empty, or whole numbers by chance: what their values are.
+# The types of columns that may be empty, or happen to contain only integers.
 _INTEGERS = {
     "instruction_id",
     "debug_handle",
@@ -61,8 +60,8 @@ def write_parquet(
 ) -> int:
     """Write columns of equal length under a header; returns the number of rows.
 
-    A column is a list or a numpy array; None and "" are nulls. The file appears whole or not at
-    all. Raises NoParquet, ValueError for columns that do not fit together, OSError,
+    A column is a list or a numpy array; None and "" are nulls. The file is written completely or
+    not at all. Raises NoParquet, ValueError for columns of different lengths, OSError,
     WriteCancelled.
     """
     try:
@@ -79,7 +78,7 @@ def write_parquet(
         replacing(path) as out,
         parquet.ParquetWriter(out, schema, compression="zstd") as writer,
     ):
-        # The first group is written even when it is empty, for the schema.
+        # The first group is written even if it is empty, for the schema.
         for first in range(0, max(rows, 1), ROWS_AT_ONCE):
             if cancelled():
                 raise WriteCancelled
@@ -93,13 +92,13 @@ def write_parquet(
 
 
 def require() -> None:
-    """Raise NoParquet where pyarrow is not installed."""
+    """Raise NoParquet if pyarrow is not installed."""
     if importlib.util.find_spec("pyarrow") is None:
         raise NoParquet(HOW_TO_INSTALL)
 
 
 def _type(pa: Any, name: str, column: Any) -> pa.DataType:
-    """int64, double or bool where all that is there is so; else a dictionary of texts."""
+    """Return int64, double or bool if all values have that type; else a dictionary of strings."""
     if name in _NUMBERS:
         return pa.float64()
     if isinstance(column, np.ndarray) and column.dtype != object:
@@ -128,7 +127,8 @@ def _array(pa: Any, part: Any, kind: pa.DataType) -> pa.Array:
         return pa.array(part, kind)
     values = [None if value is None or value == "" else value for value in part]
     if pa.types.is_dictionary(kind):
-        # Names from files that are not UTF-8 hold lone surrogates; they must not stop the rest.
+        # Names from files that are not UTF-8 contain lone surrogates; they must not stop the
+        # export.
         texts = [v if v is None else str(v).encode("utf-8", "replace").decode() for v in values]
         return pa.array(texts, pa.string()).dictionary_encode().cast(kind)
     if pa.types.is_floating(kind):

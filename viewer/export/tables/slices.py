@@ -1,7 +1,7 @@
 """Slices as rows of a table: the columns that `opscope export -o OUT.csv` writes.
 
-The first fifteen columns are a contract for scripts; the arguments that a file has follow. A table
-written from a trace opens again as a plain profile CSV.
+The first fifteen columns are a stable contract for scripts; the file's own arguments follow. A
+table written from a trace opens again as a plain profile CSV.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Rows = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class SliceTableSource:
-    """One linked trace to write, with its clock and the names of its processes (one a track).
+    """One linked trace to write, with its clock and the process name of each track.
 
-    ns_range: only slices that share time with this part of it, in ns without the offset.
+    ns_range: only slices that overlap this range, in ns without the offset.
     """
 
     table: LinkTable
@@ -45,10 +45,10 @@ class SliceTableSource:
 
 
 def slice_columns(source: SliceTableSource) -> Rows:
-    """One row a slice, in preorder per track: column name -> array of equal length.
+    """Return one row per slice, in preorder per track: column name -> array of equal length.
 
-    start_ns is the floor of start * ns_per_tick, plus the offset; dur_ns is the difference of the
-    floored ends.
+    start_ns is floor(start * ns_per_tick) plus the offset; dur_ns is the difference of the rounded
+    ends.
     """
     table = source.table
     trace, slices = table.trace, table.trace.slices
@@ -94,7 +94,7 @@ def slice_columns(source: SliceTableSource) -> Rows:
 
 
 def _within(slices: Slices, index: Ints, ns_per_tick: Fraction, first: int, last: int) -> Bools:
-    """Which slices share time with [first, last) ns; one without a length where it is."""
+    """Return which slices overlap [first, last) ns; a zero-length one by its position."""
     low, high = (min(max(t, -(2**63)), 2**63 - 1) for t in (first, last))
     start, end = (ticks_to_ns(t[index], ns_per_tick) for t in (slices.start, slices.end))
     inside: Bools = (start < high) & ((end > low) | ((start == end) & (start >= low)))
@@ -102,30 +102,30 @@ def _within(slices: Slices, index: Ints, ns_per_tick: Fraction, first: int, last
 
 
 def operator_names(operators: Sequence[Operator]) -> list[str]:
-    """The edge dialect operators behind a slice, per operator in graph order."""
+    """Return the edge dialect operators behind a slice, per operator in graph order."""
     return [op for operator in operators for op in operator.ops]
 
 
 def source_places(operators: Sequence[Operator]) -> list[str]:
-    """The distinct "file:line" of some operators."""
+    """Return the distinct "file:line" of some operators."""
     frames = [operator.source for operator in operators]
     return list(dict.fromkeys(f"{f.path}:{f.line}" for f in frames if f))
 
 
 def cells(column: Column, index: NDArray[np.int64] | slice) -> NDArray[Any]:
-    """The values of some rows of a column, empty texts for nulls."""
+    """Return the values of some rows of a column, with empty strings for nulls."""
     values = column.values[index]
     if column.strings is None:
         out = values.astype(object)
     else:
-        out = text_array((*column.strings, ""))[values]  # a null's code may be of no text
+        out = text_array((*column.strings, ""))[values]  # a null's code may be past the texts
     if column.valid is not None:
         out[~column.valid[index]] = ""
     return out
 
 
 def text_array(texts: Sequence[object]) -> NDArray[np.object_]:
-    """Texts, or values of several kinds, as an array that codes can pick from."""
+    """Return texts, or values of several types, as an object array that can be indexed."""
     array = np.empty(len(texts), object)
     array[:] = list(texts)
     return array

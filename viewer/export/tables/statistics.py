@@ -1,8 +1,8 @@
-"""Statistics by one key as rows: `opscope export --table statistics`, and those of `opscope stats`.
+"""Statistics by one key as rows: `opscope export --table statistics` and `opscope stats`.
 
-One row a group: the time that is charged to it, its share, and how long its slices took. Times are
-ticks of the profile's own clock, with their ns beside them, floored. Where a part of the whole is
-in no group, it is a last row: "(no operator)", "(no location)".
+One row per group: its charged time, its share, and the durations of its slices. Times are ticks of
+the profile's own clock, and ns rounded down. The ungrouped part of the total is a last row: "(no
+operator)", "(no location)".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATISTICS_COLUMNS = (
 
 
 def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
-    """A group of a profile, whose ticks are `rate` ns long; units have no slices of their own."""
+    """Return a group's row; `rate` is ns per tick. Units have no self time and no slices."""
     row = {
         "file": file,
         "key": group.key or group.label,
@@ -46,7 +46,7 @@ def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
 
 
 def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, Any]:
-    """A time in ticks, a mean of them to three digits, and floored in ns."""
+    """Return a time in ticks (means to three digits) and in ns, rounded down."""
     whole = isinstance(ticks, int)
     ns = tick_to_ns(ticks, rate) if isinstance(ticks, int) else int(Fraction(ticks) * rate // 1)
     return {f"{name}_ticks": ticks if whole else round(ticks, 3), f"{name}_ns": ns}
@@ -55,9 +55,9 @@ def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, 
 def statistics_columns(
     file: str, rate: Fraction, table: GroupTable, groups: Iterable[Group], *, rest: bool = True
 ) -> dict[str, list[Any]]:
-    """The rows of a profile: column name -> list.
+    """Return the rows of a profile: column name -> list.
 
-    groups: those of the table, or some of them, in any order. rest: tell what is in no group.
+    groups: those of the table, or some of them, in any order. rest: add a row for ungrouped time.
     """
     rows = [group_row(file, rate, group) for group in groups]
     if table.ungrouped and rest:

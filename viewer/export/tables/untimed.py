@@ -1,7 +1,7 @@
 """Events without a time as rows of a table: what `opscope export --table untimed` writes.
 
-One row an allocation or debug event, in file order. Their order is known and their time is not, so
-no column has one: `event` is the position in the file, `after` the slice that they follow.
+One row per allocation or debug event, in file order. Their order is known but their time is not, so
+no column has one: `event` is the position in the file, `after` the preceding slice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ UNTIMED_COLUMNS = (
 
 
 def untimed_columns(table: LinkTable, process: str) -> Rows:
-    """One row an event: column name -> array of equal length; `process` is the file's name."""
+    """Return one row per event: column name -> array of equal length.
+
+    process: the name of the file.
+    """
     trace, events, links = table.trace, table.trace.untimed, table.links
     keys = keys_of(trace)
     run, runs = runs_of(table)
