@@ -1,8 +1,8 @@
-"""Which tracks are seen and in which order they lie: what the user chose, put to what there is.
+"""Selects and orders the visible tracks: applies the user's choices to the existing tracks.
 
-`TrackView` is the choice, a value that undo keeps. `arrange` puts it to a `TrackList`. A track that
-is pinned leaves its process for the section on top, so no slice is ever drawn twice, and it stays
-there whatever is filtered or folded below, until it is itself hidden. No Qt.
+`TrackView` is the user's choice, an immutable value in the undo history. `arrange` applies it to a
+`TrackList`. A pinned track moves from its process to the section on top, so no slice is ever drawn
+twice. It stays there whatever is filtered or folded below, until it is hidden itself. No Qt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class TrackOrder(Enum):
-    """In which order processes, and the tracks in each, are stacked."""
+    """The order of processes, and of the tracks in each."""
 
     FILE = "as in the file"
     NAME = "by name"
@@ -34,13 +34,13 @@ class TrackOrder(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrackView:
-    """Which tracks are seen, and how they lie.
+    """Which tracks are visible, and how they are arranged.
 
-    A part is a process by (trace, name) or a track by (trace, number). collapsed: parts that are
-    folded. pinned: tracks that stand on top, in this order. hidden: parts that are not shown.
-    moved: parts that were dragged, with the part that each stands before (None: last of its
-    fellows), in the order of dragging. heights: rows of these processes are so many px high.
-    filter: only tracks, or processes, whose name holds this text are shown.
+    A part is a process as (trace, name) or a track as (trace, number). collapsed: folded parts.
+    pinned: tracks on top, in this order. hidden: parts that are not shown. moved: dragged parts,
+    each with the sibling that it precedes (None: last), in the order of dragging. heights: the row
+    height of some processes in px. filter: only tracks or processes whose name contains this text
+    are shown.
     """
 
     collapsed: frozenset[HeaderPart] = frozenset()
@@ -52,22 +52,22 @@ class TrackView:
     order: TrackOrder = TrackOrder.FILE
 
     def toggled(self, part: HeaderPart) -> TrackView:
-        """The same with a part folded, or opened again."""
+        """Return a copy with a part folded, or unfolded if it was."""
         return replace(self, collapsed=self.collapsed ^ {part})
 
     def pinned_or_not(self, track: tuple[int, int]) -> TrackView:
-        """The same with a track last of those on top, or back in its process."""
+        """Return a copy with a track pinned last, or unpinned if it was pinned."""
         if track in self.pinned:
             return replace(self, pinned=tuple(part for part in self.pinned if part != track))
         return replace(self, pinned=(*self.pinned, track), hidden=self.hidden - {track})
 
     def without(self, part: HeaderPart) -> TrackView:
-        """The same with a part hidden; a track that was pinned is not any more."""
+        """Return a copy with a part hidden and, if it is a track, unpinned."""
         pinned = tuple(track for track in self.pinned if track != part)
         return replace(self, hidden=self.hidden | {part}, pinned=pinned)
 
     def of_processes(self) -> TrackView:
-        """What of it holds for other tracks of the same processes."""
+        """Return the choices that also apply to other tracks of the same processes."""
         return TrackView(
             collapsed=frozenset(part for part in self.collapsed if isinstance(part[1], str)),
             hidden=frozenset(part for part in self.hidden if isinstance(part[1], str)),
@@ -77,13 +77,13 @@ class TrackView:
         )
 
     def with_all(self) -> TrackView:
-        """The same with nothing hidden or filtered away."""
+        """Return a copy with nothing hidden or filtered."""
         return replace(self, hidden=frozenset(), filter="")
 
     def placed_before(self, part: HeaderPart, before: HeaderPart | None) -> TrackView:
-        """The same with a part before one of its fellows, or after them all.
+        """Return a copy with a part moved before one of its siblings, or after all of them.
 
-        A pinned track is placed among the pinned ones.
+        A pinned track moves among the pinned ones.
         """
         if part in self.pinned:
             order: list[HeaderPart] = _placed(list(self.pinned), part, before)
@@ -91,22 +91,22 @@ class TrackView:
         return replace(self, moved=(*self.moved, (part, before)))
 
     def ordered(self, order: TrackOrder) -> TrackView:
-        """The same in another order; what was dragged is in its place again."""
+        """Return a copy with another order; dragged parts return to their places."""
         return replace(self, order=order, moved=())
 
     def row_height(self, process: HeaderPart) -> int:
-        """How high the rows of a process are, in px."""
+        """Return the row height of a process, in px."""
         return dict(self.heights).get(process, ROW_HEIGHT)
 
     def with_row_height(self, process: HeaderPart, height: int) -> TrackView:
-        """The same with rows of a process so many px high, kept within what can be read."""
+        """Return a copy with another row height for a process, clamped to a readable range (px)."""
         chosen = dict(self.heights) | {process: min(max(height, LOWEST_ROW), HIGHEST_ROW)}
         if chosen[process] == ROW_HEIGHT:
             del chosen[process]
         return replace(self, heights=tuple(chosen.items()))
 
     def showing(self, track: tuple[int, int], name: str, process: tuple[int, str]) -> TrackView:
-        """The same with all rows of a track shown, whatever hid it; name: what it is called."""
+        """Return a copy with all rows of a track visible, whatever hid it; name: its label."""
         hidden = self.hidden - {track}
         if track in self.pinned:
             return replace(self, collapsed=self.collapsed - {track}, hidden=hidden)
@@ -119,24 +119,24 @@ class TrackView:
         )
 
     def showing_only(self, stock: TrackList, part: HeaderPart) -> TrackView:
-        """The same with everything hidden but a process, or a track; pinned tracks stay."""
+        """Return a copy with everything hidden except a process or track; pinned tracks stay."""
         process = stock.process_of(part)
         hidden: set[HeaderPart] = {p.part for i, p in enumerate(stock.processes) if i != process}
         if stock.track_of(part) >= 0:
-            fellows = np.flatnonzero(stock.process == process).tolist()
-            hidden |= {stock.part(track) for track in fellows} - {part, *self.pinned}
+            siblings = np.flatnonzero(stock.process == process).tolist()
+            hidden |= {stock.part(track) for track in siblings} - {part, *self.pinned}
         return replace(self, hidden=frozenset(hidden))
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What of a stock is seen, and in which order; numbers are positions in the stock.
+    """The visible part of a track list, in order; numbers are positions in the track list.
 
-    pinned: tracks on top. processes: those shown. tracks: those of processes that are open, one
-    process after another. folded: per track whether its first row alone is shown. shown: per track
-    whether it is neither hidden nor filtered away. counters: per shown process those of its
-    counters that are shown, by number in the trace. hidden, filtered: how many tracks and
-    counters are not shown, and for which of the two reasons.
+    pinned: tracks on top. processes: the visible ones. tracks: those of unfolded processes, one
+    process after another. folded: per track whether only its first row is shown. shown: per track
+    whether it is neither hidden nor filtered. counters: per visible process the numbers in the
+    trace of its visible counters. hidden, filtered: how many tracks and counters are not shown, by
+    reason.
     """
 
     pinned: Ints
@@ -150,10 +150,10 @@ class Arrangement:
 
 
 def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arrangement:
-    """Put a choice to what there is. Parts that do not exist are ignored.
+    """Apply a view to the existing tracks. Parts that do not exist are ignored.
 
-    busy: the ns for which something lies on each track, for the order by it alone; without it that
-    order is the one of the file.
+    busy: the busy time of each track in ns, needed only for `TrackOrder.BUSY`; without it, that
+    order is file order.
     """
     tracks, processes = len(stock.names), len(stock.processes)
     hidden_track, hidden_process = _masks(stock, view.hidden)
@@ -171,16 +171,16 @@ def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arra
 
     order = _process_order(stock, view, busy)
     has_some = named | np.bincount(stock.process[below], minlength=processes).astype(np.bool_)
-    numbers, away = [], [0, 0]
+    numbers, not_shown = [], [0, 0]
     shown: list[int] = []
     for process in order:
         spec = stock.processes[process]
-        kept = _holds(view.filter, spec.counter_names) | named[process]
-        plotted = tuple(n for n, keep in zip(spec.counters, kept.tolist(), strict=True) if keep)
+        matches = _holds(view.filter, spec.counter_names) | named[process]
+        plotted = tuple(n for n, keep in zip(spec.counters, matches.tolist(), strict=True) if keep)
         if hidden_process[process]:
-            away[0] += len(spec.counters)
+            not_shown[0] += len(spec.counters)
             continue
-        away[1] += len(spec.counters) - len(plotted)
+        not_shown[1] += len(spec.counters) - len(plotted)
         if has_some[process] or plotted:
             shown.append(process)
             numbers.append(() if folded_process[process] else plotted)
@@ -195,13 +195,13 @@ def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arra
         folded_track,
         below | on_top,
         tuple(numbers),
-        int(hidden.sum()) + away[0],
-        int(filtered.sum()) + away[1],
+        int(hidden.sum()) + not_shown[0],
+        int(filtered.sum()) + not_shown[1],
     )
 
 
 def _masks(stock: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]:
-    """Which tracks and which processes some parts are."""
+    """Return masks of the tracks and of the processes among some parts."""
     tracks = np.zeros(len(stock.names), np.bool_)
     processes = np.zeros(len(stock.processes), np.bool_)
     for part in parts:
@@ -214,15 +214,15 @@ def _masks(stock: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]
 
 
 def _holds(text: str, names: Sequence[str]) -> Bools:
-    """Which names hold a text, in letters of either case; all of them if it is empty."""
-    wanted = text.strip().casefold()
-    if not wanted:
+    """Return which names contain a text, ignoring case; all of them if the text is empty."""
+    needle = text.strip().casefold()
+    if not needle:
         return np.ones(len(names), np.bool_)
-    return np.fromiter((wanted in name.casefold() for name in names), np.bool_, len(names))
+    return np.fromiter((needle in name.casefold() for name in names), np.bool_, len(names))
 
 
 def _process_order(stock: TrackList, view: TrackView, busy: Busy | None) -> list[int]:
-    """All processes in their order."""
+    """Return all processes in order."""
     order = list(range(len(stock.processes)))
     if view.order is TrackOrder.NAME:
         order.sort(key=lambda i: _natural(stock.processes[i].name))
@@ -240,7 +240,7 @@ def _process_order(stock: TrackList, view: TrackView, busy: Busy | None) -> list
 
 
 def _track_order(stock: TrackList, view: TrackView, rank: Ints, busy: Busy | None) -> Ints:
-    """All tracks, one process after another."""
+    """Return all tracks in order, one process after another."""
     tracks = len(stock.names)
     if view.order is TrackOrder.NAME:
         by_name = sorted(range(tracks), key=lambda i: _natural(stock.names[i]))
@@ -257,10 +257,10 @@ def _track_order(stock: TrackList, view: TrackView, rank: Ints, busy: Busy | Non
     for part, before in view.moved:
         track = stock.track_of(part)
         target = None if before is None else stock.track_of(before)
-        strangers = target is not None and (
+        is_elsewhere = target is not None and (
             target < 0 or stock.process[target] != stock.process[track]
         )
-        if track < 0 or strangers:
+        if track < 0 or is_elsewhere:
             continue
         own = slice(*np.searchsorted(place[order], [place[track], place[track] + 1]).tolist())
         order[own] = _placed(order[own].tolist(), track, target)
@@ -268,7 +268,7 @@ def _track_order(stock: TrackList, view: TrackView, rank: Ints, busy: Busy | Non
 
 
 def _placed(items: list[T], item: T, before: T | None) -> list[T]:
-    """A list with one of its items before another of them, or last."""
+    """Return a list with one item moved before another, or to the end."""
     if item == before or item not in items or (before is not None and before not in items):
         return items
     rest = [one for one in items if one != item]
@@ -280,7 +280,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """A key by which "core 2" stands before "core 10"."""
+    """Return a sort key that puts "core 2" before "core 10"."""
     parts = _DIGITS.split(name.casefold())
     return [
         (len(digits := part.lstrip("0")), digits) if i % 2 else (0, part)

@@ -1,7 +1,8 @@
-"""The canvas as pixels of the screen: on a sharp display one logical pixel is several of them.
+"""The canvas in screen pixels: on a high-DPI display, one logical pixel is several of them.
 
-Rows are rasterized in device pixels, so that slices stay sharp at 125 or 200 %; texts and outlines
-are painted in logical pixels, which Qt scales. Both meet here: a column is a device pixel.
+Rows are rasterized in device pixels, so that slices stay sharp at 125 or 200 %. Texts and outlines
+are painted in logical pixels, which Qt scales. This module converts between the two: a column is a
+device pixel.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Its size in logical pixels, and how many device pixels each of them is wide."""
+    """A size in logical pixels, and the number of device pixels per logical pixel."""
 
     width: int
     height: int
@@ -28,13 +29,13 @@ class Canvas:
         return max(round(self.height * self.ratio), 1)
 
     def x(self, column: float) -> float:
-        """Where a column begins, in logical pixels from the left."""
+        """Return where a column starts, in logical pixels from the left."""
         return column / self.ratio
 
     def column(self, x: float) -> float:
-        """The column, with its fraction, at a logical x."""
+        """Return the fractional column at a logical x."""
         return x * self.ratio
 
     def device(self, pixels: float) -> int:
-        """A length in logical pixels as whole device pixels."""
+        """Return a length in logical pixels as whole device pixels."""
         return round(pixels * self.ratio)

@@ -1,20 +1,20 @@
-"""What slices are colored by: seven schemes, and the classes that each cuts a trace into.
+"""The color schemes of slices: seven schemes, and the classes that each divides a trace into.
 
-A *scheme* says of every slice which *class* it is of: its operator, its module, how long it took.
-A class has a title, a palette index (`viewer.render.palette`), and is the same class in every
-file in which that title stands. What decides over a class is a key, or a name, or a length, so
-nothing here is done slice by slice except the look-up at the end.
+A *scheme* assigns a *class* to every slice: its operator, its module, its duration. A class has a
+title and a palette index (`viewer.render.palette`), and is the same class in every file with that
+title. The class depends on a key, a name or a duration, so nothing here is done per slice except
+the lookup at the end.
 
-Colors come from what a class is and never from what else is open, so that they are the same in
-every panel, in all open files, and after opening them again: operators and modules take turns in
-the order of their program; operator types and backends have a place in a fixed list, or one that
-follows from their name, as names have. Twelve colors come again after twelve classes: neighbors
-differ, and the label and the legend tell the rest. Lengths are the exception: their ramp runs over
-all that is open. Scopes of the runtime, what is shared by several, and what is not known are gray
-in every scheme but that of links, which is about them.
+Colors depend only on the class, never on what else is open. So they are the same in every panel, in
+all open files, and after reopening them: operators and modules cycle through the colors in the
+order of their program; operator types and backends have a fixed color, or one from a hash of their
+name, like names. The 12 colors repeat after 12 classes: neighbors differ, and the label and the
+legend resolve the rest. Durations are the exception: their ramp covers everything that is open.
+Runtime scopes, shared slices and unknown ones are gray in every scheme except link state, whose
+subject they are.
 
-Where a trace has nothing to be told apart by a scheme, `why_not` says why, and its slices are
-colored by name (`scheme_for`).
+If a scheme cannot distinguish anything in a trace, `why_not` says why, and its slices are colored
+by name (`scheme_for`).
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from viewer.render.palette import (
 
 Numbers = NDArray[np.int32]
 
-# A ramp over lengths that differ less is none: its values would be told alike.
+# With a smaller ratio between the longest and shortest slice, a ramp makes no sense.
 _LEAST_RATIO = 1.01
 _COARSE = 1.2
 
-# In `Classes.of_key`: the slices of such a key are told apart by their names, or by their lengths.
+# In `Classes.of_key`: the slices of such a key are classified by name, or by duration.
 BY_NAME, BY_LENGTH = -1, -2
 
 SCOPES = "Scopes of the runtime"
@@ -69,7 +69,7 @@ OWN_KERNELS = "Kernels of the runtime"
 OTHER_CLOCK = "Timed by another clock"
 NO_LENGTH = "Without a length"
 
-# Operators of one family share a color: a model has one or two of each, and all families differ.
+# Operators of one family share a color: a model has one or two per family, and families differ.
 _FAMILIES = (
     "convolution conv2d depthwise_conv2d transpose_conv2d",
     "view reshape transpose permute cat concat slice chunk split expand unsqueeze squeeze flatten",
@@ -89,21 +89,21 @@ _BACKENDS = (
     "XnnpackBackend", "QnnBackend", "VulkanBackend", "CoreMLBackend", "MPSBackend", "EthosUBackend",
     "NeuropilotBackend", "OpenvinoBackend", "VgfBackend", "CudaBackend",
 )  # fmt: skip
-_KERNEL_COLOR = len(_BACKENDS)  # no backend of the list has it
-# Of the classes of links, far apart for every eye: one operator, several, none, none but some near.
+_KERNEL_COLOR = len(_BACKENDS)  # not used by any backend in the list
+# Colors of link states, distinguishable for all color vision: one operator, several, none, nearby.
 _ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """The classes of one trace under one scheme.
+    """The classes of one trace in one scheme.
 
-    titles: what each is called. color: the palette index of each. Both together name a class.
-    of_key: the class of each key of the trace, or `BY_NAME`, or `BY_LENGTH`. of_name: the class of
-    each of the trace's strings, empty unless a key asks for it. edges: ascending lengths in ticks
-    at which the next step of the ramp begins; class 0 is its first step. faded: whether a key's
-    slices are kernels inside of a call that has the same color. measured: whether any key asks
-    for lengths. by_operator: classes are of operators, whose time is that of their calls.
+    titles, color: the title and palette index of each class; both together identify it. of_key: the
+    class of each key of the trace, or `BY_NAME` or `BY_LENGTH`. of_name: the class of each of the
+    trace's strings, empty unless a key needs it. edges: ascending durations in ticks at which the
+    next step of the ramp starts; class 0 is the first step. faded: whether a key's slices are
+    kernels inside a call of the same color. measured: whether any key is classified by duration.
+    by_operator: classes are operators, whose time is that of their calls.
     """
 
     titles: tuple[str, ...]
@@ -116,12 +116,12 @@ class Classes:
     by_operator: bool = False
 
     def of(self, trace: Trace, which: Ints | slice = slice(None)) -> Numbers:
-        """The class of every slice, or of some slices."""
+        """Return the class of every slice, or of some slices."""
         slices = trace.slices
         found: Numbers = self.of_key[slices.key[which]]
         if len(self.of_name):
-            named = found == BY_NAME
-            found[named] = self.of_name[slices.name[which][named]]
+            is_by_name = found == BY_NAME
+            found[is_by_name] = self.of_name[slices.name[which][is_by_name]]
         if self.measured:
             measured = found == BY_LENGTH
             lengths = durations(slices.start[which], slices.end[which])
@@ -138,47 +138,52 @@ class Classes:
         return step
 
     def palette(self, trace: Trace) -> Palette:
-        """The palette index of every slice (uint8)."""
+        """Return the palette index of every slice (uint8)."""
         faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
         if (self.of_key >= 0).all():
-            # The usual case is one look-up for a slice.
+            # Common case: one lookup per slice.
             per_key: Palette = self.color[self.of_key] + faded
             return per_key[trace.slices.key]
         per_slice: Palette = self.color[self.of(trace)] + faded[trace.slices.key]
         return per_slice
 
     def numbers(self, name: tuple[str, int]) -> Ints:
-        """The classes of a title and color; none, one, or where names are those of keys, more."""
+        """Return the classes with a title and color: usually one, none if there is none.
+
+        Names may have the title and color of a class of keys; then there are several.
+        """
         same = np.flatnonzero(self.color == name[1]).tolist()
         return np.array([i for i in same if self.titles[i] == name[0]], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class LengthRange:
-    """The lengths of the shortest and the longest slice, in ticks or in ns."""
+    """The shortest and the longest duration of a slice, in ticks or in ns."""
 
     least: Fraction
     most: Fraction
 
     def times(self, ns_per_tick: Fraction) -> LengthRange:
-        """Ticks as ns."""
+        """Convert ticks to ns."""
         return LengthRange(self.least * ns_per_tick, self.most * ns_per_tick)
 
     def steps(self) -> tuple[Fraction, ...]:
-        """Where each step of the ramp begins, each as many times the one before; only one step
-        where all slices are as good as equally long."""
+        """Return the start of each step of the ramp, in a geometric progression.
+
+        Only one step if all slices are about equally long.
+        """
         ratio = float(self.most / self.least) ** (1 / RAMP_STEPS)
         if ratio < _LEAST_RATIO:
             return (self.least,)
         exact = [self.least * Fraction(ratio**i) for i in range(1, RAMP_STEPS)]
-        # In digits that the legend shows in full; steps are further apart than what is cut.
+        # Round to digits that the legend can show in full; the steps are further apart than that.
         digits = 2 if ratio > _COARSE else 3
         return (self.least, *(Fraction(f"{float(edge):.{digits}g}") for edge in exact))
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One way to color: its name in states and commands, its title, and what it tells."""
+    """One color scheme: its name in saved states and commands, its title, and its description."""
 
     id: str
     title: str
@@ -199,7 +204,7 @@ DEFAULT, NAMES = "operator", "name"
 
 
 def why_not(scheme: str, table: LinkTable) -> str:
-    """Why a trace cannot be colored by a scheme, as a sentence; "" if it can."""
+    """Return why a trace cannot be colored by a scheme, as a sentence; "" if it can."""
     if scheme in ("operator", "type", "module"):
         if table.program is None:
             source = unlinked_text(table.trace)
@@ -221,7 +226,7 @@ def why_not(scheme: str, table: LinkTable) -> str:
 
 
 def scheme_for(scheme: str, table: LinkTable) -> str:
-    """The scheme that a trace is really colored by: the asked one, or else by name."""
+    """Return the scheme that a trace is actually colored by: the given one, or by name."""
     return NAMES if why_not(scheme, table) else scheme
 
 
@@ -231,9 +236,9 @@ def classes_of(
     lengths: LengthRange | None = None,
     ns_per_tick: Fraction = Fraction(1),
 ) -> Classes:
-    """The classes of a trace under a scheme that it can have.
+    """Return the classes of a trace in a scheme that applies to it.
 
-    lengths, in ns, and ns_per_tick: what the ramp of durations runs over; no other scheme asks.
+    lengths (in ns), ns_per_tick: the range of the duration ramp; other schemes ignore them.
     """
     if scheme == "name":
         return _by_name(table)
@@ -247,10 +252,10 @@ def classes_of(
 
 
 def operator_colors(scheme: str, table: LinkTable) -> Palette:
-    """The palette index of every operator of a trace's program under a scheme it can have (uint8).
+    """Return the palette index of every operator of a trace's program in a scheme (uint8).
 
-    Where a scheme tells nothing of operators as such (names, durations, links), it is the color
-    that each operator has of its own.
+    The scheme must apply to the trace. If it does not classify operators (names, durations, links),
+    each operator has its own color.
     """
     program = table.program
     operators = () if program is None else program.operators
@@ -265,16 +270,16 @@ def operator_colors(scheme: str, table: LinkTable) -> Palette:
                 for operator in link.operators:
                     ran.setdefault(operator, set()).add(_backend_class(table, key)[1])
         for operator, backends in ran.items():
-            # Part of it in a delegate and part as a kernel is neither.
+            # An operator that is partly delegated and partly a kernel has no single color.
             color[operator] = backends.pop() if len(backends) == 1 else SLAB
     return color.astype(np.uint8)
 
 
 def lengths_of(trace: Trace) -> LengthRange | None:
-    """The shortest and longest slice of a trace that the ramp is of, in ticks; None without any.
+    """Return the shortest and longest slice of a trace for the ramp, in ticks; None if none.
 
-    Scopes of the runtime hold all the rest and would be longest always; slices that a clock of
-    their own timed have no length on this one.
+    Runtime scopes are excluded because they contain everything else and would always be longest;
+    slices of foreign clocks have no duration on this one.
     """
     long = durations(trace.slices.start, trace.slices.end)
     counted = ~np.isin(trace.keys.kind, tuple(_CONTEXT))[trace.slices.key] & (long > 0)
@@ -286,14 +291,14 @@ def lengths_of(trace: Trace) -> LengthRange | None:
 
 
 def lengths_together(every: Iterable[LengthRange | None]) -> LengthRange:
-    """One ramp for several traces, in ns, so that a color is one length in all of them."""
+    """Return a common range for several traces, in ns, so that a color means one duration."""
     known = [x for x in every if x is not None]
     if not known:
         return LengthRange(Fraction(1), Fraction(1))
     return LengthRange(min(x.least for x in known), max(x.most for x in known))
 
 
-# What is gray in every scheme, by the kind of its key.
+# Keys that are gray in every scheme, by their kind.
 _CONTEXT = {
     int(KeyKind.FRAMEWORK): (SCOPES, FRAME),
     int(KeyKind.UNATTRIBUTED): (GAPS, UNATTRIBUTED),
@@ -324,7 +329,7 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
 
 
 def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], ...]:
-    """Title and palette index of the class of every operator of a program."""
+    """Return title and palette index of the class of every operator of a program."""
     operators = program.operators
     if scheme == "type":
         return tuple((op.op, _type_color(op.op)) for op in operators)
@@ -338,7 +343,7 @@ def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], .
 
 
 def _own_title(op: Operator, ambiguous: bool) -> str:
-    """What an operator is called; several calls of one module tell their debug handles."""
+    """Return an operator's title; calls with the same label get their debug handle appended."""
     if not ambiguous:
         return op.label
     if op.debug_handle >= 0:
@@ -347,7 +352,7 @@ def _own_title(op: Operator, ambiguous: bool) -> str:
 
 
 def _type_color(op: str) -> int:
-    """Of its family, else from its name; "tosa.conv2d" is of the family of conv2d."""
+    """Return the color of an operator's family ("tosa.conv2d" is like "conv2d"), else a hash."""
     family = _TYPE_COLORS.get(op.rpartition(".")[2])
     return int(by_name([op])[0]) if family is None else family
 
@@ -375,7 +380,7 @@ def _link_class(table: LinkTable, key: int) -> tuple[str, int]:
 
 
 def _by_name(table: LinkTable) -> Classes:
-    """By what slices are called on screen, so that a call and the kernel in it are one."""
+    """Classify by label on screen, so that a call and the kernel in it have one class."""
     trace = table.trace
     keys = trace.keys
     labels = key_labels(table)
@@ -384,9 +389,9 @@ def _by_name(table: LinkTable) -> Classes:
         ("Instructions without an operator", PLAIN) if kind == KeyKind.CONTROL else (label, int(c))
         for label, c, kind in zip(labels, color.tolist(), keys.kind.tolist(), strict=True)
     ]
-    # Slices of one identity may have names of their own.
-    named = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))
-    return _of_keys(table, own, named=named)
+    # Slices of one identity may still have different names.
+    has_own_names = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))
+    return _of_keys(table, own, named=has_own_names)
 
 
 def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) -> Classes:
@@ -396,7 +401,7 @@ def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) 
         steps = [(f"{a} – {b}", RAMP + i) for i, (a, b) in enumerate(pairwise(texts))]
     else:
         steps = [(texts[0], RAMP + RAMP_STEPS - 1)]
-    # The first whole tick that is as long as the step: what is shorter is of the one before.
+    # The first integer tick that is at least as long as the step; shorter is the previous step.
     edges = [ceil(start / ns_per_tick) for start in starts[1:]]
     keys = [("", BY_LENGTH)] * len(table.links)
     return _of_keys(
@@ -405,7 +410,7 @@ def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) 
 
 
 def _short_time(ns: Fraction) -> str:
-    """ "1.6 µs" for 1.600 µs."""
+    """Return "1.6 µs" for 1.600 µs."""
     number, space, unit = format_time(float(ns)).rpartition(NARROW_SPACE)
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{space}{unit}"
 
@@ -418,10 +423,10 @@ def _of_keys(
     first: Sequence[tuple[str, int]] = (),
     edges: Sequence[int] = (),
 ) -> Classes:
-    """Number the classes that keys are of; what is context in every scheme comes in here.
+    """Number the classes of keys, and add the classes that are gray in every scheme.
 
-    of_key: title and palette index, or `BY_LENGTH`, of the class of each key. named: the keys whose
-    slices are told apart by their names. first: the classes that are numbered before all others.
+    of_key: title and palette index, or `BY_LENGTH`, of each key's class. named: the keys whose
+    slices are classified by name. first: classes to number before all others.
     """
     trace = table.trace
     kind = trace.keys.kind
@@ -440,7 +445,8 @@ def _of_keys(
     of_name = np.empty(0, np.int32)
     if named is not None and named.any():
         found[named] = BY_NAME
-        # There may be millions of them, so none is looked up; some may be of keys already.
+        # There may be millions of names, so they are not looked up; some may repeat classes of
+        # keys.
         of_name = np.arange(len(numbers), len(numbers) + len(trace.strings), dtype=np.int32)
     color = np.array([c for _, c in numbers], np.uint8)
     faded = (kind == KeyKind.KERNEL) & (found >= 0)

@@ -1,17 +1,17 @@
-"""How many slices each class of a color scheme has, and how much time they took: for the legend.
+"""The number of slices and the time of each class in a color scheme, for the legend.
 
-Time is own time, the length of a slice less what lies inside of it, so that a call, the kernel in
-it and the scope around both are not counted thrice, and the shares of all classes make up the
-whole. Slices that a clock of their own timed count no time, nor does what a reader worked out
-inside of another slice: the file has that time in the slice around it already.
+Time is self time, the duration of a slice minus its children, so that a call, the kernel in it and
+the scope around both do not count three times, and the shares of all classes add up to the whole.
+Slices on foreign clocks have no time, and neither do derived slices inside other slices, whose time
+the file already has in the enclosing slice.
 
-Where classes are of operators, events without one inside of a linked call count as that call does,
-in which all panels have their time; they are still listed, as slices.
+If classes are operators, events without an operator inside a linked call count as that call, which
+matches the times in all other panels. They are still listed, as slices.
 
-Where no run is picked, time is that of the inferences, so that shares are of `Method::execute` as
-those of operators are; loads are in it only where the runtime logs no such scope. A trace that has
-not what the scheme tells apart is colored by names: its classes stand behind all others, and their
-shares are of that time alone.
+Without a selected run, time is that of the inferences, so that shares are relative to
+`Method::execute`, like those of operators; loads are included only if the runtime logs no such
+scope. A trace that does not support the scheme is colored by name: its classes come after all
+others, and their shares are relative to their own total.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ from viewer.render.color_schemes import Classes, Numbers
 from viewer.render.palette import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED, UNLINKED, Palette
 
 MOST = 240
-# What is gray because it is context, and no answer to what the colors are about.
+# Gray context colors, which are not classes of the scheme.
 CONTEXT = (FRAME, PLAIN, UNATTRIBUTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One class: its title, palette index, how many slices it has, and their own time in ns.
+    """One class: its title, palette index, number of slices, and their self time in ns.
 
-    whole: what its share is of, in ns. by_name: of a trace that has names instead of the scheme.
+    whole: the total that its share is relative to, in ns. by_name: from a trace that is colored by
+    name instead of the scheme.
     """
 
     title: str
@@ -53,7 +54,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The classes that have slices: most costly first, what is context last.
+    """The classes that have slices: largest time first, context last.
 
     listed: the first of them; more: how many others there are.
     """
@@ -64,9 +65,9 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is counted of one trace: all of it, or the slices that begin in one of its runs.
+    """The slices to count in one trace: all of them, or those that start in one of its runs.
 
-    by_name: it is colored by names, since it has not what the scheme tells apart.
+    by_name: it is colored by name, because the scheme does not apply to it.
     """
 
     trace: Trace
@@ -77,9 +78,9 @@ class Counted:
 
 
 def shares(every: Iterable[Counted]) -> Shares:
-    """Count the classes of some traces. Names alone may be millions: only `MOST` are listed.
+    """Count the classes of some traces. There may be millions of names: only `MOST` are listed.
 
-    A class is the same in several traces where its title and color are.
+    Classes of several traces are the same if their titles and colors are.
     """
     counts: dict[tuple[bool, str, int], int] = {}
     times: dict[tuple[bool, str, int], float] = {}
@@ -106,10 +107,10 @@ def shares(every: Iterable[Counted]) -> Shares:
 
 
 def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
-    """Per class how many slices it has, and their own time in ticks.
+    """Return per class the number of its slices, and their self time in ticks.
 
-    The lengths of all its slices, less those of what lies inside of them. That is `self_time` by
-    class; slice by slice that function would hold up every other thread.
+    Computed as the durations of all its slices minus those of their children. This equals
+    `self_time` summed by class, but computing it slice by slice would block all other threads.
     """
     trace, slices = one.trace, one.trace.slices
     of_slice, number = one.classes.of(trace), len(one.classes.titles)
@@ -122,10 +123,10 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         in_runs = np.isin(run_of_slices(trace), inferences) if inferences else chosen
     timed = np.ones(len(slices), np.bool_)
     timed[foreign(slices)] = False
-    own, covers = timed, timed
+    adds_time, subtracts_time = timed, timed
     if slices.derived is not None:
-        own = timed & ~(slices.derived & (slices.row_depth > 0)[slices.rows()])
-        covers = timed & ~slices.derived
+        adds_time = timed & ~(slices.derived & (slices.row_depth > 0)[slices.rows()])
+        subtracts_time = timed & ~slices.derived
     count = np.bincount(of_slice[chosen], minlength=number)
     child = around = np.empty(0, np.int64)
     if slices.row_depth.any():
@@ -135,22 +136,24 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         if one.classes.by_operator:
             of_slice = _with_calls(one.classes.color, of_slice, child, around)
     long = durations(slices.start, slices.end).astype(np.float64)
-    counted = in_runs & own
+    counted = in_runs & adds_time
     ticks: NDArray[np.float64] = np.bincount(
         of_slice[counted], weights=long[counted], minlength=number
     ).astype(np.float64)
-    inside = covers[child] & counted[around]
+    inside = subtracts_time[child] & counted[around]
     ticks -= np.bincount(of_slice[around[inside]], weights=long[child[inside]], minlength=number)
     return count, ticks
 
 
 def _with_calls(color: Palette, of_slice: Numbers, child: Ints, around: Ints) -> Numbers:
-    """Classes of slices, those without an operator inside of a linked one with the class of that:
-    an operator's cost is that of its calls, whatever their events are called."""
+    """Return the classes of slices, where slices without an operator take that of their call.
+
+    An operator's cost is that of its calls, whatever their events are called.
+    """
     without = (color == UNLINKED) | (color == PLAIN)
     linked = (color < OPERATORS) | (color == SLAB)
     found = of_slice.copy()
-    while True:  # once for each level of events inside of events
+    while True:  # once per nesting level of events
         moved = without[found[child]] & linked[found[around]]
         if not moved.any():
             return found

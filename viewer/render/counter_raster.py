@@ -1,8 +1,8 @@
 """Counters as pixels: a step area per counter, computed per column and never per change.
 
-In a column the area reaches up to the time-weighted mean of the values that hold there, and a
-paler one above it up to the greatest of them: what exists is never invisible, though it lasts a
-tick. The greatest comes from a pyramid of maxima, the mean from a prefix sum.
+In a column the area extends to the time-weighted mean of the values, and a paler area above it to
+their maximum. So every value is visible, even if it lasts only one tick. The maximum comes from a
+pyramid of maxima, the mean from a prefix sum.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FIRST_TICK = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class CounterColors:
-    """0xffRRGGBB: `area` up to the mean, `peak` above it, `line` on top, `ground` below all."""
+    """0xffRRGGBB: `area` up to the mean, `peak` above it, `line` on top, `ground` at the bottom."""
 
     area: int
     peak: int
@@ -36,8 +36,8 @@ class CounterColors:
 class CounterRaster:
     """One counter, ready to be drawn. Immutable: safe to share between threads.
 
-    top: the greatest value of all. maxima[k]: the greatest of each 2**(k + 1) neighbors, as many
-    as are complete. area: the integral of the values from the first tick to each.
+    top: the maximum of all values. maxima[k]: the maxima of complete groups of 2**(k + 1)
+    neighbors. area: the integral of the values from the first tick to each tick.
     """
 
     counter: Counter
@@ -47,7 +47,7 @@ class CounterRaster:
 
     @staticmethod
     def of(counter: Counter) -> CounterRaster:
-        """Prepare a counter; linear."""
+        """Prepare a counter, in linear time."""
         value = counter.value
         maxima = []
         level = value
@@ -60,11 +60,11 @@ class CounterRaster:
         return CounterRaster(counter, float(value.max(initial=0)), tuple(maxima), area)
 
     def columns(self, xmap: XMap) -> tuple[Floats, Floats]:
-        """The greatest value and the mean of each column; `xmap` is on the axis of the trace."""
+        """Return maximum and mean of each column; `xmap` is on the axis of the trace."""
         return self._between(xmap.edges)
 
     def at(self, x: int, xmap: XMap) -> tuple[float, float]:
-        """The greatest value and the mean of one column, both 0 outside of the view."""
+        """Return maximum and mean of one column, both 0 outside the view."""
         if not 0 <= x < xmap.width:
             return 0.0, 0.0
         greatest, mean = self._between(xmap.edges[x : x + 2])
@@ -72,8 +72,8 @@ class CounterRaster:
 
     def _between(self, edges: Ints) -> tuple[Floats, Floats]:
         edges = np.maximum(edges, _FIRST_TICK + 1)
-        # Of a tick that is wider than a column, the columns after its first have no tick of their
-        # own: there holds what held before the next tick.
+        # If a tick is wider than a column, columns after its first contain no tick; they show the
+        # value that is valid until the next tick.
         left, right = np.minimum(edges[:-1], edges[1:] - 1), edges[1:] - 1
         first = np.searchsorted(self.counter.tick, left, side="right") - 1
         last = np.searchsorted(self.counter.tick, right, side="right")
@@ -81,37 +81,37 @@ class CounterRaster:
         mean = greatest.copy()
         mixed = np.flatnonzero(last - first > 1)
         if len(mixed):
-            begin, end = edges[mixed], edges[mixed + 1]
-            mean[mixed] = (self._until(end) - self._until(begin)) / durations(begin, end)
-            # A sum over the whole trace has no digits left for a column of a few ticks.
+            start, end = edges[mixed], edges[mixed + 1]
+            mean[mixed] = (self._until(end) - self._until(start)) / durations(start, end)
+            # A prefix sum over the whole trace may lack the precision for a column of a few ticks.
             np.clip(mean, 0, greatest, out=mean)
         return greatest, mean
 
     def _greatest(self, first: Ints, last: Ints) -> Floats:
-        """The greatest of values first .. last-1, where -1 stands for the 0 before all."""
+        """Return the maxima of values first .. last-1; index -1 is the 0 before all values."""
         lo, hi = np.maximum(first, 0), last.copy()
         best = np.zeros(len(first))
         for level in (self.counter.value, *self.maxima):
             if not (lo < hi).any():
                 break
-            odd = np.flatnonzero((lo & 1 == 1) & (lo < hi))
-            best[odd] = np.maximum(best[odd], level[lo[odd]])
-            lo[odd] += 1
-            odd = np.flatnonzero((hi & 1 == 1) & (lo < hi))
-            best[odd] = np.maximum(best[odd], level[hi[odd] - 1])
+            at_edge = np.flatnonzero((lo & 1 == 1) & (lo < hi))
+            best[at_edge] = np.maximum(best[at_edge], level[lo[at_edge]])
+            lo[at_edge] += 1
+            at_edge = np.flatnonzero((hi & 1 == 1) & (lo < hi))
+            best[at_edge] = np.maximum(best[at_edge], level[hi[at_edge] - 1])
             lo, hi = lo >> 1, hi >> 1
         return best
 
     def _until(self, ticks: Ints) -> Floats:
-        """The integral up to some ticks."""
+        """Return the integral up to some ticks."""
         at = np.searchsorted(self.counter.tick, ticks, side="right") - 1
         some = np.maximum(at, 0)
-        begun = np.maximum(ticks, self.counter.tick[some])
-        since = durations(self.counter.tick[some], begun)
+        reached = np.maximum(ticks, self.counter.tick[some])
+        since = durations(self.counter.tick[some], reached)
         return np.where(at < 0, 0.0, self.area[some] + self.counter.value[some] * since)
 
     def lines(self, values: Floats, height: int) -> NDArray[np.int16]:
-        """How many of `height` pixel lines values are high: one at least for all above 0."""
+        """Return the heights of values in pixel lines, out of `height`; at least 1 if above 0."""
         if not self.top:
             return np.zeros(len(values), np.int16)
         high = np.rint(values * (height / self.top))
@@ -122,13 +122,13 @@ class CounterRaster:
 def stamp(
     image: Pixels, y: int, height: int, raster: CounterRaster, xmap: XMap, colors: CounterColors
 ) -> None:
-    """Draw a counter on the lines [y, y + height) of an image; what lies outside is cut off."""
+    """Draw a counter on the lines [y, y + height) of an image; clipped to the image."""
     top, bottom = max(y, 0), min(y + height, len(image))
     if bottom <= top:
-        return  # a band of which no more is seen than its edge
+        return  # only the edge of the band is visible
     greatest, mean = raster.columns(xmap)
     high, low = raster.lines(greatest, height), raster.lines(mean, height)
-    # The line runs on to the lower neighbors, so that an edge is drawn as one.
+    # The line continues down to the lower neighbor, so that steps are connected.
     beside = np.minimum(np.append(high[:1], high[:-1]), np.append(high[1:], high[-1:]))
     foot = np.minimum(beside, high - 1)
     below = (y + height - 1 - np.arange(top, bottom, dtype=np.int16))[:, None]  # lines of the area

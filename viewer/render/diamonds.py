@@ -1,4 +1,4 @@
-"""Diamonds, the form of slices without a length, stamped into a frame of device pixels."""
+"""Stamps diamonds, the shape of zero-length slices, into a frame of device pixels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from viewer.render.palette import Pixels
 
 
 def stamp_diamonds(image: Pixels, x: Ints, middle: int, reach: int, color: int) -> None:
-    """Draw a diamond around every column x of line `middle`, as far as it lies in the image.
+    """Draw a diamond around every column x of line `middle`, clipped to the image.
 
     reach: half its height, in device pixels. color: 0xAARRGGBB.
     """

@@ -1,4 +1,4 @@
-"""Bands as processes and tracks: which part a band is of, and which bands name one. No Qt."""
+"""Maps bands to processes and tracks, and finds the bands that name one. No Qt."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from viewer.render.track_table import TrackList
 
 @dataclass(frozen=True, slots=True)
 class HeaderBands:
-    """A stock, and a layout of it."""
+    """A track list, and a layout of it."""
 
     stock: TrackList
     layout: TimelineLayout
 
     def part_of(self, band: int) -> HeaderPart | None:
-        """The track of a row, the process of a header or a counter; None of anything else."""
+        """Return the track of a row, the process of a header or counter; None for other bands."""
         if band < 0:
             return None
         if self.layout.track[band] >= 0:
@@ -27,12 +27,12 @@ class HeaderBands:
         return self.stock.processes[process].part if process >= 0 else None
 
     def process_of(self, band: int) -> int:
-        """The process that a band is of, also where it is pinned; -1 if it is of none."""
+        """Return the process that a band belongs to, even if pinned; -1 for none."""
         part = self.part_of(band)
         return -1 if part is None else self.stock.process_of(part)
 
     def is_title(self, band: int) -> bool:
-        """Whether a band is the header of a process, or the first of a track."""
+        """Return whether a band is the header of a process, or the first band of a track."""
         if band < 0 or self.part_of(band) is None:
             return False
         if self.layout.track[band] < 0:
@@ -40,16 +40,16 @@ class HeaderBands:
         return band == 0 or self.part_of(band - 1) != self.part_of(band)
 
     def titles(self) -> list[int]:
-        """All bands that are titles, from top to bottom."""
+        """Return all bands that are titles, from top to bottom."""
         layout = self.layout
         tracks = np.column_stack([layout.trace, layout.track])
-        begins = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))[: len(tracks)]
+        is_first = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))[: len(tracks)]
         headers = (layout.kind == BandKind.PROCESS) & (layout.process >= 0)
-        found: list[int] = np.flatnonzero(headers | ((layout.track >= 0) & begins)).tolist()
+        found: list[int] = np.flatnonzero(headers | ((layout.track >= 0) & is_first)).tolist()
         return found
 
     def first_band(self, part: HeaderPart) -> int:
-        """The band that names a part, -1 while it is not shown."""
+        """Return the band that names a part, -1 while it is not shown."""
         layout = self.layout
         if self.stock.track_of(part) >= 0:
             own = (layout.trace == part[0]) & (layout.track == part[1])
@@ -59,8 +59,10 @@ class HeaderBands:
         return int(np.argmax(own)) if own.any() else -1
 
     def can_fold(self, part: HeaderPart) -> bool:
-        """Whether folding takes something away: always of a process, of a track if more than one
-        row, or a strip, is below its name."""
+        """Return whether folding hides anything.
+
+        True for any process, and for a track with more than one row, or with a row and a strip.
+        """
         track = self.stock.track_of(part)
         if track < 0:
             return True
@@ -69,7 +71,7 @@ class HeaderBands:
         return last - first > 1 or bool(both)
 
     def has_rows(self, band: int) -> bool:
-        """Whether a band is a row, or a header with rows right below, whose height can be set."""
+        """Return whether a band is a row, or a header with rows below: its height can be set."""
         kinds = self.layout.kind
         if band < 0 or kinds[band] == BandKind.ROW:
             return band >= 0
@@ -77,5 +79,5 @@ class HeaderBands:
         return bool(kinds[band] == BandKind.PROCESS and self.layout.process[band] >= 0 and below)
 
     def all_processes(self) -> frozenset[HeaderPart]:
-        """Every process, also those that are not shown."""
+        """Return every process, including those that are not shown."""
         return frozenset(process.part for process in self.stock.processes)

@@ -1,11 +1,11 @@
-"""Where things are in the timeline: `XMap` has pixel columns of times, `TimelineLayout` rows.
+"""Positions in the timeline: `XMap` maps times to pixel columns, `TimelineLayout` rows to lines.
 
-Both are pure and exact, and everything that draws, labels or is clicked asks them, so that a slice,
-its label and the ruler line above it can never drift apart.
+Both are pure and exact. All drawing, labeling and hit testing uses them, so that a slice, its label
+and the ruler line above it always align.
 
-The shared axis counts whole nanoseconds. A file counts ticks of its own; its `Axis` says where they
-lie on the shared axis. Column p shows the times [edge p, edge p + 1); the edges are exact ratios,
-and `XMap.edges` holds the first whole tick at or after each. Column of a tick = floor(x), always.
+The shared axis counts integer nanoseconds. A file counts ticks of its own; its `Axis` maps them to
+the shared axis. Column p shows the times [edge p, edge p + 1). The edges are exact fractions, and
+`XMap.edges` has the first integer tick at or after each. The column of a tick is always floor(x).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from viewer.arrays import Ints
 from viewer.model.times import tick_to_ns
 
 _INT64 = np.iinfo(np.int64)
-# Sums and differences of two numbers below this stay inside int64.
+# Sums and differences of two numbers below this fit int64.
 _SAFE = 1 << 62
 
 ROW_HEIGHT = 30
@@ -38,7 +38,7 @@ COUNTER_HEIGHT = 34
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """How the ticks of one file lie on the shared axis: ns = tick * ns_per_tick + offset_ns."""
+    """Maps the ticks of one file to the shared axis: ns = tick * ns_per_tick + offset_ns."""
 
     ns_per_tick: Fraction = Fraction(1)
     offset_ns: int = 0
@@ -48,11 +48,11 @@ class Axis:
             raise ValueError(f"a tick cannot last {self.ns_per_tick} ns")
 
     def to_ns(self, tick: int) -> int:
-        """The whole ns at or before a tick."""
+        """Return the ns of a tick, rounded down."""
         return tick_to_ns(tick, self.ns_per_tick) + self.offset_ns
 
     def to_ticks_floor(self, ns: int) -> int:
-        """The last tick that is not after a time on the shared axis."""
+        """Return the last tick that is not after a time on the shared axis."""
         ratio = self.ns_per_tick
         return (ns - self.offset_ns) * ratio.denominator // ratio.numerator
 
@@ -61,7 +61,7 @@ class Axis:
 class XMap:
     """The visible range [t0, t1) ns of the shared axis on `width` pixel columns.
 
-    `on(axis)` gives the same view for the ticks of one file; ticks below are ticks of `axis`.
+    `on(axis)` gives the same view for the ticks of one file; "ticks" below are ticks of `axis`.
     Raises ValueError for an empty range or no columns.
     """
 
@@ -75,7 +75,7 @@ class XMap:
             raise ValueError(f"no view: {self.t0} to {self.t1} ns on {self.width} px")
 
     def on(self, axis: Axis) -> XMap:
-        """The same range and columns, for the ticks of another axis."""
+        """Return the same range and columns, for the ticks of another axis."""
         if axis is self.axis:
             return self
         if axis not in self._others:
@@ -127,22 +127,23 @@ class XMap:
         return edges
 
     def x_of(self, ticks: Ints) -> NDArray[np.float64]:
-        """The x of ticks in pixels from the left, not clipped; half a pixel is 0.5."""
+        """Return the x of ticks in pixels from the left, unclipped; half a pixel is 0.5."""
         anchor = self._anchor
         low, high = np.int64(anchor - _SAFE + 1), np.int64(anchor + _SAFE - 1)
         near = np.clip(ticks, low, high) - np.int64(anchor)
         step = self.ticks_per_pixel
-        # First times, then divided by: whole columns stay whole wherever float64 can hold them.
+        # Multiply before dividing: then whole columns stay exact wherever float64 can represent
+        # them.
         x = (near - float(self._left - anchor)) * float(step.denominator) / float(step.numerator)
         return np.asarray(x, np.float64)
 
     def pixel_of(self, ticks: Ints) -> Ints:
-        """The column of each tick: exactly floor(x), clipped to 0..width."""
+        """Return the column of each tick: exactly floor(x), clipped to 0..width."""
         edges = self.edges
         if not self._fits_int64:
             return np.maximum(np.searchsorted(edges, ticks, side="right") - 1, 0)
         near = np.minimum(np.maximum(ticks, edges[0]), edges[-1])
-        # Float gets within one column; the exact edges then decide.
+        # Float arithmetic is off by at most one column; the exact edges correct it.
         x = (near - np.int64(self._anchor)).astype(np.float64)
         x -= float(self._left - self._anchor)
         x *= float(1 / self.ticks_per_pixel)
@@ -151,13 +152,14 @@ class XMap:
         column -= edges[column] > near
         column += self._right_edges[column] <= near
         if edges[0] == edges[1]:
-            # A tick wider than a column makes edges equal: before the first of them is column 0.
+            # If a tick is wider than a column, edges are equal: ticks before the first one are in
+            # column 0.
             column[ticks < edges[0]] = 0
         return column
 
     @cached_property
     def ends(self) -> Ints:
-        """The first and the last of the edges."""
+        """The first and the last edge."""
         return self.edges[[0, -1]]
 
     @cached_property
@@ -165,12 +167,12 @@ class XMap:
         return np.append(self.edges[1:], _INT64.max)
 
     def t_of(self, x: float) -> int:
-        """The last tick at or before x pixels."""
+        """Return the last tick at or before x pixels."""
         return int((self._left + Fraction(x) * self.ticks_per_pixel) // 1)
 
 
 class BandKind(IntEnum):
-    """What one horizontal stripe of the timeline is."""
+    """The kind of one horizontal band of the timeline."""
 
     PROCESS = 0  # the header of a process
     ROW = 1  # slices of one row
@@ -179,21 +181,21 @@ class BandKind(IntEnum):
     COUNTER = 4  # one counter of a process, as an area
 
 
-# What can be folded, hidden or moved: a process by (trace, name), a track by (trace, number).
+# A part that can be folded, hidden or moved: process (trace, name) or track (trace, number).
 HeaderPart = tuple[int, str | int]
 
 
 @dataclass(frozen=True)
 class TimelineLayout:
-    """The stripes ("bands") of the timeline from top to bottom, as columns without holes.
+    """The horizontal bands of the timeline from top to bottom, as dense columns.
 
     kind: `BandKind`. y, height: pixels from the top of the content. slice_height: of a row's
-    slices, which begin `SLICE_TOP` below y; 0 elsewhere. process: index into the processes given
-    to `stack`, -1 for gaps and for the pinned tracks. trace, track, row, and counter, a number
-    among those of the trace: -1 where there is none.
+    slices, which start `SLICE_TOP` below y; 0 elsewhere. process: index into the processes given to
+    `stack`, -1 for gaps and for the pinned tracks. trace, track, row, and counter (a number within
+    the trace): -1 if none.
 
-    The first `pinned` bands are the section of the pinned tracks. While that is `stuck` it lies
-    over the content at the line that is scrolled to (see `scrolled`), and hides what is below it.
+    The first `pinned` bands are the section of the pinned tracks. While it is `stuck`, it covers
+    the content at the line scrolled to (see `scrolled`), and hides what is below it.
     """
 
     kind: NDArray[np.uint8]
@@ -207,8 +209,8 @@ class TimelineLayout:
     counter: Ints
     pinned: int = 0
     stuck: bool = False
-    # By (trace, kind): the band of every row, made when first asked for. A scrolled layout has the
-    # same, since scrolling moves bands and changes no number.
+    # By (trace, kind): the band of every row, computed on first use. A scrolled layout shares it,
+    # because scrolling moves bands but does not renumber them.
     _of_row: dict[tuple[int, int], Ints] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -227,11 +229,11 @@ class TimelineLayout:
 
     @property
     def stuck_height(self) -> int:
-        """How many lines below the one that is scrolled to are taken by pinned tracks."""
+        """The number of lines below the scroll position that pinned tracks cover."""
         return self.pinned_height if self.stuck else 0
 
     def scrolled(self, y: int) -> TimelineLayout:
-        """The same with the section of pinned tracks at line y, over what lies there."""
+        """Return a copy with the pinned section at line y, over the content there."""
         if not self.pinned:
             return self
         moved = self.y.copy()
@@ -239,7 +241,7 @@ class TimelineLayout:
         return replace(self, y=moved, stuck=True)
 
     def bands_between(self, y0: int, y1: int) -> Ints:
-        """The bands that are seen on the pixel lines [y0, y1), from top to bottom."""
+        """Return the bands visible on the pixel lines [y0, y1), from top to bottom."""
         if not self.stuck:
             return self._touching(0, len(self.y), y0, y1)
         edge = int(self.y[0]) + self.pinned_height
@@ -248,21 +250,21 @@ class TimelineLayout:
         return np.concatenate([above, below])
 
     def _touching(self, first: int, last: int, y0: int, y1: int) -> Ints:
-        """Of bands in order of y those that touch lines."""
+        """Return the bands in [first, last), ordered by y, that touch the lines."""
         y = self.y[first:last]
         none = np.empty(0, np.int64)
         if y1 <= y0 or not len(y) or y1 <= y[0] or y0 >= y[-1] + self.height[last - 1]:
             return none
-        begin = max(int(np.searchsorted(y, y0, side="right")) - 1, 0)
-        return np.arange(first + begin, first + int(np.searchsorted(y, y1, side="left")))
+        start = max(int(np.searchsorted(y, y0, side="right")) - 1, 0)
+        return np.arange(first + start, first + int(np.searchsorted(y, y1, side="left")))
 
     def band_at(self, y: int) -> int:
-        """The band at a pixel line, -1 above and below all."""
+        """Return the band at a pixel line, -1 above and below all bands."""
         found = self.bands_between(y, y + 1)
         return int(found[0]) if len(found) else -1
 
     def band_of(self, trace: int, row: int, kind: BandKind = BandKind.ROW) -> int:
-        """The band that shows a row (or its strip), -1 while it is not shown."""
+        """Return the band that shows a row (or its strip), -1 while it is not shown."""
         bands = self._of_row.get((trace, kind))
         if bands is None:
             shown = np.flatnonzero((self.trace == trace) & (self.kind == kind))
@@ -273,7 +275,7 @@ class TimelineLayout:
         return int(bands[row]) if 0 <= row < len(bands) else -1
 
     def tracks(self, bands: Ints) -> frozenset[tuple[int, int]]:
-        """The tracks, as (trace, track), that some bands are of."""
-        of = bands[self.track[bands] >= 0]
-        pairs = np.unique(np.column_stack([self.trace[of], self.track[of]]), axis=0)
+        """Return the tracks, as (trace, track), of some bands."""
+        own = bands[self.track[bands] >= 0]
+        pairs = np.unique(np.column_stack([self.trace[own], self.track[own]]), axis=0)
         return frozenset((trace, track) for trace, track in pairs.tolist())

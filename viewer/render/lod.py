@@ -1,11 +1,11 @@
-"""What the raster reads instead of every slice: slices by row, and a mipmap of the crowded rows.
+"""Data that the raster reads instead of every slice: slices by row, and mipmaps of crowded rows.
 
-`DrawnSlices` parts the slices with a length from those without, row by row; it does not depend on
-colors and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
-row into cells of 2**shift ticks, one or two per slice, and halves their number level by level.
-Every cell says how much of its time is covered and which color its longest slice has, so a pixel
-costs two reads whatever lies under it. Mipmaps hold colors: a new scheme builds new ones, which
-works off the GUI thread because nothing here is changed in place.
+`DrawnSlices` separates slices with a length from zero-length ones, row by row; it does not depend
+on colors and is built once per trace (or per set of search hits). `RowMip` divides the time of a
+crowded row into cells of 2**shift ticks, one or two per slice, and halves their number per level.
+Every cell has its covered share of time and the color of its longest slice, so a pixel costs two
+reads whatever is below it. Mipmaps contain colors, so a new scheme builds new ones; this can happen
+outside the GUI thread because nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.model.intervals import durations
 from viewer.model.trace import Slices
 
-# Below this many slices a row is drawn from the slices themselves at any zoom.
+# Rows with fewer slices than this are drawn from the slices themselves at any zoom.
 MIN_SLICES = 512
-# A cell is at most a pixel: whatever is wider than 3 px is 3 cells long or more.
+# A cell is at most one pixel, so a slice wider than 3 px is at least 3 cells long.
 WIDE_CELLS = 3
 FULL_SHADE = 255
-# Rows with a few thousand slices get more cells than slices: so all of such a row is drawn from it.
+# Rows with up to a few thousand slices get more cells than slices, so they are always drawn so.
 _CROWD = 4096
-# Slices to a sum of lengths: a sum for each would be a sixth of all memory that a trace takes.
+# Slices per partial sum of lengths: one sum per slice would be a sixth of a trace's memory.
 _SUMMED = 8
 _FINER = 2
 _LATEST = int(np.iinfo(np.int64).max)
@@ -41,10 +41,9 @@ Weights = NDArray[np.uint32]
 class DrawnSlices:
     """The slices of all rows for drawing, sorted by (row, start).
 
-    start, end: int64 ticks of the slices with a length; row_ptr: rows + 1 offsets into them;
-    index: their numbers in the trace, None if these are 0, 1, 2 ...; busy: the summed lengths
-    before every eighth slice, modulo 2**64; see `busy_before`. zero_*: the same for slices without
-    a length.
+    start, end: int64 ticks of the slices with a length. row_ptr: rows + 1 offsets into them. index:
+    their numbers in the trace, None if these are 0, 1, 2 .... busy: the total length before every
+    eighth slice, modulo 2**64; see `busy_before`. zero_*: the same for zero-length slices.
     """
 
     start: Ints
@@ -58,12 +57,12 @@ class DrawnSlices:
 
     @staticmethod
     def of(slices: Slices) -> DrawnSlices:
-        """All slices of a trace."""
+        """Return all slices of a trace."""
         return DrawnSlices._parted(slices.start, slices.end, slices.row_ptr, None)
 
     @staticmethod
     def chosen(slices: Slices, indices: Ints) -> DrawnSlices:
-        """Some slices of a trace, by ascending number, on the same rows."""
+        """Return some slices of a trace, by ascending number, on the same rows."""
         row_ptr = np.searchsorted(indices, slices.row_ptr).astype(np.int64)
         return DrawnSlices._parted(slices.start[indices], slices.end[indices], row_ptr, indices)
 
@@ -86,7 +85,7 @@ class DrawnSlices:
         return DrawnSlices(start, end, row_ptr, numbers, busy, zero_time, zero_ptr, zero_index)
 
     def busy_before(self, i: Ints) -> Lengths:
-        """The summed lengths before the i-th slice with a length, modulo 2**64, for many i."""
+        """Return the total length before the i-th slice with a length, modulo 2**64, for many i."""
         first = i // _SUMMED
         at = first[:, None] * _SUMMED + np.arange(_SUMMED)
         inside = at < i[:, None]
@@ -96,25 +95,26 @@ class DrawnSlices:
         return found
 
     def number(self, i: int) -> int:
-        """The number in the trace of the i-th slice with a length."""
+        """Return the number in the trace of the i-th slice with a length."""
         return i if self.index is None else int(self.index[i])
 
     def numbers(self, i: Ints) -> Ints:
-        """The same for many."""
+        """Return the numbers in the trace of many slices with a length."""
         return i if self.index is None else self.index[i].astype(np.int64)
 
     def values(self, of_slice: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """A column of the trace, for the slices with a length."""
+        """Return a column of the trace, restricted to slices with a length."""
         return of_slice if self.index is None else of_slice[self.index]
 
 
 @dataclass(frozen=True, slots=True)
 class RowMip:
-    """One crowded row: `levels[k]` has cells of 2**(shift + k) ticks, the first from `origin` on.
+    """One crowded row: `levels[k]` has cells of 2**(shift + k) ticks, starting at `origin`.
 
-    A cell is shade << 8 | color; the shade is 0 for nothing, 255 for a cell that is fully covered
-    or has one slice only, and the covered share of the time between. `wide[k]` are the slices of
-    the row (counted in it from 0) that are at least `WIDE_CELLS` cells of that level long.
+    A cell is shade << 8 | color. The shade is 0 for an empty cell, 255 for a cell that is fully
+    covered or has only one slice, and otherwise the covered share of its time. `wide[k]` are the
+    slices of the row (numbered from 0 within it) that are at least `WIDE_CELLS` cells of that level
+    long.
     """
 
     origin: int
@@ -123,30 +123,30 @@ class RowMip:
     wide: tuple[Codes, ...]
 
     def fits(self, ticks_per_pixel: float) -> bool:
-        """Whether the cells are fine enough: no cell wider than a pixel."""
+        """Return whether the cells are fine enough: no cell is wider than a pixel."""
         return ticks_per_pixel >= 2.0**self.shift
 
     def _level(self, ticks_per_pixel: float) -> int:
         return min(int(ticks_per_pixel).bit_length() - 1 - self.shift, len(self.levels) - 1)
 
     def wide_between(self, lo: int, hi: int, ticks_per_pixel: float) -> Ints:
-        """Those of the row's slices lo to hi that may be wider than 3 px: at most 2/3 per pixel."""
+        """Return which slices lo to hi may be wider than 3 px: at most 2/3 per pixel."""
         wide = self.wide[self._level(ticks_per_pixel)]
         first, stop = np.searchsorted(wide, np.array([lo, hi], np.uint32))
         return wide[first:stop].astype(np.int64)
 
     def strip(self, edges: Ints, ticks_per_pixel: float) -> Cells:
-        """One cell per pixel, from the pixels' edge ticks (pixels + 1)."""
+        """Return one cell per pixel, given the pixels' edge ticks (pixels + 1)."""
         level = self._level(ticks_per_pixel)
         cells, shift = self.levels[level], self.shift + level
-        # A cell belongs to the pixel that holds its middle: then each belongs to exactly one pixel,
-        # and a pixel has at most two, being less than two cells wide.
+        # A cell belongs to the pixel that contains its center, so it belongs to exactly one pixel.
+        # A pixel has at most two, because it is less than two cells wide.
         beyond = min(self.origin + ((len(cells) + 1) << shift), _LATEST)
         inside = np.minimum(np.maximum(edges, self.origin), beyond)
         half = (1 << shift) >> 1
         if beyond - self.origin + half > _LATEST:
-            passed = durations(np.int64(self.origin), inside) + np.uint64(half)
-            first = (passed >> np.uint64(shift)).astype(np.int64)
+            elapsed = durations(np.int64(self.origin), inside) + np.uint64(half)
+            first = (elapsed >> np.uint64(shift)).astype(np.int64)
         else:
             first = inside
             first -= self.origin - half
@@ -164,9 +164,10 @@ class RowMip:
 
 
 def weights_of(start: Ints, end: Ints, color: NDArray[np.uint8]) -> Weights:
-    """A number per slice that grows with its length and ends in its color: the greatest wins.
+    """Return a number per slice that grows with its length and ends in its color.
 
-    Lengths as float32 bits (positive ones sort like their bits) without the last byte.
+    The largest number wins a pixel. It is the float32 bits of the length (positive floats sort like
+    their bits), with the last byte replaced.
     """
     bits = durations(start, end).astype(np.float32).view(np.uint32)
     weights: Weights = bits & np.uint32(0xFFFFFF00) | color
@@ -174,16 +175,16 @@ def weights_of(start: Ints, end: Ints, color: NDArray[np.uint8]) -> Weights:
 
 
 def shade_of(covered: NDArray[np.float64]) -> NDArray[np.uint16]:
-    """The shade of a shared pixel, 1 to 255, from the share of its time that is covered."""
+    """Return the shade of a shared pixel, 1 to 255, from the covered share of its time."""
     return 1 + np.clip(covered * 254, 0, 254).astype(np.uint16)
 
 
 def build_mips(
     drawn: DrawnSlices, color: NDArray[np.uint8], cancelled: Callable[[], bool] = lambda: False
 ) -> dict[int, RowMip]:
-    """The mipmap of every row with `MIN_SLICES` or more slices that have a length.
+    """Return the mipmap of every row with `MIN_SLICES` or more slices that have a length.
 
-    color: palette index of each drawn slice. Stops early, with what is done, once `cancelled()`.
+    color: palette index of each drawn slice. Returns early with a partial result if `cancelled()`.
     """
     mips = {}
     for row in np.flatnonzero(np.diff(drawn.row_ptr) >= MIN_SLICES).tolist():
@@ -196,7 +197,11 @@ def build_mips(
 
 @dataclass(slots=True)
 class _Level:
-    """Cells in the making: longest slice, covered share, slices begun, whether one reaches in."""
+    """Cells under construction.
+
+    weight: of the longest slice. covered: the covered share. begun: how many slices start in it.
+    entered: whether a slice continues into it from the left.
+    """
 
     weight: Weights
     covered: NDArray[np.float32]
@@ -247,7 +252,7 @@ def _finest(start: Ints, end: Ints, color: NDArray[np.uint8], shift: int, cells:
     cell = (durations(start[0], start) >> np.uint64(shift)).astype(np.int64)
     begun = np.bincount(cell, minlength=cells)
     through = np.cumsum(begun)
-    # Slices of a row do not overlap: only the last one begun can reach over a cell's right edge.
+    # Slices of a row do not overlap: only the last one started can extend past a cell's right edge.
     latest = through - 1
     reach = durations(start[0], end)[latest]
     edge = np.arange(1, cells + 1, dtype=np.uint64) << np.uint64(shift)

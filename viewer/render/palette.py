@@ -1,20 +1,19 @@
-"""The colors that slices have: one palette for all schemes, and the pixels that it becomes.
+"""The palette of slice colors, shared by all schemes, and its conversion to pixels.
 
 A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint8, below 64):
-
     0..11   operators: position in the program mod 12     14   linkable but not linked (hatched)
-    12      slab: shared by several operators             15   plain: no operator to be expected
-    13      frame: a scope of the runtime                 16..27  kernel twins of 0..11
-    28      unattributed: hatched on hardly any fill
-    29..35  the ramp, from little to much
+    12      slab: shared by several operators             15   plain: no operator expected
+    13      frame: a runtime scope                        16..27  kernel variants of 0..11
+    28      unattributed: hatched on a faint fill
+    29..35  the ramp, from low to high
 
 The raster draws *cells*, not colors: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
-empty, 255 is full, between is how much of the time of a shared pixel is covered. `cell_colors`
-turns cells into 0xffRRGGBB for one theme and emphasis, so a change of theme or selection touches no
-cell. The fills are Paul Tol's light set, moved until all pairs stay apart under normal vision and
-simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow and its
-lightness rises with every step, so that it is one for every eye; in the light theme it runs the
-other way, as much is what stands out most.
+empty, 255 is full, and values between are the covered share of a shared pixel's time. `cell_colors`
+converts cells to 0xffRRGGBB for one theme and emphasis, so a change of theme or selection changes
+no cell. The fills are Paul Tol's light set, adjusted until all pairs are distinguishable in normal
+vision and simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow, and
+its lightness increases with every step, so it works for all color vision; in the light theme it is
+reversed, so that high values always stand out most.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ RAMP_FILLS = (0x4055A3, 0x5872A6, 0x738CA6, 0x90A5A3, 0xAFBC9D, 0xCFD394, 0xF1EA
 RAMP, RAMP_STEPS = UNATTRIBUTED + 1, len(RAMP_FILLS)
 PALETTE_SIZE = 64
 
-# What stands side by side in every Torq profile would else meet in a color: the actions of a host
-# take eight of the twelve, and NSS jobs, which follow one another, take turns in the other four.
+# Units that are adjacent in every Torq profile must not share a color: the actions of a host use
+# eight of the twelve, and consecutive NSS jobs cycle through the other four.
 _ACTIONS = {
     NSS_START: 0, NSS_WAIT: 6, "HOST_COPY": 11, "HOST_START": 1, "HOST_WAIT": 8, "HOST_PROGRAM": 3,
     "ALLOC": 5, "DEALLOC": 7,
 }  # fmt: skip
 _PLACED = _ACTIONS | {job_name(i): (4, 10, 9, 2)[i % 4] for i in range(256)}
 
-# How a cell lies in its slice; two bits. Only slices wider than 3 px have parts.
+# The part of its slice that a cell shows; two bits. Only slices wider than 3 px have parts.
 INNER, SIDE, ROUND_SIDE = 1, 2, 3
 
 _CANVAS = {True: 0x14161A, False: 0xFFFFFF}
@@ -65,16 +64,16 @@ _GRAY_LABELS = {True: (0xF2F4F7, 0xC9D0D9), False: (0x191C21, 0x3A424E)}
 _DARK_LABEL, _LIGHT_LABEL = 0x101318, 0xFFFFFF
 _KERNEL_MIX = 0.42
 _EDGE_MIX = 0.35
-# Unattributed time is no slice of the file, but nothing that exists is ever invisible.
+# Unattributed time is not a slice of the file, but everything that exists must be visible.
 _UNATTRIBUTED_MIX = 0.72
 _HIDDEN_MIX = 0.68
-# A shared pixel with hardly anything in it must still be seen.
+# Even a nearly empty shared pixel must be visible.
 _FAINTEST = 0.5
 _CORNER_MIX = 0.7
 
 
 class Emphasis(Enum):
-    """How strongly slices are drawn: in full, behind a selection, or behind hits only."""
+    """How strongly slices are drawn: fully, behind a selection, or behind search hits."""
 
     FULL = "full"
     DIMMED = "dimmed"
@@ -83,42 +82,45 @@ class Emphasis(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CellColors:
-    """Tables of 65 536 pixels, indexed by cell: `body`, and `line` for a slice's first and last
-    pixel line (edge in the light theme, rounded corners in both)."""
+    """Tables of 65,536 pixels, indexed by cell.
+
+    body: the inner lines of a slice. line: its first and last pixel line (an edge in the light
+    theme, rounded corners in both).
+    """
 
     body: Pixels
     line: Pixels
 
 
 def mix(a: int, b: int, t: float) -> int:
-    """The 0xRRGGBB that is t of the way from a to b."""
+    """Return the 0xRRGGBB at fraction t between a and b."""
     return sum(int((a >> s & 255) * (1 - t) + (b >> s & 255) * t + 0.5) << s for s in (16, 8, 0))
 
 
 def contrast(a: int, b: int) -> float:
-    """The WCAG contrast of two 0xRRGGBB, 1 to 21."""
+    """Return the WCAG contrast of two 0xRRGGBB, 1 to 21."""
     low, high = sorted((_luminance(a), _luminance(b)))
     return (high + 0.05) / (low + 0.05)
 
 
 def label_rgb(fill: int) -> int:
-    """The better legible of the dark and the light label color on a fill."""
+    """Return the more legible of the dark and the light label color on a fill."""
     return max((_DARK_LABEL, _LIGHT_LABEL), key=lambda label: contrast(label, fill))
 
 
 def edge_rgb(fill: int) -> int:
-    """The edge of a slice in the light theme: its fill, 35 % darker."""
+    """Return the edge color of a slice in the light theme: its fill, 35 % darker."""
     return mix(fill, 0, _EDGE_MIX)
 
 
 def canvas_rgb(dark: bool) -> int:
-    """What lies behind the slices."""
+    """Return the color behind the slices."""
     return _CANVAS[dark]
 
 
 @lru_cache
 def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
-    """The fill of every palette index in use, as 0xRRGGBB."""
+    """Return the fill of every palette index in use, as 0xRRGGBB."""
     canvas = _CANVAS[dark]
     full = (
         *OPERATOR_FILLS,
@@ -128,7 +130,7 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
         *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
     )
     if emphasis is Emphasis.HIDDEN:
-        # One faint gray: what is left of color is where the hits are.
+        # One faint gray, so that only the hits are colored.
         return (mix(_GRAYS[dark][PLAIN - SLAB], canvas, _HIDDEN_MIX),) * len(full)
     part = (0.34 if dark else 0.42) if emphasis is Emphasis.DIMMED else 0.0
     return tuple(mix(fill, canvas, part) for fill in full)
@@ -136,7 +138,7 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
 
 @lru_cache
 def label_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
-    """The label color of every palette index in use, as 0xRRGGBB."""
+    """Return the label color of every palette index in use, as 0xRRGGBB."""
     labels = [label_rgb(fill) for fill in fills(dark, emphasis)]
     if emphasis is Emphasis.FULL:
         labels[SLAB], labels[FRAME] = _GRAY_LABELS[dark]
@@ -145,7 +147,7 @@ def label_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, .
 
 @lru_cache
 def rgb_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
-    """0xffRRGGBB of every palette index (64 of them; those not in use look plain). Read-only."""
+    """Return 0xffRRGGBB of all 64 palette indexes (unused ones look plain). Read-only."""
     table = np.full(PALETTE_SIZE, fills(dark, emphasis)[PLAIN], np.uint32)
     table[: len(fills(dark, emphasis))] = fills(dark, emphasis)
     table |= np.uint32(0xFF000000)
@@ -155,7 +157,7 @@ def rgb_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
 
 @lru_cache
 def edge_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
-    """0xffRRGGBB of every index's edge: darker in the light theme, the fill in the dark one."""
+    """Return 0xffRRGGBB of every index's edge: darker in the light theme, else the fill."""
     if dark:
         return rgb_table(dark, emphasis)
     table = np.array([edge_rgb(int(fill)) for fill in rgb_table(dark, emphasis)], np.uint32)
@@ -166,7 +168,7 @@ def edge_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
 
 @lru_cache
 def cell_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColors:
-    """The pixels of every cell for one theme and emphasis. Read-only, made once."""
+    """Return the pixels of every cell for one theme and emphasis. Read-only, cached."""
     canvas = _CANVAS[dark]
     fill, edge = rgb_table(dark, emphasis), edge_table(dark, emphasis)
     corner = _mixed(edge, canvas, np.array([[_CORNER_MIX]]))[0]
@@ -182,7 +184,7 @@ def cell_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColors:
 
 
 def by_name(names: Sequence[str]) -> Palette:
-    """One palette index per name, from the text alone: the same in every file."""
+    """Return one palette index per name, from the text alone: the same in every file."""
     return np.fromiter(
         (
             _PLACED[name]
@@ -204,7 +206,7 @@ def _luminance(rgb: int) -> float:
 
 
 def _mixed(colors: Pixels, canvas: int, part: NDArray[np.float64]) -> Pixels:
-    """colors (n) mixed to the canvas by each part (m, 1): (m, n) pixels."""
+    """Mix colors (n) with the canvas by each part (m, 1); returns (m, n) pixels."""
     result = np.full((len(part), len(colors)), 0xFF000000, np.uint32)
     for shift in (16, 8, 0):
         channel = (colors >> np.uint32(shift) & np.uint32(255)).astype(np.float64)

@@ -1,17 +1,18 @@
-"""Rows as pixels: what a frame of the timeline shows, computed per pixel and never per slice.
+"""Rows as pixels: the content of a timeline frame, computed per pixel and never per slice.
 
-The picture of a row is defined exactly. A slice with a length fills the columns from floor(x of its
-start) to floor(x of its end), one at least. A column in which several slices begin is shared: it
-has the color of the longest and the share of its time that they cover as shade. A slice wider than
-3 px leaves its last column empty, as a gap, and has sides. Three ways lead to that picture:
+The pixels of a row are defined exactly. A slice with a length fills the columns from floor(x of its
+start) to floor(x of its end), at least one. A column in which several slices start is shared: it
+has the color of the longest one, and the share of its time that they cover as its shade. A slice
+wider than 3 px leaves its last column empty as a gap, and has sides. Three methods produce these
+pixels:
 
 * at most as many slices in view as columns: computed slice by slice, all rows in one batch;
 * more, and the row's mipmap is fine enough: two reads per column. Slices wider than 3 px are then
-  painted over that exactly; the others are within one column of where they belong;
-* more, in a burst that is finer than the mipmap: binary search for each column's edges. The color
-  of a column shared by more than 8 slices is that of the longest of a sample.
+  painted over it exactly; the others are within one column of their exact position;
+* more, in a burst that is finer than the mipmap: binary search for each column's edges. A column
+  shared by more than 8 slices gets the color of the longest of a sample.
 
-Slices without a length are not drawn here: `zero_marks` says where their marks stand.
+Zero-length slices are not drawn here: `zero_marks` returns the positions of their marks.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ from viewer.render.lod import (
 )
 from viewer.render.palette import INNER, ROUND_SIDE, SIDE, CellColors, Palette, Pixels
 
-# Only slices wider than this have a gap and sides; only those from ROUND_WIDTH on, round corners.
+# Only slices wider than GAP_WIDTH have a gap and sides, and from ROUND_WIDTH on round corners.
 GAP_WIDTH = 3
 ROUND_WIDTH = 8
 LABEL_WIDTH = 30
 _SAMPLES = 8
 _COLOR = 0x3F
 _FULL = FULL_SHADE << 8
-# A pixel that more slices share than this is hit by time alone, to bound the work.
+# Hit testing in a pixel shared by more slices than this uses only the time, to limit the work.
 _HIT_LIMIT = 1 << 16
 _LONG_AGO = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroMarks:
-    """One mark per column that has slices without a length: its x, how many, and the first one."""
+    """One mark per column that has zero-length slices: its x, their count, and the first one."""
 
     x: Ints
     count: Ints
@@ -59,7 +60,7 @@ class ZeroMarks:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Slices wide enough for a label: position in the rows asked for, slice, visible columns."""
+    """Slices wide enough for a label: position in the given rows, slice, visible columns."""
 
     position: Ints
     slice: Ints
@@ -71,16 +72,16 @@ class RowRaster:
     """Draws, finds and labels the slices of one trace. Immutable: safe to share between threads."""
 
     def __init__(self, drawn: DrawnSlices, color: Palette, mips: dict[int, RowMip]) -> None:
-        """drawn: the slices; color: palette index of each drawn one; mips: of the crowded rows."""
+        """drawn: the slices. color: palette index of each drawn one. mips: of the crowded rows."""
         self.drawn = drawn
         self.color = color
         self.mips = mips
 
     @staticmethod
     def of(slices: Slices, color: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
-        """The raster of a trace; color: palette index of each slice, such as `scheme[slices.key]`.
+        """Return the raster of a trace; color: palette index of each slice.
 
-        For a new scheme pass the `drawn` of the raster before: it does not depend on colors.
+        For a new scheme, pass the `drawn` of the previous raster: it does not depend on colors.
         """
         drawn = drawn or DrawnSlices.of(slices)
         own = drawn.values(color)
@@ -88,11 +89,11 @@ class RowRaster:
 
     @staticmethod
     def subset(slices: Slices, color: Palette, indices: Ints) -> RowRaster:
-        """The raster of some slices alone (ascending numbers), on the same rows: the hits."""
+        """Return the raster of only some slices (ascending numbers) on the same rows: the hits."""
         return RowRaster.of(slices, color, DrawnSlices.chosen(slices, indices))
 
     def draw(self, rows: Sequence[int], xmap: XMap) -> Cells:
-        """The cells of some rows: (rows, width) uint16; `xmap` is on the axis of this trace."""
+        """Return the cells of some rows: (rows, width) uint16; `xmap` is on this trace's axis."""
         cells = np.zeros((len(rows), xmap.width), np.uint16)
         batch = _Batch(xmap)
         strips: list[tuple[int, Cells]] = []
@@ -118,10 +119,11 @@ class RowRaster:
         return cells
 
     def _visible(self, row: int, xmap: XMap) -> tuple[int, int]:
-        """The slices of a row that have a column in view."""
+        """Return the range of a row's slices that have a column in view."""
         first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
         lo, hi = self.drawn.start[first:last].searchsorted(xmap.ends).tolist()
-        # What began before the view is in it only if it reaches the end of the first column.
+        # A slice that starts before the view is in it only if it reaches the end of the first
+        # column.
         if lo and self.drawn.end[first + lo - 1] >= xmap.edges[1]:
             lo -= 1
         return first + lo, first + hi
@@ -142,7 +144,7 @@ class RowRaster:
         count = np.diff(bound)
         some = np.flatnonzero(count)
         last = bound[some + 1] - 1
-        # The last slice begun in a column is the only one that can go on to the next.
+        # Only the last slice that starts in a column can continue into the next.
         alone = last if bound[0] == lo else np.concatenate([[lo], last])
         batch.add(position, start[alone], end[alone], self.color[alone])
         shared = np.flatnonzero(count > 1)
@@ -155,7 +157,8 @@ class RowRaster:
         weight = weights_of(start[sample], end[sample], self.color[sample]).max(axis=1)
         many = np.flatnonzero(stop - first > _SAMPLES)
         if len(many):
-            # A sample can miss one slice that fills most of the column; its middle does not.
+            # A sample may miss a slice that fills most of the column, but the slice at its center
+            # does not.
             left = edges[shared[many]]
             middle = left + (right[many] - left) // 2
             center = lo + np.searchsorted(start[lo:hi], middle, side="right") - 1
@@ -165,7 +168,7 @@ class RowRaster:
         batch.share(position, shared, covered, weight)
 
     def hit(self, row: int, x: float, xmap: XMap) -> int:
-        """The slice that column floor(x) of a row shows, -1 if none; if shared, the longest."""
+        """Return the slice that column floor(x) of a row shows: the longest if shared, else -1."""
         column = int(x // 1)
         if not 0 <= column < xmap.width:
             return -1
@@ -184,21 +187,21 @@ class RowRaster:
         return self.drawn.number(first + lo + int(np.argmax(weight)))
 
     def labels(self, rows: Sequence[int], xmap: XMap, min_width: int = LABEL_WIDTH) -> Labels:
-        """Slices of which `min_width` columns or more are in view, at most width / min_width a row.
+        """Return slices with at least `min_width` visible columns: at most width / min_width.
 
         x0, x1 are clipped to the view, so a label sticks to the left edge.
         """
-        # Whatever is that wide covers the left edge of one of these columns, though perhaps not of
-        # its own first one.
+        # A slice that wide covers the left edge of one of these columns, though perhaps not of its
+        # own first column.
         probes = xmap.edges[np.arange(0, xmap.width, max(min_width - 1, 1))]
-        # A column more than there are probes: what is before the first slice of a row is none.
+        # One column more than there are probes: before the first slice of a row there is none.
         near = np.empty((len(rows), len(probes) + 1), np.int64)
         for i, row in enumerate(rows):
             first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
             near[i, 0] = first - 1
             near[i, 1:] = self.drawn.start[first:last].searchsorted(probes, side="right")
             near[i, 1:] += first - 1
-        # Ascending as the probes are: of equal ones the first.
+        # Ascending like the probes: keep the first of equal ones.
         where, probe = np.nonzero(near[:, 1:] != near[:, :-1])
         slices = near[where, probe + 1]
         x0 = xmap.pixel_of(self.drawn.start[slices])
@@ -207,23 +210,23 @@ class RowRaster:
         return Labels(where[wide], self.drawn.numbers(slices[wide]), x0[wide], x1[wide])
 
     def zero_marks(self, row: int, xmap: XMap) -> ZeroMarks:
-        """The marks of a row's slices without a length: one per column, however many there are."""
+        """Return the marks of a row's zero-length slices: one per column, however many there are."""
         drawn = self.drawn
         first, last = int(drawn.zero_ptr[row]), int(drawn.zero_ptr[row + 1])
         times = drawn.zero_time[first:last]
         lo, hi = (int(i) for i in np.searchsorted(times, xmap.edges[[0, -1]]))
         if hi - lo <= xmap.width:
-            x, begin = np.unique(xmap.pixel_of(times[lo:hi]), return_index=True)
-            count = np.diff(begin, append=hi - lo)
+            x, first_in_column = np.unique(xmap.pixel_of(times[lo:hi]), return_index=True)
+            count = np.diff(first_in_column, append=hi - lo)
         else:
             bound = np.searchsorted(times[lo:hi], xmap.edges)
             x = np.flatnonzero(np.diff(bound))
-            begin, count = bound[x], bound[x + 1] - bound[x]
-        return ZeroMarks(x, count, drawn.zero_index[first + lo + begin].astype(np.int64))
+            first_in_column, count = bound[x], bound[x + 1] - bound[x]
+        return ZeroMarks(x, count, drawn.zero_index[first + lo + first_in_column].astype(np.int64))
 
 
 class _Batch:
-    """Slices of several rows, collected and then painted in one go."""
+    """Slices of several rows, collected and then painted at once."""
 
     def __init__(self, xmap: XMap) -> None:
         self.xmap = xmap
@@ -242,10 +245,10 @@ class _Batch:
         color: Palette,
         before: Ints | None = None,
     ) -> None:
-        """Slices of one row in order of time, each with a column in view; rows in order.
+        """Add slices of one row in order of time, each with a column in view; rows in order.
 
-        before: the starts of the slices before each of them, where these are not given themselves:
-        a first column that they share stays empty.
+        before: the starts of the preceding slices, if these are not given themselves: a first
+        column shared with them stays empty.
         """
         self._base.append(position * self.xmap.width)
         self._start.append(start)
@@ -256,7 +259,7 @@ class _Batch:
     def share(
         self, position: int, column: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]
     ) -> None:
-        """Shared columns of one row: ticks covered, and the weight of the longest slice."""
+        """Add shared columns of one row: covered ticks, and the weight of the longest slice."""
         self._note(position * self.xmap.width + column, covered, weight)
 
     def _note(self, at: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]) -> None:
@@ -265,7 +268,7 @@ class _Batch:
         self._shared.append((at, cells))
 
     def paint(self, cells: Cells) -> Ints:
-        """Paint all cells, empty where no slice is; returns the flat positions of the gaps."""
+        """Paint all cells, empty where there is no slice; return the flat positions of the gaps."""
         if not self._base:
             return np.empty(0, np.int64)
         width, edges = self.xmap.width, self.xmap.edges
@@ -276,7 +279,7 @@ class _Batch:
         x0 = base + column
         same = x0[1:] == x0[:-1]
         if same.any():
-            # Of slices that share their first column, the last alone can go on to the next.
+            # Of slices that share their first column, only the last can continue into the next.
             last = np.flatnonzero(np.append(~same, True))
             self._find_shared(last, x0, edges[column + 1], start, end, color)
             start, end, color = start[last], end[last], color[last]
@@ -309,7 +312,7 @@ class _Batch:
         return gaps
 
     def _starts_before(self) -> Ints | None:
-        """The starts before all slices, None where none is asked for."""
+        """Return the starts before all slices, None if none are given."""
         if all(part is None for part in self._before):
             return None
         return np.concatenate(
@@ -322,7 +325,7 @@ class _Batch:
     def _find_shared(
         self, last: Ints, x0: Ints, right: Ints, start: Ints, end: Ints, color: Palette
     ) -> None:
-        """Note the columns in which several slices begin; `last`: the last of each column."""
+        """Record the columns in which several slices start; `last`: the last one of each column."""
         first = np.append(0, last[:-1] + 1)
         several = last > first
         covered = np.add.reduceat(np.minimum(end, right) - start, first)[several]
@@ -332,7 +335,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class RasterSource:
-    """One open trace as the frame needs it. `hits` are drawn over the rest, in `hit_colors`."""
+    """One open trace as a frame needs it. `hits` are drawn over the rest, in `hit_colors`."""
 
     raster: RowRaster
     axis: Axis
@@ -343,7 +346,7 @@ class RasterSource:
 
 @dataclass(frozen=True, slots=True)
 class Backdrop:
-    """What shows where no slice is: 0xffRRGGBB of the canvas, and grid lines at some columns."""
+    """The background without slices: 0xffRRGGBB of the canvas, and grid lines at some columns."""
 
     canvas: int
     grid: int
@@ -360,12 +363,12 @@ def draw_frame(
     out: Pixels | None = None,
     ratio: float = 1.0,
 ) -> Pixels:
-    """The lines [y0, y0 + height) of the content as (height, width) pixels 0xffRRGGBB.
+    """Return the lines [y0, y0 + height) of the content as (height, width) pixels 0xffRRGGBB.
 
-    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the shared axis,
+    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the shared axis;
     its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
-    `sources` stay empty. ratio: device pixels per line of the content; the picture has as many more
-    lines.
+    `sources` stay empty. ratio: device pixels per line of the content; the image height is scaled
+    by it.
     """
     image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
     bands = layout.bands_between(y0, y0 + height)
@@ -373,11 +376,11 @@ def draw_frame(
     tops = layout.y[bands] - y0 + SLICE_TOP
     bottoms = np.rint((tops + layout.slice_height[bands]) * ratio).astype(np.int64)
     tops = np.rint(tops * ratio).astype(np.int64)
-    of = layout.trace[bands]
-    drawn = (of >= 0) & (of < len(sources))
+    trace_of_band = layout.trace[bands]
+    drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
     _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
     for number, source in enumerate(sources):
-        own = np.flatnonzero(of == number)
+        own = np.flatnonzero(trace_of_band == number)
         if not len(own):
             continue
         rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
@@ -398,7 +401,10 @@ def draw_frame(
 
 
 def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:
-    """The backdrop on all lines but those of rows, which are painted whole: a tenth of a frame."""
+    """Fill all lines except rows with the backdrop; rows are painted completely.
+
+    Saves 10 % time.
+    """
     line = np.full(image.shape[1], backdrop.canvas, np.uint32)
     line[backdrop.columns] = backdrop.grid
     bare = np.ones(len(image), np.bool_)
@@ -408,10 +414,9 @@ def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) ->
 
 
 def expand(image: Pixels, body: Pixels, line: Pixels, tops: Ints, heights: Ints) -> None:
-    """Give rows of pixels their height: row i fills lines tops[i] to tops[i] + heights[i] of image.
+    """Expand rows of pixels: row i fills lines tops[i] to tops[i] + heights[i] of the image.
 
-    The first and the last line come from `line`, those between from `body`; what lies outside the
-    image is cut off.
+    The first and the last line come from `line`, those between from `body`; clipped to the image.
     """
     limit = len(image)
     for i, (top, height) in enumerate(zip(tops.tolist(), heights.tolist(), strict=True)):

@@ -1,7 +1,7 @@
-"""Stacks what is to be seen into the bands of a `TimelineLayout`.
+"""Stacks the visible parts into the bands of a `TimelineLayout`.
 
-The section of the pinned tracks comes first, under a header of its own; then process by process a
-header, the rows of its tracks with a strip for slices without a length, and its counters.
+The section of the pinned tracks comes first, with its own header. Then, for each process: a header,
+the rows of its tracks with strips for zero-length slices, and its counters.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from viewer.render.layout import (
 from viewer.render.track_table import TrackList
 
 LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
-# The pinned section ends on a whole device pixel at 125 and 150 % too.
+# The height of the pinned section is a whole number of device pixels at 125 and 150 % too.
 _WHOLE = 4
 
 
 def stack(
     stock: TrackList, view: TrackView, arrangement: Arrangement | None = None
 ) -> TimelineLayout:
-    """Stack what is seen of a stock, from top to bottom.
+    """Stack the visible part of a track list, from top to bottom.
 
-    A folded process keeps its header, a folded track its first row. What all is seen is worked out
-    anew unless it is given.
+    A folded process keeps its header, a folded track its first row. The arrangement is computed
+    unless given.
     """
     seen = arrange(stock, view) if arrangement is None else arrangement
     height = _row_heights(stock, view)
@@ -47,7 +47,7 @@ def stack(
     plotted = np.array([len(numbers) for numbers in seen.counters], np.int64)
     pinned = len(on_top.row) + 2 if len(seen.pinned) else 0
     gap = np.ones(len(shown), np.int64)
-    gap[:1] = 0  # before it is nothing, or the end of the pinned section
+    gap[:1] = 0  # it follows nothing, or the end of the pinned section
     end = pinned + np.cumsum(gap + 1 + rows + plotted)
     header = end - plotted - rows - 1
     total = int(end[-1]) if len(end) else pinned
@@ -86,7 +86,7 @@ def stack(
 
 @dataclass(frozen=True)
 class _Bands:
-    """The columns of a layout while they are filled."""
+    """The columns of a layout under construction."""
 
     kind: Ints
     height: Ints
@@ -99,31 +99,31 @@ class _Bands:
 
     @staticmethod
     def of(size: int, kind: BandKind) -> _Bands:
-        """So many bands of a kind that are of nothing."""
+        """Return `size` bands of a kind that belong to nothing."""
         nothing = [np.full(size, -1, np.int64) for _ in range(5)]
         return _Bands(
             np.full(size, kind), np.zeros(size, np.int64), np.zeros(size, np.int64), *nothing
         )
 
     def put(self, at: Ints, bands: _Bands) -> None:
-        """Set some bands, as others are."""
+        """Set the bands at some positions to others."""
         for name in ("kind", "height", "slice_height", "process", "trace", "track", "row"):
             getattr(self, name)[at] = getattr(bands, name)
 
 
 def _rows_of(stock: TrackList, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
-    """The rows and strips of some tracks, in their order; heights are of the rows of processes."""
+    """Return the rows and strips of some tracks, in order; height: row height per process."""
     size = np.diff(stock.row_ptr)[tracks]
     fold = folded[tracks]
     size = np.where(fold, np.minimum(size, 1), size)
-    of = np.repeat(tracks, size)
+    owner = np.repeat(tracks, size)
     at = _within(stock.row_ptr[tracks], size)
     closed = np.repeat(fold, size)
-    # A folded track keeps a row to be folded open by, even if that row is a strip alone.
+    # A folded track keeps one row so that it can be unfolded, even if it only has a strip.
     drawn = np.column_stack([stock.has_lengths[at] | closed, stock.has_zeros[at] & ~closed])
     band = np.flatnonzero(drawn)
-    at, of, is_row = at[band >> 1], of[band >> 1], (band & 1) == 0
-    process = stock.process[of]
+    at, owner, is_row = at[band >> 1], owner[band >> 1], (band & 1) == 0
+    process = stock.process[owner]
     strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
     kernels = (height * KERNEL_HEIGHT // ROW_HEIGHT)[process]
     lower = np.where(stock.kernels[at], kernels, _slice_height(height)[process])
@@ -132,17 +132,17 @@ def _rows_of(stock: TrackList, tracks: Ints, folded: Bools, height: Ints) -> _Ba
         height=np.where(is_row, height[process], strip),
         slice_height=np.where(is_row, lower, 0),
         process=process,
-        trace=stock.trace[of],
-        track=stock.number[of],
+        trace=stock.trace[owner],
+        track=stock.number[owner],
         row=stock.row[at],
         counter=np.empty(0, np.int64),
     )
 
 
 def _slice_height(row: Ints) -> Ints:
-    """How high slices are in rows of a height: a tenth of it is air, 1 px at least."""
-    air: Ints = row - np.maximum(row * (ROW_HEIGHT - SLICE_HEIGHT) // ROW_HEIGHT, 1)
-    return air
+    """Return the slice height for a row height: a tenth, at least 1 px, is spacing."""
+    height: Ints = row - np.maximum(row * (ROW_HEIGHT - SLICE_HEIGHT) // ROW_HEIGHT, 1)
+    return height
 
 
 def _row_heights(stock: TrackList, view: TrackView) -> Ints:
@@ -155,6 +155,6 @@ def _row_heights(stock: TrackList, view: TrackView) -> Ints:
 
 
 def _within(first: Ints, size: Ints) -> Ints:
-    """first[0], first[0] + 1 ... size[0] of them, then those from first[1] on, and so on."""
+    """Return size[0] integers from first[0] on, then size[1] from first[1] on, and so on."""
     before = np.cumsum(size) - size
     return np.repeat(first - before, size) + np.arange(int(size.sum()))

@@ -1,8 +1,7 @@
-"""Where the ruler has its lines and what stands beside them: whole nanoseconds, one unit.
+"""Positions and labels of the ruler's lines: integer nanoseconds, in one unit.
 
-Steps are 1, 2 or 5 times a power of ten; the unit follows the visible range, the count of labels
-follows their width. What is counted, and from where, is a `Scale`: normally ns from the start of
-the trace.
+Steps are 1, 2 or 5 times a power of ten. The unit follows the visible range, the number of labels
+their width. A `Scale` says what is counted and from where: normally ns from the start of the trace.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from viewer.model.times import (
 )
 from viewer.render.layout import Axis, XMap
 
-_FARTHEST = 1 << 63  # beyond it a line has no int64
+_FARTHEST = 1 << 63  # beyond this, a line's time does not fit int64
 _LABEL_GAP = 20
 _DIGIT_WIDTH = 7
 _MINOR_GAP = 6
@@ -35,7 +34,7 @@ CYCLES = ("cycles", 1)
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Lines of the ruler, in what it counts: `major` has labels, `minor` is between them."""
+    """Lines of the ruler, in its own unit of counting: `major` has labels, `minor` is between."""
 
     unit: str
     major: Ints
@@ -47,8 +46,8 @@ class Ruler:
 class Scale:
     """What the ruler counts: ns of the shared axis from `origin`, or cycles of one file.
 
-    cycles: how the cycles lie on the shared axis, None to count ns; `origin` is one of them then.
-    start: what the origin is, "trace start".
+    cycles: maps cycles to the shared axis, None to count ns; if given, `origin` is in cycles.
+    start: a description of the origin, "trace start".
     """
 
     origin: int = 0
@@ -56,7 +55,7 @@ class Scale:
     start: str = "trace start"
 
     def lines(self, xmap: XMap, width: int) -> Ruler:
-        """The lines of a view as its columns; `width` is what labels have room in, in pixels."""
+        """Return the lines of a view as columns; `width` is the space for labels, in pixels."""
         here = xmap if self.cycles is None else xmap.on(self.cycles)
         t0, t1 = (here.axis.to_ticks_floor(ns) for ns in (xmap.t0, xmap.t1))
         unit = None if self.cycles is None else CYCLES
@@ -64,12 +63,12 @@ class Scale:
         return replace(found, major=here.pixel_of(found.major), minor=here.pixel_of(found.minor))
 
     def caption(self, span: int) -> str:
-        """What the labels of a view of `span` ns count: "µs from trace start"."""
+        """Return what the labels of a view of `span` ns count: "µs from trace start"."""
         unit = unit_for(span) if self.cycles is None else CYCLES
         return f"{unit[0]} from {self.start}"
 
     def text(self, ns: int) -> str:
-        """A time on the shared axis as the ruler counts it: "1.250 µs", "1 000 cycles"."""
+        """Format a time on the shared axis like the ruler: "1.250 µs", "1 000 cycles"."""
         if self.cycles is None:
             return format_time(ns - self.origin)
         cycles = self.cycles.to_ticks_floor(ns) - self.origin
@@ -85,10 +84,10 @@ def ruler(
     min_gap: int = 60,
     unit: tuple[str, int] | None = None,
 ) -> Ruler:
-    """Lines for [t0, t1] ns on `width` pixels, at least `min_gap` pixels from label to label.
+    """Return lines for [t0, t1] ns on `width` pixels, with labels at least `min_gap` px apart.
 
-    Labels count from `origin` in one unit: the given one (name, how many of the times it is), else
-    the one that suits the range. An empty range has no lines.
+    Labels count from `origin` in one unit: the given one (name, factor), else one that suits the
+    range. An empty range has no lines.
     """
     span = t1 - t0
     if span <= 0 or width <= 0:
@@ -112,7 +111,7 @@ def ruler(
 
 
 def _decimals(step: int, factor: int) -> int:
-    """How many decimals of the unit a multiple of the step needs."""
+    """Return how many decimals of the unit a multiple of the step needs."""
     decimals = 0
     while factor > 1 and step % factor:
         factor //= 10
@@ -121,7 +120,7 @@ def _decimals(step: int, factor: int) -> int:
 
 
 def _label(ns: int, factor: int, decimals: int) -> str:
-    """A multiple of the step in the unit, exact: the decimals apart, as a float has 53 bits."""
+    """Format a multiple of the step in the unit, exactly: a float's 53 bits are not enough."""
     if ns == 0:
         return "0"
     whole, rest = divmod(abs(ns), factor)

@@ -1,7 +1,8 @@
-"""What there is to stack: the rows, tracks and processes of the open traces, as columns. No Qt.
+"""The rows, tracks and processes of the open traces, as columns for stacking. No Qt.
 
-`TrackTable` is of one trace and made once, off the GUI thread where that is large. `TrackList`
-joins the tables of all open traces; it knows nothing of what the user folded, hid or moved.
+A `TrackTable` describes one trace and is built once, outside the GUI thread for large traces.
+`TrackList` joins the tables of all open traces; it is independent of what the user folded, hid or
+moved.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class TrackTable:
 
     Per track: its name on screen, its process (an index into `processes`) and its first tick,
     `NEVER` if it has no slice; the rows of track t are row_ptr[t] to row_ptr[t + 1]. Per row: its
-    number in the trace, whether it is of kernels alone, whose slices are lower, and whether it has
-    slices with a length, and without.
+    number in the trace, whether it only has kernels, whose slices are drawn lower, and whether it
+    has slices with a length, and without.
     """
 
     names: tuple[str, ...]
@@ -44,7 +45,7 @@ class TrackTable:
 
 
 def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
-    """The table of a trace, its tracks under the names that the screen has for them."""
+    """Return the table of a trace; names: the names of its tracks on screen."""
     slices, first = trace.slices, trace.slices.row_ptr[:-1]
 
     def count(mask: Bools) -> Ints:
@@ -52,19 +53,19 @@ def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
 
     size = np.diff(slices.row_ptr)
     longs = size - count(slices.start == slices.end)
-    # What a column says to be a delegate's event stands where the file has it, inside no call.
+    # Delegate events identified by a column are on their original row, not inside a call.
     inner = (
         [KeyKind.KERNEL] if trace.identifier_column else [KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]
     )
     kernels, inside = np.zeros(len(first), np.int64), np.isin(trace.keys.kind, inner)
     if inside.any():
         kernels = count((slices.end > slices.start) & inside[slices.key])
-    begin = np.full(len(first), NEVER, np.int64)
-    begin[size > 0] = slices.start[first[size > 0]]
+    row_start = np.full(len(first), NEVER, np.int64)
+    row_start[size > 0] = slices.start[first[size > 0]]
     row_track = slices.row_track.astype(np.int64)
     order = np.argsort(row_track, kind="stable")
     first_of_track = np.full(len(trace.tracks), NEVER, np.int64)
-    np.minimum.at(first_of_track, row_track, begin)
+    np.minimum.at(first_of_track, row_track, row_start)
     numbers: dict[str, int] = {}
     process = [numbers.setdefault(track.process, len(numbers)) for track in trace.tracks]
     return TrackTable(
@@ -81,10 +82,10 @@ def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
 
 
 def busy_of_tracks(trace: Trace) -> Busy:
-    """For how many ticks something lies on each track: the length of the union of its slices."""
+    """Return how many ticks each track is busy: the length of the union of its slices."""
     slices, tracks = trace.slices, len(trace.tracks)
     total = np.append(np.uint64(0), np.cumsum(durations(slices.start, slices.end)))
-    # Within a row nothing overlaps. A total that has passed 2**64 still has the right differences.
+    # Slices of a row do not overlap. Differences stay correct after an overflow of 2**64.
     of_row = np.diff(total[slices.row_ptr]).astype(np.float64)
     row_track = slices.row_track.astype(np.int64)
     busy = np.zeros(tracks, np.float64)
@@ -106,7 +107,7 @@ def busy_of_tracks(trace: Trace) -> Busy:
 class ProcessSpec:
     """One process of one open trace (`trace` is the trace's position among the open ones).
 
-    counters: its counters, by their numbers among those of the trace, with their names.
+    counters: the numbers within the trace of its counters; counter_names: their names.
     """
 
     trace: int
@@ -116,13 +117,13 @@ class ProcessSpec:
 
     @property
     def part(self) -> HeaderPart:
-        """What the process is called in a `TrackView`."""
+        """The key of the process in a `TrackView`."""
         return self.trace, self.name
 
 
 @dataclass(frozen=True, eq=False)
 class TrackList:
-    """The tracks and processes of all open traces, in the order of files.
+    """The tracks and processes of all open traces, in file order.
 
     processes: all of them. Per track: its trace, its number there, its process, its name and its
     first tick. Rows: as in `TrackTable`, for all tracks one after another.
@@ -143,11 +144,11 @@ class TrackList:
 
     @cached_property
     def first_of_trace(self) -> Ints:
-        """Where the tracks of each trace begin, and one past the last."""
+        """The position of the first track of each trace, and one past the last track."""
         return np.searchsorted(self.trace, np.arange(len(self.axes) + 1))
 
     def track_of(self, part: HeaderPart) -> int:
-        """The position of a track that is given as (trace, number); -1 if it is none."""
+        """Return the position of a track given as (trace, number); -1 if there is none."""
         trace, number = part
         if isinstance(number, str) or not 0 <= trace < len(self.axes) or number < 0:
             return -1
@@ -159,16 +160,16 @@ class TrackList:
         return {process.part: i for i, process in enumerate(self.processes)}
 
     def process_of(self, part: HeaderPart) -> int:
-        """The position of the process that a part is, or that a track is of; -1 if it is none."""
+        """Return the position of a process, or of a track's process, by its part; else -1."""
         track = self.track_of(part)
         return int(self.process[track]) if track >= 0 else self._process_of.get(part, -1)
 
     def part(self, track: int) -> tuple[int, int]:
-        """The (trace, number) of a track."""
+        """Return the (trace, number) of a track."""
         return int(self.trace[track]), int(self.number[track])
 
     def process_starts(self) -> list[int | None]:
-        """When the first slice of each process begins, in ns of the axis; None without any."""
+        """Return the start of each process's first slice, in ns of the axis; None without slices."""
         first = np.full(len(self.processes), NEVER, np.int64)
         np.minimum.at(first, self.process, self.first)
         return [
@@ -182,7 +183,10 @@ def track_list(
     axes: Sequence[Axis] | None = None,
     counters: Sequence[Sequence[tuple[str, str]]] = (),
 ) -> TrackList:
-    """All that can be stacked of some traces; of each its counters as (process, name)."""
+    """Return everything in some traces that can be stacked.
+
+    counters: for each trace its counters as (process, name).
+    """
     axes = [Axis()] * len(tables) if axes is None else axes
     processes: list[ProcessSpec] = []
     own: list[Ints] = []

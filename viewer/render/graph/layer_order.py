@@ -1,9 +1,9 @@
-"""The order of the nodes within the layers of a layered drawing, with few crossings of edges.
+"""Orders the nodes within the layers of a layered drawing to reduce edge crossings.
 
-The usual way since Sugiyama: layer by layer, forth and back, every node goes to the mean place of
-its neighbors in the layer before; what crosses least is kept, and then neighbors in a layer
-change places where that saves crossings. How often is a matter of how large the graph is and never
-of the clock, so that one graph is always drawn the same way.
+The standard method (Sugiyama): layer by layer, forward and backward, every node moves to the mean
+position of its neighbors in the previous layer, and the order with the fewest crossings is kept.
+Then adjacent nodes are swapped if that saves crossings. The number of rounds depends only on the
+size of the graph, never on the clock, so a graph is always drawn the same way.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
-# So many edges in all sweeps take some 50 ms, whatever graph they are of.
+# This many edges in all sweeps take about 50 ms, whatever the graph.
 _WORK = 20_000
 _MOST_SWEEPS, _LEAST_SWEEPS = 16, 2
 _MOST_SWAP_ROUNDS = 6
-# Two nodes with more edges to compare than this stay as the sweeps have put them.
+# Two nodes with more edge pairs to compare than this are not swapped.
 _MOST_COMPARED = 2_000
 
 Links = Sequence[Sequence[int]]
 
 
 def ordered(layers: list[list[int]], before: Links, after: Links) -> list[list[int]]:
-    """The same layers, each in an order in which the edges between them cross little.
+    """Return the layers, each reordered so that the edges between them cross little.
 
-    before, after: per node its neighbors, which lie in the layer before and in that after its own.
+    before, after: per node its neighbors, in the previous and in the next layer.
     """
     edges = sum(map(len, after))
     if not edges:
@@ -50,7 +50,7 @@ def ordered(layers: list[list[int]], before: Links, after: Links) -> list[list[i
 
 
 def crossings(layers: list[list[int]], after: Links) -> int:
-    """How often the edges between neighboring layers cross, drawn as straight lines."""
+    """Return how often the edges between adjacent layers cross, drawn as straight lines."""
     total = 0
     for layer, following in pairwise(layers):
         place = {node: at for at, node in enumerate(following)}
@@ -65,7 +65,7 @@ def crossings(layers: list[list[int]], after: Links) -> int:
 
 
 def _sweep(layers: list[list[int]], beside: Links, forward: bool) -> None:
-    """Sort every layer by the mean place of its neighbors in the layer that was sorted before."""
+    """Sort every layer by the mean position of its neighbors in the layer sorted before."""
     numbers = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
     for number in numbers:
         place = {node: at for at, node in enumerate(layers[number + (-1 if forward else 1)])}
@@ -73,14 +73,14 @@ def _sweep(layers: list[list[int]], beside: Links, forward: bool) -> None:
         means = {
             node: sum(place[other] for other in beside[node]) / len(beside[node])
             if beside[node]
-            else at  # it stays about where it is
+            else at  # stays about where it is
             for at, node in enumerate(layer)
         }
         layer.sort(key=means.__getitem__)
 
 
 def _swap(layers: list[list[int]], before: Links, after: Links, rounds: int) -> None:
-    """Let neighbors in a layer change places as long as that saves crossings."""
+    """Swap adjacent nodes in a layer as long as that saves crossings."""
     place = {node: at for layer in layers for at, node in enumerate(layer)}
     for _ in range(rounds):
         saved = False
@@ -100,7 +100,7 @@ def _swap(layers: list[list[int]], before: Links, after: Links, rounds: int) -> 
 
 
 def _gain(one: Sequence[int], other: Sequence[int], place: dict[int, int]) -> int:
-    """How many crossings less there are if two neighbors change places, by their edges."""
+    """Return how many crossings swapping two adjacent nodes saves, given their edges."""
     if not one or not other:
         return 0
     ends = sorted(place[node] for node in other)

@@ -1,20 +1,20 @@
-"""Where the nodes of a layer are along it: near their neighbors, in order, without overlap.
+"""Positions of nodes along their layer: near their neighbors, in order, without overlap.
 
-Each layer is a problem of its own with an exact answer: of all places that keep order and room, the
-ones with the least squares of the distances to the wished places. Take away the room that nodes
-need, and what is left is a sequence that must not fall: isotonic regression, by pooling adjacent
-violators.
+Each layer is a separate problem with an exact solution: of all positions that keep order and
+spacing, those with the least squared distance to the desired positions. After subtracting the
+required space, the solution is the nearest nondecreasing sequence: isotonic regression, solved by
+pooling adjacent violators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# A long chain needs many rounds to be straight; of a large graph they would take too long.
+# A long chain needs many rounds to become straight; a large graph cannot afford them.
 _ROUNDS, _FEWER_ROUNDS, _LARGE = 14, 6, 1_000
-# An edge through several layers is straight rather than short: its bends weigh more than nodes.
+# Straightness matters more than length for edges through several layers: bends weigh more.
 _BEND, _NODE = 8.0, 1.0
-# A node without neighbors on the side that is looked at stays about where it is.
+# Weight of a node without neighbors on the current side: it stays about where it is.
 _ALONE = 0.05
 
 Links = Sequence[Sequence[int]]
@@ -28,10 +28,10 @@ def placed(
     gap: float,
     is_bend: Sequence[bool],
 ) -> list[float]:
-    """The middle of every node along its layer.
+    """Return the center of every node along its layer.
 
-    breadth: how much room a node takes, gap: the least between two. is_bend: whether a node only
-    stands for an edge that goes through the layer.
+    breadth: the space that a node takes. gap: the minimum between two nodes. is_bend: whether a
+    node is only a bend of an edge that passes through the layer.
     """
     place = [0.0] * len(breadth)
     room = [_rooms(layer, breadth, gap) for layer in layers]
@@ -51,7 +51,7 @@ def placed(
 
 
 def _rooms(layer: Sequence[int], breadth: Sequence[float], gap: float) -> list[float]:
-    """Where the nodes of a layer lie if each is as near to the one before as it may be."""
+    """Return the positions of a layer's nodes if they are packed as tightly as allowed."""
     found, at = [], 0.0
     for number, node in enumerate(layer):
         if number:
@@ -67,7 +67,7 @@ def _place(
     place: list[float],
     is_bend: Sequence[bool],
 ) -> None:
-    wished, weights = [], []
+    desired, weights = [], []
     for node, at in zip(layer, needed, strict=True):
         total = weight = 0.0
         for links in ways:
@@ -75,15 +75,15 @@ def _place(
                 heavy = _BEND if is_bend[node] and is_bend[other] else _NODE
                 total += heavy * place[other]
                 weight += heavy
-        wished.append((total / weight if weight else place[node]) - at)
+        desired.append((total / weight if weight else place[node]) - at)
         weights.append(weight or _ALONE)
-    for node, at, found in zip(layer, needed, isotonic(wished, weights), strict=True):
+    for node, at, found in zip(layer, needed, isotonic(desired, weights), strict=True):
         place[node] = at + found
 
 
 def isotonic(wished: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """The sequence that does not fall and is nearest to the wished one, by weighted squares."""
-    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
+    """Return the nondecreasing sequence nearest to `wished`, by weighted least squares."""
+    pools: list[tuple[float, float, int]] = []  # mean, weight, count
     for value, weight in zip(wished, weights, strict=True):
         pool = (value, weight, 1)
         while pools and pools[-1][0] >= pool[0]:

@@ -1,11 +1,11 @@
-"""Where the nodes of a graph are drawn and how its edges run: a layered drawing, in numpy columns.
+"""The layout of a graph: positions of nodes and lines of edges in a layered drawing, as arrays.
 
-Every edge goes one way, left to right or top to bottom, so that what is before an operator is what
-it takes from. rustworkx (Apache-2.0) finds cycles, connected parts and layers; the order in the
-layers and the places are `viewer.render.graph.layer_order` and `layer_places`, since no layout
-library that could be had answers every graph in bounded time: fast-sugiyama 0.5.3 ends the process
-on a self loop and never ends on some cycles, and graphlay 0.3.1 takes 70 s for 20 operators that
-180 take from. Here 200 nodes with 1,000 edges take at most some tenths of a second.
+Every edge points one way, left to right or top to bottom, so the inputs of an operator come before
+it. rustworkx (Apache-2.0) finds cycles, connected parts and layers. The order in the layers and the
+positions come from `viewer.render.graph.layer_order` and `layer_positions`, because no available
+layout library handles every graph in bounded time: fast-sugiyama 0.5.3 crashes on a self loop and
+never ends on some cycles, and graphlay 0.3.1 takes 70 s for 20 operators with 180 consumers. Here
+200 nodes with 1,000 edges take at most some tenths of a second.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ from viewer.arrays import Floats, Ints
 from viewer.render.graph.layer_order import ordered
 from viewer.render.graph.layer_positions import placed
 
-# Bends keep long edges clear of the nodes between; beyond so many of a graph the longest have none.
+# Bends keep long edges clear of nodes in between; beyond this many, the longest edges get none.
 _MOST_BENDS = 2_500
 _BEND_BREADTH = 4.0
 _PART_GAP = 1.6  # between parts that no edge connects, as a multiple of the gap in a layer
-_WIDEST = 2.2  # how much wider the gap between two layers becomes where edges run steeply
+_WIDEST = 2.2  # maximum factor of the gap between two layers if edges are steep
 
 
 @dataclass(frozen=True, eq=False)
 class GraphLayout:
-    """A drawing. x, y (n): the middles of the nodes. points (p, 2): the edges' lines, from the
-    producer's side to the consumer's; points[ptr[i] : ptr[i + 1]] is edge i, empty of a self loop.
-    width, height: of all of it; the left upper corner is (0, 0)."""
+    """The layout of a graph.
+
+    x, y (n): the centers of the nodes. points (p, 2): the lines of the edges, from the producer's
+    side to the consumer's; points[ptr[i] : ptr[i + 1]] is edge i, empty for a self loop. width,
+    height: of the whole drawing; the top left corner is (0, 0).
+    """
 
     x: Floats
     y: Floats
@@ -55,9 +58,9 @@ def layered(
 ) -> GraphLayout:
     """Lay out a graph of n nodes and m edges.
 
-    widths, heights (n): px. producer, consumer (m): positions of nodes. number (n): which nodes
-    come first; of a cycle the edges that go back in it are drawn backwards. across: producers are
-    left of consumers, else above them. layer_gap, node_gap: px between layers, and in a layer.
+    widths, heights (n): px. producer, consumer (m): positions of nodes. number (n): the preferred
+    order of nodes; in a cycle, edges against that order are drawn backward. across: producers are
+    left of consumers, else above them. layer_gap, node_gap: px between layers, and within a layer.
     """
     thick, breadth = (widths, heights) if across else (heights, widths)
     ends = list(zip(producer.tolist(), consumer.tolist(), strict=True))
@@ -68,10 +71,10 @@ def layered(
     for part in graph.parts:
         drawn = _Part(graph, part, thick, breadth, layer_gap, node_gap)
         shift = top - drawn.low
-        for node, (along, beside) in drawn.places.items():
-            u[node], v[node] = along, beside + shift
+        for node, (along, offset) in drawn.places.items():
+            u[node], v[node] = along, offset + shift
         for edge, line in drawn.lines.items():
-            lines[edge] = [(along, beside + shift) for along, beside in line]
+            lines[edge] = [(along, offset + shift) for along, offset in line]
         top += drawn.high - drawn.low + _PART_GAP * node_gap
     top = _grid(graph.alone, u, v, thick, breadth, top, node_gap)
     ptr = np.concatenate([[0], np.cumsum([len(line) for line in lines], dtype=np.int64)])
@@ -109,10 +112,10 @@ def _grid(
 
 
 class _Graph:
-    """The nodes in layers, and the parts that no edge connects, the largest first."""
+    """The nodes in layers, and the connected parts, largest first."""
 
     def __init__(self, count: int, ends: list[tuple[int, int]], number: list[int]) -> None:
-        import rustworkx as rx  # 4 ms, and only where a graph is asked for
+        import rustworkx as rx  # takes 4 ms, so only imported for a graph
 
         self.number = number
         pairs = sorted({pair for pair in ends if pair[0] != pair[1]})
@@ -123,7 +126,7 @@ class _Graph:
         for at, members in enumerate(rx.strongly_connected_components(graph)):
             for node in members:
                 cycle[node] = at
-        # Along the layers, each with its positions and whether it goes against them.
+        # Edges along the layers, each with its original positions and whether they are reversed.
         self.edges: dict[tuple[int, int], list[tuple[int, bool]]] = {}
         for at, (a, b) in enumerate(ends):
             if a != b:
@@ -150,7 +153,7 @@ class _Graph:
         return self.number[node], node
 
     def _pull(self, edges: list[tuple[int, int]], order: list[int]) -> None:
-        """Bring what has more takers than producers next to its takers: edges become shorter."""
+        """Move nodes with more consumers than producers next to their consumers: shorter edges."""
         after: list[list[int]] = [[] for _ in self.layer]
         before = [0] * len(self.layer)
         for a, b in edges:
@@ -162,7 +165,7 @@ class _Graph:
 
 
 class _Part:
-    """The drawing of one connected part, along the layers (u) and beside (v)."""
+    """The drawing of one connected part; u is across the layers, v along them."""
 
     def __init__(
         self,
@@ -210,7 +213,7 @@ class _Part:
         self.lines = self._lines()
 
     def _chain(self, one: int, other: int) -> list[int]:
-        """The nodes of an edge: its ends, and a bend in every layer between while there are any."""
+        """Return the nodes of an edge: its ends, and a bend per layer between, up to the limit."""
         first, last = self._layer[one], self._layer[other]
         if len(self._layer) - len(self._real) + last - first - 1 > _MOST_BENDS:
             return [one, other]
@@ -222,7 +225,7 @@ class _Part:
     def _columns(
         self, layers: list[list[int]], after: list[list[int]], gap: float
     ) -> tuple[list[float], list[float]]:
-        """Where each layer begins and ends; where edges run steeply, there is more room between."""
+        """Return the start and end of each layer; gaps with steep edges are wider."""
         start, end, at = [], [], 0.0
         for layer in layers:
             start.append(at)
@@ -233,7 +236,7 @@ class _Part:
         return start, end
 
     def _lines(self) -> dict[int, list[tuple[float, float]]]:
-        """The line of every edge, by its position."""
+        """Return the line of every edge, by its position."""
         leaving: dict[int, list[tuple[float, tuple[int, int]]]] = {}
         coming: dict[int, list[tuple[float, tuple[int, int]]]] = {}
         for pair, chain in self._chains.items():
@@ -252,14 +255,14 @@ class _Part:
         return found
 
     def _side(self, node: int, way: int) -> float:
-        """The side of a node that edges leave (1) or come to (-1)."""
+        """Return the side of a node where edges leave (1) or arrive (-1)."""
         layer = self._layer[node]
         return (self._start[layer] + self._end[layer] + way * self._thick[node]) / 2
 
     def _ports(
         self, ends: dict[int, list[tuple[float, tuple[int, int]]]]
     ) -> dict[tuple[int, int], float]:
-        """Where edges leave or reach the side of a node: spread, in the order of their ends."""
+        """Return where edges attach to the side of a node: spread out, in the order of ends."""
         found = {}
         for node, lines in ends.items():
             step = min(8.0, 0.6 * self._breadth[node] / len(lines))
