@@ -187,9 +187,10 @@ class RowRaster:
         return self.drawn.number(first + lo + int(np.argmax(weight)))
 
     def labels(self, rows: Sequence[int], xmap: XMap, min_width: int = LABEL_WIDTH) -> Labels:
-        """Return slices with at least `min_width` visible columns: at most width / min_width.
+        """Return slices with at least `min_width` visible columns.
 
-        x0, x1 are clipped to the view, so a label sticks to the left edge.
+        There are at most width / min_width per row. x0, x1 are clipped to the view, so a label
+        sticks to the left edge.
         """
         # A slice that wide covers the left edge of one of these columns, though perhaps not of its
         # own first column.

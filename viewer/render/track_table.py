@@ -160,7 +160,7 @@ class TrackList:
         return {process.part: i for i, process in enumerate(self.processes)}
 
     def process_of(self, part: HeaderPart) -> int:
-        """Return the position of a process, or of a track's process, by its part; else -1."""
+        """Return the position of a process, or of a track's process; -1 if it does not exist."""
         track = self.track_of(part)
         return int(self.process[track]) if track >= 0 else self._process_of.get(part, -1)
 

@@ -198,9 +198,9 @@ class BracketOrder:
         self.owner[np.argsort(end_depth, kind="stable")] = np.argsort(depth, kind="stable")
 
     def part(self, first: int, last: int) -> tuple[Ints, Ints, Codes]:
-        """Return the positions of BEGINs first ..
+        """Return the positions of BEGINs first .. last-1, of their ENDs, and the ENDs' owners.
 
-        last-1 and their following ENDs, and END owners.
+        The ENDs are those among and directly after these BEGINs.
         """
         m = np.arange(self.ends_before[first], self.ends_before[last])
         i = np.arange(first, last)

@@ -282,9 +282,9 @@ class SlicePackets:
     # -- what differs from slice to slice -------------------------------------------------------
 
     def encoded(self, first: int, last: int) -> bytes:
-        """Return the packets of slices first ..
+        """Return the packets of slices first .. last-1 in preorder, with their ENDs.
 
-        last-1 in preorder, with the ENDs among and after.
+        These are the ENDs among and directly after the BEGINs.
         """
         begin_at, end_at, owner = self._brackets.part(first, last)
         own = self._preorder[first:last]
