@@ -211,7 +211,7 @@ class RowRaster:
         return Labels(where[wide], self.drawn.numbers(slices[wide]), x0[wide], x1[wide])
 
     def zero_marks(self, row: int, xmap: XMap) -> ZeroMarks:
-        """Return the marks of a row's zero-length slices: one per column, however many there are."""
+        """Return the marks of a row's zero-length slices: at most one per column."""
         drawn = self.drawn
         first, last = int(drawn.zero_ptr[row]), int(drawn.zero_ptr[row + 1])
         times = drawn.zero_time[first:last]

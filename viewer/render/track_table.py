@@ -169,7 +169,7 @@ class TrackList:
         return int(self.trace[track]), int(self.number[track])
 
     def process_starts(self) -> list[int | None]:
-        """Return the start of each process's first slice, in ns of the axis; None without slices."""
+        """Return the start of each process's first slice, in ns of the axis, or None."""
         first = np.full(len(self.processes), NEVER, np.int64)
         np.minimum.at(first, self.process, self.first)
         return [

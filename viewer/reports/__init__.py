@@ -1,1 +1,1 @@
-"""What the commands print, as plain data and as text."""
+"""The output of the commands, as plain data and as text."""

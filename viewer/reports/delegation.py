@@ -1,8 +1,8 @@
-"""What `opscope delegation` says: delegates, what stayed outside, links, handle maps. No Qt.
+"""The output of `opscope delegation`: delegates, what was not delegated, links, handle maps. No Qt.
 
-The data is the contract that scripts rely on; the text is made from it. Every profile is answered
-in ticks of its own clock, with their nanoseconds beside them (floored, at the workspace's rate). Of
-records alone, where nothing ran, every time is null.
+The data is a stable contract for scripts; the text is derived from it. Every profile is reported in
+ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rate). For ETRecords
+alone, where nothing ran, every time is null.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOTHING = "nothing open has slices, or operators that could be delegated"
 
 
 def delegation_facts(workspace: Workspace) -> Facts:
-    """All profiles, or all records where there is no profile, as `--json` prints them."""
+    """Return all profiles, or all ETRecords if there is no profile, as `--json` prints them."""
     files = [_trace_facts(workspace, trace) for trace in workspace.traces]
     if not workspace.traces:
         files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
@@ -76,7 +76,7 @@ def _program_facts(program: Program) -> Facts:
 def _report_facts(
     report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
-    """whole = delegated + outside + neither; `share` is of the whole."""
+    """Return a report as data; whole = delegated + outside + neither, `share` is of the whole."""
     found = report.coverage
     return {
         "has_delegate_calls": report.has_calls,
@@ -165,7 +165,7 @@ def _labels(operators: Sequence[int], program: Program | None) -> list[str]:
 
 
 def _time(name: str, ticks: int | None, rate: Fraction | None) -> Facts:
-    """A time in ticks and, floored, in ns; null where it is not known or nothing ran."""
+    """Return a time in ticks and, rounded down, in ns; null if it is unknown or nothing ran."""
     if ticks is None or rate is None:
         return {f"{name}_ticks": None, f"{name}_ns": None}
     return {f"{name}_ticks": ticks, f"{name}_ns": tick_to_ns(ticks, rate)}
@@ -179,7 +179,7 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 def delegation_text(facts: Facts) -> str:
-    """The same facts for people: what is dear first, what is not known in words."""
+    """Format the facts for people: most expensive first, with reasons for what is unknown."""
     if not facts["files"]:
         return NOTHING
     text = "\n\n".join("\n".join(_file_lines(file)) for file in facts["files"])
@@ -206,13 +206,13 @@ def _file_lines(file: Facts) -> list[str]:
     if file["delegates"]:
         lines += ["", "delegates", *_aligned([_DELEGATE, *map(_instance_cells, file["delegates"])])]
     if file["delegates"] and ran:
-        asked = ("operators", "unattributed")
-        told = [(of, row[f"{of}_unknown"]) for of in asked for row in file["delegates"]]
-        lines += [f"  {of} not known: {why}" for of, why in dict.fromkeys(told) if why]
+        columns = ("operators", "unattributed")
+        unknown = [(of, row[f"{of}_unknown"]) for of in columns for row in file["delegates"]]
+        lines += [f"  {of} not known: {why}" for of, why in dict.fromkeys(unknown) if why]
     if file["stayed_outside"] and file["has_delegate_calls"]:
-        said = f" ({UPPER_BOUND})" if ran else ""
+        note = f" ({UPPER_BOUND})" if ran else ""
         outside = [_OUTSIDE, *map(_outside_cells, file["stayed_outside"])]
-        lines += ["", f"stayed outside{said}", *_aligned(outside, left=1)]
+        lines += ["", f"stayed outside{note}", *_aligned(outside, left=1)]
     if ran:
         lines += ["", *_link_lines(file)]
     if file["handle_map"]:
@@ -221,17 +221,19 @@ def _file_lines(file: Facts) -> list[str]:
 
 
 def _map_lines(rows: Sequence[Facts]) -> list[str]:
-    """What is odd in the handle maps; of backends without a map only that, and how much it is."""
-    wordless = Counter(row["note"] for row in rows if (row["note"] or "").endswith(NO_MAP))
+    """List the problems in the handle maps; backends without a map only get a row count."""
+    without_map = Counter(row["note"] for row in rows if (row["note"] or "").endswith(NO_MAP))
     lines = [
         f"handle map: {len(rows)} rows, --json and opscope export --table handle_map have them all"
     ]
-    lines += [f"  {note}: {count} rows" for note, count in wordless.items()]
-    told = [row for row in rows if row["note"] not in wordless]
-    odd = [row for row in told if row["standing"] != IdentifierStatus.LOGGED.value or row["note"]]
-    if odd:
-        lines += _aligned([_IDENTIFIER, *map(_map_cells, odd)], left=5)
-    elif told:
+    lines += [f"  {note}: {count} rows" for note, count in without_map.items()]
+    mapped = [row for row in rows if row["note"] not in without_map]
+    unexpected = [
+        row for row in mapped if row["standing"] != IdentifierStatus.LOGGED.value or row["note"]
+    ]
+    if unexpected:
+        lines += _aligned([_IDENTIFIER, *map(_map_cells, unexpected)], left=5)
+    elif mapped:
         lines.append("  every identifier is registered and logged")
     return lines
 
@@ -302,7 +304,7 @@ def _number(value: int | None) -> str:
 
 
 def _aligned(table: Sequence[tuple[str, ...]], left: int = 2) -> list[str]:
-    """Rows as text: the first `left` columns begin below one another, the others end so."""
+    """Format rows as text: the first `left` columns are left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  "

@@ -1,6 +1,6 @@
-"""What `opscope estimates` says: estimate beside measurement as plain data and as text. No Qt.
+"""The output of `opscope estimates`: estimates and measurements as plain data and as text. No Qt.
 
-The data is the contract that scripts rely on; the text is made from it.
+The data is a stable contract for scripts; the text is derived from it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOTHING = (
 
 
 def estimate_facts(made: Estimates) -> Facts:
-    """All rows, as `opscope estimates --json` prints them; times in ns, null where unknown."""
+    """Return all rows, as `opscope estimates --json` prints them; times in ns, null if unknown."""
     return {
         "opscope": __version__,
         "ns_per_cycle": float(made.cycles.ns_per_tick),
@@ -73,13 +73,13 @@ def _compared_facts(made: Estimates, row: ComparedAction) -> Facts:
 
 
 def operator_places(made: Estimates, operators: Sequence[int]) -> list[str]:
-    """ "tosa.conv2d@L11" of every operator, in the order of the text."""
+    """Return "tosa.conv2d@L11" for every operator, in text order."""
     program = made.table.program if made.table else None
     return [] if program is None else [program.operators[i].label for i in sorted(operators)]
 
 
 def estimate_text(made: Estimates) -> str:
-    """The same rows for people, as aligned columns; the reasons of what is missing below."""
+    """Format the rows for people as aligned columns, followed by the reasons for missing values."""
     if not made.actions and not made.operators:
         return "\n".join([NOTHING, *made.notes])
     blocks = [f"clock: {clock_text(made.cycles)}"]
@@ -120,7 +120,7 @@ def estimate_text(made: Estimates) -> str:
 
 
 def _action_text(row: ActionRow) -> str:
-    """ "3 .. 4" of a job, "2" of another action."""
+    """Return "3 .. 4" for a job, "2" for another action."""
     known = [a for a in (row.start_action, row.action) if a is not None]
     return " .. ".join(map(str, known)) or "-"
 
@@ -145,7 +145,7 @@ def _text(value: int | None) -> str:
 
 
 def _aligned(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
-    """Rows as text: the first `left` columns begin below one another, the others end so."""
+    """Format rows as text: the first `left` columns are left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  "

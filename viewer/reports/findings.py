@@ -1,7 +1,7 @@
-"""What `opscope findings` says: what every profile proves, with the rule behind it. No Qt.
+"""The output of `opscope findings`: the findings of every profile with their rules. No Qt.
 
-The data is the contract that scripts rely on; the text is made from it. Every profile is answered
-in ticks of its own clock, with their nanoseconds beside them (floored, at the workspace's rate).
+The data is a stable contract for scripts; the text is derived from it. Every profile is reported in
+ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rate).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NOTHING = "nothing open has slices"
 
 
 class NoSuchRun(ValueError):
-    """No open profile has an inference of that number; the message says which there are."""
+    """No open profile has an inference of that number; the message lists the existing ones."""
 
 
 def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
-    """The findings of all profiles, as `--json` prints them.
+    """Return the findings of all profiles, as `--json` prints them.
 
-    number: of the inferences with this number alone, in each profile that has one. Raises
-    `NoSuchRun` if none has.
+    number: only inferences with this number, in each profile that has one. Raises `NoSuchRun` if
+    none has.
     """
     made = of_workspace(workspace)
     answers = []
@@ -54,8 +54,8 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
     if number is not None and not answers:
         numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
         most = max(numbers, default=0)
-        there = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
-        raise NoSuchRun(f"there is no run {number}: {there}")
+        existing = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
+        raise NoSuchRun(f"there is no run {number}: {existing}")
     return {"opscope": __version__, "files": answers}
 
 
@@ -97,7 +97,7 @@ def _silent_facts(one: NotReported) -> Facts:
 def _place_facts(
     finding: Finding, table: LinkTable, findings: FindingsOf, run: Run | None
 ) -> Facts:
-    """Where a finding is: ticks and tracks, a run, a command, or how many slices of what."""
+    """Return where a finding is: ticks and tracks, a run, a command, or a number of slices."""
     place: FindingPlace = finding.place
     if isinstance(place, Stretch):
         tracks = [table.trace.tracks[i].thread for i in place.tracks]
@@ -123,7 +123,7 @@ def _place_facts(
 
 
 def findings_text(facts: Facts) -> str:
-    """The same facts for people."""
+    """Format the facts for people."""
     if not facts["files"]:
         return NOTHING
     return "\n\n".join("\n".join(_file_lines(file)) for file in facts["files"])
@@ -139,10 +139,10 @@ def _file_lines(file: Facts) -> list[str]:
     if file["left_out"]:
         lines.append(f"  and {file['left_out']} more")
     for title, asked in (("rules that were not met", True), ("rules that do not apply", False)):
-        told = [one for one in file["not_told"] if one["rule_asked"] is asked]
-        if told:
+        families = [one for one in file["not_told"] if one["rule_asked"] is asked]
+        if families:
             lines += ["", f"  {title}"]
-            lines += [f"    {one['kind']}: {one_line(one['why'])}" for one in told]
+            lines += [f"    {one['kind']}: {one_line(one['why'])}" for one in families]
     return lines
 
 

@@ -1,6 +1,6 @@
-"""What `opscope info` says: the open files and their links as plain data and as text.
+"""The output of `opscope info`: the open files and their links as plain data and as text.
 
-The data is the contract that scripts rely on; the text is made from it. No Qt.
+The data is a stable contract for scripts; the text is derived from it. No Qt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Facts = dict[str, Any]
 
 MOST_TOLD = 10  # inferences that the text lists
 
-# The generations of the schema, by the releases of ExecuTorch that write them.
+# The generations of the schema, by the ExecuTorch releases that write them.
 _ETDUMPS = {
     "G1": "as of ExecuTorch 0.1",
     "G2/G3": "as of ExecuTorch 0.2 and later",
@@ -43,7 +43,7 @@ _ETDUMPS = {
 
 
 def info(workspace: Workspace) -> Facts:
-    """All files and all links, as `opscope info --json` prints them."""
+    """Return all files and all links, as `opscope info --json` prints them."""
     return {
         "opscope": __version__,
         "files": [
@@ -56,10 +56,10 @@ def info(workspace: Workspace) -> Facts:
 
 
 def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
-    """One trace; `slices` are the intervals that the file states, `derived` those computed.
+    """Return one trace; `slices` counts the intervals in the file, `derived` the computed ones.
 
-    `untimed`: how many events without a time there are of each kind. `clock`: how long a tick is,
-    that as a rate, and whether the file states it, nothing does (assumed) or the user chose it.
+    `untimed`: how many events without a time there are of each kind. `clock`: the length of a tick,
+    the same as a rate, and whether it is stated in the file, assumed, or chosen by the user.
     """
     derived = trace.slices.derived_count
     part, whole = unattributed_time(trace)
@@ -81,7 +81,7 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
 
 
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
-    """When each inference ran, in ns of the shared axis, as `opscope stats --range` takes it."""
+    """Return when each inference ran, in ns of the shared axis, as for `opscope stats --range`."""
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
     facts = []
@@ -92,7 +92,7 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
 
 def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
-    """How long a tick of a trace is, and who says so."""
+    """Return the length of a trace's tick, and its origin."""
     clock = workspace.clocks.rate(trace)
     ratio = clock.ns_per_tick
     return {
@@ -106,11 +106,10 @@ def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
 
 
 def program_facts(workspace: Workspace, program: Program) -> Facts:
-    """One program: no tracks, no slices, no clock, but methods with their number of operators.
+    """Return one program: no tracks, slices or clock, but methods with their operator counts.
 
-    `graphs` are those beside the methods, with their number of nodes; `dispatches` what a text is
-    the Torq debug info of. `found_for`: the trace with which it was opened without being asked for,
-    None for what was.
+    `graphs`: the additional graphs with their node counts. `dispatches`: the Torq debug info in a
+    text. `found_for`: the trace for which the program was opened automatically, None otherwise.
     """
     return {
         "path": program.path,
@@ -137,10 +136,9 @@ def program_facts(workspace: Workspace, program: Program) -> Facts:
 
 
 def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
-    """One entry per method of the program that the trace is linked to.
+    """Return one entry per method of the program that the trace is linked to.
 
-    A trace that is not linked gives an entry for every program that was considered, so that its
-    agreement can be seen.
+    An unlinked trace has an entry for every candidate program instead, which shows its match.
     """
     table = workspace.links(trace)
     if table.program is not None:
@@ -149,10 +147,10 @@ def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
 
 def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
-    """One entry per column whose values are identifiers of an open record, best first.
+    """Return one entry per column whose values are identifiers of an open ETRecord, best first.
 
-    in_force: whether slices are linked through it; by: who said so. A column that was chosen and
-    has no such value has an entry without a program.
+    in_force: whether slices are linked through it; by: who selected it. A selected column without
+    such a value has an entry without a program.
     """
     chosen = workspace.identifiers.column(trace)
     entries = [
@@ -214,7 +212,7 @@ def _per_method(table: LinkTable) -> list[Facts]:
         scopes.setdefault(table.method_of_scope(scope), []).append(scope)
     used = [name for name in scopes if name and scopes[name]]
     if len(used) == 1 and None in scopes:
-        # Loads are of the one method that ran.
+        # Loads belong to the only method that ran.
         scopes[used[0]] += scopes.pop(None)
     entries = []
     for method, members in scopes.items():
@@ -237,7 +235,7 @@ def _per_method(table: LinkTable) -> list[Facts]:
 
 
 def info_text(workspace: Workspace) -> str:
-    """The same facts for people."""
+    """Format the facts for people."""
     blocks = [_trace_text(workspace, t) for t in workspace.traces]
     blocks += [_program_text(workspace, p) for p in workspace.programs]
     for trace in workspace.traces:
@@ -248,9 +246,9 @@ def info_text(workspace: Workspace) -> str:
 
 
 def format_words(format: str, generation: str) -> str:
-    """A format and its generation for people: "Torq host profile H4", "ETDump, as of …"."""
-    told = _ETDUMPS.get(generation) if format == "ETDump" else None
-    return f"{format}, {told}" if told else f"{format} {generation}".rstrip()
+    """Return a format and its generation for people: "Torq host profile H4", "ETDump, as of …"."""
+    releases = _ETDUMPS.get(generation) if format == "ETDump" else None
+    return f"{format}, {releases}" if releases else f"{format} {generation}".rstrip()
 
 
 def _trace_text(workspace: Workspace, trace: Trace) -> str:
@@ -283,13 +281,13 @@ def _counted(count: int, thing: str) -> str:
 
 
 def _inference_text(run: Facts) -> str:
-    """ "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", with the exact range."""
+    """Return "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", an exact range."""
     first, length = run["start_ns"], run["dur_ns"]
     return f"{run['label']}: {format_time(length)}, --range {first}ns:{first + length}ns"
 
 
 def clock_text(clock: ClockRate) -> str:
-    """ "1 cycle = 1.25 ns, 800 MHz (assumed)"."""
+    """Return "1 cycle = 1.25 ns, 800 MHz (assumed)"."""
     text = clock.tick_text
     if clock.unit == "cycle":
         text += f", {format_rate(clock.ns_per_tick)}"
@@ -297,7 +295,7 @@ def clock_text(clock: ClockRate) -> str:
 
 
 def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
-    """How much of the delegate calls none of their events covers."""
+    """Return how much of the delegate calls is not covered by any of their events."""
     part, whole = unattributed_time(trace)
     if not part:
         return []
@@ -332,7 +330,7 @@ def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
 
 
 def _column_text(entry: Facts) -> str:
-    """One column of identifiers, for people."""
+    """Format one identifier column for people."""
     by = f" (by {entry['by']})" if entry["in_force"] else ", not used"
     head = f"{os.path.basename(entry['trace'])}: identifiers in column {entry['column']}{by}"
     if entry["program"] is None:
@@ -345,7 +343,7 @@ def _column_text(entry: Facts) -> str:
 
 
 def link_text(entry: Facts) -> str:
-    """One entry of the links, for people."""
+    """Format one entry of the links for people."""
     names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
     method = f" · {entry['method']}" if entry["method"] else ""
     lines = [f"{names}{method}"]

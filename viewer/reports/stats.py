@@ -1,8 +1,8 @@
-"""What `opscope stats` says: the statistics of the open profiles by one key, as data and as text.
+"""The output of `opscope stats`: statistics of the open profiles by one key, as data and text.
 
-The data is the contract that scripts rely on; the text is made from it. Every profile is answered
-in ticks of its own clock, with their nanoseconds beside them (floored, at the workspace's rate);
-nothing is added up over files. No Qt.
+The data is a stable contract for scripts; the text is derived from it. Every profile is reported in
+ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rate); nothing is
+summed over files. No Qt.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ WHOLE, UNGROUPED = "whole", "ungrouped"
 
 
 class NoSuchGroups(Exception):
-    """No open profile has groups of the asked key; the message says which keys there are."""
+    """No open profile has groups for the requested key; the message lists the available keys."""
 
 
 def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -> Facts:
-    """The statistics by a key, as `opscope stats --json` prints them.
+    """Return the statistics by a key, as `opscope stats --json` prints them.
 
-    span: ns from the start of the shared axis, or all. Raises NoSuchGroups. `files` tells the clock
-    of each profile, the ticks asked about, what the shares are of, and why a profile has no such
-    groups (`missing`); `rows` are the groups of all of them, file by file.
+    span: ns from the start of the shared axis; None: everything. `files` has for each profile its
+    clock, the ticks of the span, the total that shares are relative to, and why it has no such
+    groups (`missing`). `rows` are the groups of all profiles, file by file. Raises NoSuchGroups.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open: there is nothing that took time")
@@ -42,8 +42,8 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     if all(missing.values()):
         known = [k for k in KEYS if any(not grouping.missing(k) for _, grouping in groupings)]
         why = "; ".join(dict.fromkeys(missing.values()))
-        there = f". There are {', '.join(known)}" if known else ""
-        raise NoSuchGroups(f"no statistics by {key}: {why}{there}")
+        available = f". There are {', '.join(known)}" if known else ""
+        raise NoSuchGroups(f"no statistics by {key}: {why}{available}")
     files, rows = [], []
     for trace, grouping in groupings:
         rate = workspace.clocks.ns_per_tick(trace)
@@ -61,9 +61,10 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
 
 
 def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> tuple[int, int]:
-    """The ticks of a range of the shared axis inside the trace; empty where it is beside it.
+    """Return the ticks of a range of the shared axis within the trace; empty if outside.
 
-    One behind the trace is after its end, not at it: what begins at the end is not in it.
+    A range after the trace starts one tick after its end, because a slice that starts exactly at
+    the end is not in it.
     """
     if span is None:
         return trace.start, trace.end
@@ -101,9 +102,9 @@ def _file_facts(
 
 
 def stats_text(facts: Facts) -> str:
-    """The same facts for people: a line or two about each profile, and one table of all.
+    """Format the facts for people: one or two lines per profile, and one table for all.
 
-    The group stands last in its line, since a location can be longer than any terminal is wide.
+    The group is the last column, since a location can be longer than any terminal is wide.
     """
     answered = [file for file in facts["files"] if file["missing"] is None]
     several = len(facts["files"]) > 1
@@ -136,7 +137,7 @@ def _file_lines(file: Facts) -> list[str]:
 
 
 def _sums(file: Facts) -> list[Facts]:
-    """What is in no group, where there is any, and the whole, as rows."""
+    """Return the ungrouped time, if any, and the whole, as rows."""
     return [
         {
             "file": file["path"],
@@ -150,7 +151,7 @@ def _sums(file: Facts) -> list[Facts]:
 
 
 def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
-    """Totals in one unit, lengths of slices in one of their own; no column that is all empty."""
+    """Return totals in one unit and slice lengths in another; without empty columns."""
     unit, factor = unit_for(max(row["total_ns"] for row in rows))
     length, per_length = unit_for(max(row.get("max_ns", 0) for row in rows))
 
@@ -170,7 +171,7 @@ def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
 
 
 def _lines(columns: list[tuple[str, list[str]]], right: int) -> list[str]:
-    """The rows under their titles; the first `right` columns are numbers."""
+    """Return the rows below their titles; the first `right` columns are numbers."""
     padded = []
     for number, (title, texts) in enumerate(columns):
         width = max(map(len, (title, *texts)))

@@ -1,1 +1,1 @@
-"""What is seen, as immutable values, and its file form (`.opscope`). No Qt."""
+"""The view as immutable values, and its file format (`.opscope`). No Qt."""

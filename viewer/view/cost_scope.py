@@ -1,4 +1,4 @@
-"""What the costs of a trace are of, as the view has it: a range, a run, or all of it. No Qt."""
+"""The scope of a trace's costs in the current view: a range, a run, or everything. No Qt."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from viewer.view.state import ViewState
 def scope_of(
     state: ViewState, traces: Sequence[OpenTrace], number: int, *, ranges: bool = True
 ) -> TimeScope:
-    """The range of the selected area if it is on any track of the trace, else the picked run if it
-    is one of the trace, else the whole. ranges: False where only runs can be meant.
+    """Return the selected area, else the selected run, else the whole trace as the scope.
 
-    An area is on slices as they are shown: of inferences that are aligned or meant it is no range.
+    An area counts if it is on any track of the trace, a run if it belongs to the trace. ranges:
+    False if only runs are valid. An area is in displayed times, so for aligned or averaged
+    inferences it is not a range of the file.
     """
     area = state.area
     if state.inferences is not Inferences.AS_RUN or not ranges:

@@ -1,7 +1,7 @@
-"""How one gets back: every change of the view can be undone, and places can be walked through.
+"""History of the view: every change can be undone, and visited places can be revisited.
 
-Two lists, as in an editor. Undo takes back any change: a color, a folded track, a mark. Back goes
-to the place that was seen before, range and selection, and leaves all else as it is now.
+Two lists, as in an editor. Undo reverts any change: a color, a folded track, a bookmark. Back
+returns to the previous place (range and selection), and leaves everything else as it is.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from viewer.view.state import ViewState
 
-LONGEST = 500  # states are small and share what they have in common
+LONGEST = 500  # states are small and share common parts
 _States = deque[ViewState]
 
 
 class History:
-    """The states that a view had, and the places that it showed."""
+    """The previous states of a view, and the places that it showed."""
 
     def __init__(self) -> None:
         self._undo: _States = deque(maxlen=LONGEST)
@@ -25,19 +25,19 @@ class History:
         self._forward: _States = deque(maxlen=LONGEST)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all states."""
         for states in (self._undo, self._redo, self._back, self._forward):
             states.clear()
 
     def without_operators(self) -> None:
-        """Highlight no operator in any of them: what traces are linked to has others now."""
+        """Clear the operator highlight in all states, after the links of traces have changed."""
         for states in (self._undo, self._redo, self._back, self._forward):
             known = [replace(state, operators=None) for state in states]
             states.clear()
             states.extend(known)
 
     def record(self, now: ViewState, to: ViewState) -> None:
-        """The view changes from one state to another because the user did something."""
+        """Record that the user changed the view from one state to another."""
         self._undo.append(now)
         self._redo.clear()
         if not now.is_at(to):
@@ -45,51 +45,56 @@ class History:
             self._forward.clear()
 
     def forget(self, now: ViewState) -> None:
-        """A change is taken back while it is still being made: no step of undo leads to `now`."""
+        """Drop the undo step to `now`, because a change in progress is reverted."""
         if self._undo and self._undo[-1] == now:
             self._undo.pop()
 
     @property
     def can_undo(self) -> bool:
+        """Whether there is a change to undo."""
         return bool(self._undo)
 
     @property
     def can_redo(self) -> bool:
+        """Whether there is an undone change to redo."""
         return bool(self._redo)
 
     def can_go_back(self, now: ViewState) -> bool:
-        """Whether another place was seen before; undo may have led to where the last one is."""
+        """Return whether there is an earlier place that differs from the current one.
+
+        It may be equal after an undo.
+        """
         return any(not place.is_at(now) for place in reversed(self._back))
 
     def can_go_forward(self, now: ViewState) -> bool:
-        """Whether `back` has left another place."""
+        """Return whether `back` has left another place."""
         return any(not place.is_at(now) for place in reversed(self._forward))
 
     def undo(self, now: ViewState) -> ViewState:
-        """The state before the last change; as it is now if there was none."""
+        """Return the state before the last change, or `now` if there is none."""
         return _step(self._undo, self._redo, now)
 
     def redo(self, now: ViewState) -> ViewState:
-        """The state after the change that was undone last."""
+        """Return the state after the last undone change, or `now` if there is none."""
         return _step(self._redo, self._undo, now)
 
     def back(self, now: ViewState) -> ViewState:
-        """The state of now at the place that was seen before; going there can be undone."""
+        """Return the current state at the previous place; this step can be undone."""
         return self._walk(self._back, self._forward, now)
 
     def forward(self, now: ViewState) -> ViewState:
-        """The state of now at the place that `back` has left."""
+        """Return the current state at the place that `back` has left."""
         return self._walk(self._forward, self._back, now)
 
     def _walk(
         self, source: deque[ViewState], target: deque[ViewState], now: ViewState
     ) -> ViewState:
         while source:
-            there = now.at(_step(source, target, now))
-            if there != now:
+            moved = now.at(_step(source, target, now))
+            if moved != now:
                 self._undo.append(now)
                 self._redo.clear()
-                return there
+                return moved
             target.pop()
         return now
 

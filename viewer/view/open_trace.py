@@ -1,7 +1,7 @@
-"""What the window keeps beside each open trace: labels, costs, and other views of its inferences.
+"""The window's data on each open trace: labels, costs, and alternative views of its inferences.
 
-All of it is worked out of a workspace and frozen columns alone. So the session has it made off the
-GUI thread where a trace is large, and shows the answer once it is there.
+Everything is computed from a workspace and frozen columns. So the session computes it outside the
+GUI thread for large traces, and shows the result when it is ready.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from viewer.render.track_table import TrackTable
 from viewer.view.tick_facts import TickFacts
 from viewer.workspace.workspace import Workspace
 
-# Up to so many slices links, labels, views and rasters take less than 50 ms: no thread.
+# Up to this many slices, links, labels, views and rasters take less than 50 ms: no thread.
 AT_ONCE = 20_000
 
 
-@dataclass(eq=False)  # one is equal to itself alone
+@dataclass(eq=False)  # compared by identity
 class OpenTrace:
-    """What the window keeps beside one open trace, all made once.
+    """The window's data on one open trace, all computed once.
 
-    trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
-    palettes: the palette index of every slice, by scheme, as far as the timeline has asked;
-    classes: what these colors mean. drawing: what the timeline draws with, and the palette that
-    this is made for. facts: what follows from the slices alone.
+    trace: the displayed trace. file: the trace as read. They differ if inferences are aligned or
+    averaged. palettes: the palette index of every slice, for each scheme used so far. classes: what
+    these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
+    facts: what depends only on the slices.
     """
 
     file: Trace
@@ -63,17 +63,17 @@ class OpenTrace:
 
     @property
     def counters(self) -> tuple[CounterRaster, ...]:
-        """The counters of its units."""
+        """The counters of its NPU units."""
         return self.facts.counters
 
     @property
     def tracks(self) -> TrackTable:
-        """Its tracks and rows, to be stacked."""
+        """Its tracks and rows, for stacking."""
         return self.facts.tracks
 
     @property
     def left_out(self) -> int:
-        """How many inferences of the file this view of them has no room for."""
+        """How many inferences of the file are not in this view of them."""
         return self.facts.left_out
 
     @property
@@ -83,42 +83,42 @@ class OpenTrace:
 
     @property
     def barred(self) -> dict[str, str]:
-        """Scheme -> why slices cannot be colored by it, for those that they cannot."""
+        """Scheme -> why it does not apply, for the schemes that do not."""
         return self.facts.barred
 
     def operator_colors(self, scheme: str) -> Palette:
-        """The palette index of every operator of its program under a scheme, for swatches."""
+        """Return the palette index of every operator of its program in a scheme, for swatches."""
         if scheme not in self._operators:
             real = DEFAULT if scheme in self.barred else scheme
             self._operators[scheme] = operator_colors(real, self.table)
         return self._operators[scheme]
 
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
-        """The same at another rate or place; labels, costs, colors and facts are of ticks."""
+        """Return a copy at another rate or offset; labels, costs, colors and facts are in ticks."""
         return replace(self, axis=axis, rate=rate)
 
     def label(self, i: int) -> str:
-        """What slice i is called on screen."""
+        """Return the label of slice i on screen."""
         return self.label_strings[int(self.labels[i])]
 
     def link(self, i: int) -> Link:
-        """The link of slice i."""
+        """Return the link of slice i."""
         return self.table.links[int(self.trace.slices.key[i])]
 
     def slices_of(self, operators: tuple[int, ...]) -> Ints:
-        """Every slice of one operator, alone or shared; or those of exactly a set of several."""
+        """Return all slices of one operator (alone or shared), or of exactly a set of several."""
         hit = self.table.keys_of(operators, exact=len(operators) != 1)
         return np.flatnonzero(hit[self.trace.slices.key])
 
     def span_ns(self, i: int) -> tuple[int, int]:
-        """Where slice i lies on the common axis."""
+        """Return start and end of slice i on the common axis."""
         slices = self.trace.slices
         return self.axis.to_ns(int(slices.start[i])), self.axis.to_ns(int(slices.end[i]))
 
     def native(self, i: int, column: str = NATIVE_DURATION) -> tuple[str, str] | None:
-        """What a clock of its own measured of slice i, as number and unit.
+        """Return the value that a foreign clock measured for slice i, as number and unit.
 
-        None if the clock of the file timed it; else its extent is for drawing only.
+        None if the clock of the file timed it. Otherwise its extent is only for drawing.
         """
         columns = self.trace.slices.columns
         value = columns[column].value(i) if column in columns else None
@@ -129,7 +129,7 @@ class OpenTrace:
         return number, str(unit or "ticks")
 
     def length_text(self, i: int) -> str:
-        """How long slice i took: "1.252 µs", or in the unit of its own clock "5 000 cycles"."""
+        """Return the duration of slice i: "1.252 µs", or "5 000 cycles" on a foreign clock."""
         native = self.native(i)
         if native is not None:
             return NARROW_SPACE.join(native)
@@ -137,7 +137,7 @@ class OpenTrace:
         return format_time(end - start)
 
 
-# By the trace of a file, and how its inferences are shown.
+# By the file's trace and the display mode of its inferences.
 Views = Mapping[tuple[Trace, Inferences], OpenTrace]
 Work = Callable[[OpenTrace], object]
 
@@ -145,9 +145,9 @@ Work = Callable[[OpenTrace], object]
 def views_of(
     space: Workspace, wanted: Collection[Inferences], known: Views, also: Sequence[Work] = ()
 ) -> dict[tuple[Trace, Inferences], OpenTrace]:
-    """The wanted views of every trace of a workspace, and all known ones that still hold.
+    """Return the wanted views of every trace of a workspace, and all known ones still valid.
 
-    also: what is done with each that is made anew, as long as nobody waits for it.
+    also: functions to run on each newly created view, while nobody is waiting for it.
     """
     views: dict[tuple[Trace, Inferences], OpenTrace] = {}
     for trace in space.traces:
@@ -158,14 +158,14 @@ def views_of(
                 continue
             axis = _axis(space, trace, view)
             if old is not None and old.table.links is table.links:
-                kept = old.axis == axis and old.rate == rate
-                views[trace, view] = old if kept else old.placed(axis, rate)
+                is_same = old.axis == axis and old.rate == rate
+                views[trace, view] = old if is_same else old.placed(axis, rate)
             elif view in wanted:
-                made = views[trace, view] = _opened(trace, table, axis, rate, view)
-                if old is not None and old.trace is made.trace:
-                    made.drawing = old.drawing
+                opened = views[trace, view] = _opened(trace, table, axis, rate, view)
+                if old is not None and old.trace is opened.trace:
+                    opened.drawing = old.drawing
                 for work in also:
-                    work(made)
+                    work(opened)
     return views
 
 
@@ -177,7 +177,7 @@ def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
 def _opened(
     trace: Trace, table: LinkTable, axis: Axis, rate: ClockRate, inferences: Inferences
 ) -> OpenTrace:
-    """One trace as it is shown; the links of its keys hold for every view of it."""
+    """Return one trace as displayed; the links of its keys are the same for every view of it."""
     shown = trace
     if inferences is not Inferences.AS_RUN and has_run_views(trace):
         shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)

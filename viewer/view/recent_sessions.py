@@ -1,9 +1,9 @@
-"""The last sessions that were open, kept in a folder though nobody saved them under a name. No Qt.
+"""The most recent sessions, stored automatically in a folder. No Qt.
 
-Whatever takes away what is open writes it here first, so that no mark is lost for want of a name.
-The newest is `last.opscope`, the ones before it `last-2.opscope` and so on. A session with the same
-files and the same work as the new one is replaced by it; of more than ten those go first in which
-nothing was done but opening files, and of these the oldest.
+Everything that closes the open files stores them here first, so that unsaved bookmarks are not
+lost. The newest is `last.opscope`, the ones before it `last-2.opscope` and so on. A session
+replaces an older one with the same files and the same work. Beyond ten, sessions without any work
+are deleted first, then others, each oldest first.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ _LAST, _NEW = "last", "last-new"
 
 @dataclass(frozen=True, slots=True)
 class UnsavedWork:
-    """What somebody did to the files of a session that no file of theirs holds: marks and notes,
-    the order and heights of tracks, links and clocks. Where one looks and what is folded or
-    selected is not among it. Two of the same files with the same work are equal."""
+    """The user's work in a session that is in none of their files.
+
+    Bookmarks and notes, the order and heights of tracks, links and clocks; not the visible range,
+    folding or selection. Two values with the same files and the same work are equal.
+    """
 
     files: tuple[str, ...]
     marks: tuple[SavedBookmark, ...]
@@ -35,7 +37,7 @@ class UnsavedWork:
 
     @property
     def is_any(self) -> bool:
-        """Whether anything was done but opening files. Source paths are remembered elsewhere."""
+        """Whether anything was done besides opening files; source paths are stored elsewhere."""
         arranged = self.tracks != SavedTracks(order=self.tracks.order)
         return bool(self.marks or arranged or any(self.choices))
 
@@ -44,7 +46,7 @@ _NO_WORK = UnsavedWork((), (), SavedTracks(), (), ())
 
 
 def work_of(saved: SavedSession) -> UnsavedWork:
-    """The work in a session."""
+    """Return the work in a session."""
     view, made = saved.view, saved.choices
     tracks = SavedTracks() if view is None else view.tracks
     return UnsavedWork(
@@ -57,7 +59,7 @@ def work_of(saved: SavedSession) -> UnsavedWork:
 
 
 class RecentSessions:
-    """The kept sessions of a folder. Any of them may be gone or damaged at any time."""
+    """The stored sessions in a folder. Any of them may be missing or damaged at any time."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -71,31 +73,31 @@ class RecentSessions:
         return [n for n in range(1, MOST + 1) if os.path.isfile(self._path(n))]
 
     def paths(self) -> list[str]:
-        """Those that are there, newest first."""
+        """Return the existing ones, newest first."""
         return [self._path(number) for number in self._numbers()]
 
     def keep(self, saved: SavedSession) -> None:
-        """Add a session as the newest. Raises OSError; those that were kept are not lost then."""
+        """Add a session as the newest. Raises OSError; stored sessions are not lost then."""
         os.makedirs(self.folder, exist_ok=True)
         new = os.path.join(self.folder, _NEW + SUFFIX)
         write_whole(new, encoded(saved))
-        own, there = work_of(saved), self._numbers()
-        works = {number: self.work(self._path(number)) for number in there}
-        kept = [number for number in there if works[number] != own]
-        idle = [n for n in reversed(kept) if not (works[n] or _NO_WORK).is_any]
+        work, existing = work_of(saved), self._numbers()
+        work_of_number = {number: self.work(self._path(number)) for number in existing}
+        kept = [number for number in existing if work_of_number[number] != work]
+        idle = [n for n in reversed(kept) if not (work_of_number[n] or _NO_WORK).is_any]
         spare = [*idle, *(n for n in reversed(kept) if n not in idle)]
         for number in spare[: max(len(kept) - (MOST - 1), 0)]:
             kept.remove(number)
-        for number in set(there) - set(kept):
+        for number in set(existing) - set(kept):
             os.unlink(self._path(number))
-        # From the oldest on, so that none takes the place of one that has still to move.
+        # Oldest first, so that none overwrites one that has not moved yet.
         for place, number in reversed(list(enumerate(kept, 2))):
             if place > number:
                 os.replace(self._path(number), self._path(place))
         os.replace(new, self.newest)
 
     def work(self, path: str) -> UnsavedWork | None:
-        """The work in a kept session, None where it cannot be read."""
+        """Return the work in a stored session, None if it cannot be read."""
         try:
             return work_of(read(path))
         except UnreadableFile:

@@ -1,8 +1,8 @@
-"""What is seen, as a session file keeps it, and back: anchored to inputs, rows and names. No Qt.
+"""Converts a view to and from its form in a session file, with inputs, rows and names. No Qt.
 
-A `ViewState` names traces, slices and tracks by their numbers among what is open now. Here they are
-named by what stays: inputs by their number in the session file, slices by their position in their
-file, tracks by process and thread, times by ns from the begin of the first profile.
+A `ViewState` identifies traces, slices and tracks by their current numbers. A session file uses
+stable names: inputs by their number in the file, slices by their row in their input, tracks by
+process and thread, times in ns from the start of the first profile.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ from viewer.view.state import (
     ViewState,
 )
 
-# Of more selected slices than these only the first one is kept: they were a search, or an area.
+# Beyond this many selected slices only the first is saved: they come from a search or an area.
 MOST_SLICES = 100_000
 _E = TypeVar("_E", bound=Enum)
 
 
 def kept_view(state: ViewState, traces: Sequence[OpenTrace], inputs: Sequence[str]) -> SavedView:
-    """A view of open traces, whose files are among some inputs."""
+    """Convert a view of open traces, whose files are among some inputs, to its saved form."""
     return _Keeper(traces, inputs).view(state)
 
 
 def shown_view(
     saved: SavedView, start: ViewState, traces: Sequence[OpenTrace], inputs: Sequence[str | None]
 ) -> tuple[ViewState, list[str]]:
-    """The view that was kept, of what is open now; and a sentence for each thing that is gone.
+    """Return the saved view for what is open now, and a sentence for each missing thing.
 
-    start: what holds where nothing was kept. inputs: where each of them is now, None for none.
-    Inferences are as they ran; how they were shown is for `Session.show_inferences`.
+    start: the defaults for what was not saved. inputs: the current path of each, None if missing.
+    Inferences are shown as they ran; `Session.show_inferences` restores their display mode.
     """
     return _Shower(traces, inputs).view(saved, start)
 
 
 class _Keeper:
-    """Names what is open by what stays."""
+    """Converts current numbers to stable names."""
 
     def __init__(self, traces: Sequence[OpenTrace], inputs: Sequence[str]) -> None:
         self._traces = traces
@@ -72,13 +72,13 @@ class _Keeper:
         self._zero = _begin(traces)
 
     def view(self, state: ViewState) -> SavedView:
-        """All of a view."""
+        """Return the saved form of a view."""
         area, others = state.area, SliceSet.of_refs(state.others)
         as_run = state.inferences is Inferences.AS_RUN
         return SavedView(
             start_ns=self._time(state.t0),
             end_ns=self._time(state.t1),
-            # Slices and tracks of aligned or mean inferences are those of that view alone.
+            # Slices and tracks of aligned or averaged inferences exist only in that display mode.
             slice=self._slice(state.slice) if as_run and state.slice else None,
             others=self._slices(others) if as_run and len(others) <= MOST_SLICES else (),
             operators=state.operators
@@ -120,7 +120,7 @@ class _Keeper:
         kept = []
         for number, own in slices.of.items():
             columns = self._traces[number].file.slices
-            # A slice that a reader has computed is at no position of its file.
+            # A derived slice has no row in its file.
             if columns.derived is not None:
                 own = own[~columns.derived[own]]
             if len(own):
@@ -155,7 +155,7 @@ class _Keeper:
 
 
 class _Shower:
-    """Finds what was named among what is open now."""
+    """Resolves stable names to current numbers."""
 
     def __init__(self, traces: Sequence[OpenTrace], inputs: Sequence[str | None]) -> None:
         self._traces = traces
@@ -174,7 +174,7 @@ class _Shower:
                 self._parts.setdefault((number, track.process, None), (number, track.process))
 
     def view(self, saved: SavedView, start: ViewState) -> tuple[ViewState, list[str]]:
-        """The view, and what of it is gone."""
+        """Return the view, and a sentence on each missing part."""
         span = self._time(saved.start_ns), self._time(saved.end_ns)
         if not self._traces or saved.end_ns <= saved.start_ns:
             span = start.t0, start.t1
@@ -205,8 +205,8 @@ class _Shower:
             only_hits=saved.only_hits,
             ruler=_member(RulerUnit, saved.ruler, start.ruler),
         )
-        said = [f"{_counted(n, what)} not in these files" for what, n in self._gone.items()]
-        return state, said
+        messages = [f"{_counted(n, what)} not in these files" for what, n in self._gone.items()]
+        return state, messages
 
     def _time(self, ns: int) -> int:
         return ns + self._zero
@@ -297,7 +297,7 @@ class _Shower:
 
 
 def _begin(traces: Sequence[OpenTrace]) -> int:
-    """Where the first profile begins, in ns of the axis: what times are counted from."""
+    """Return the start of the first profile in ns of the axis: the origin of saved times."""
     first = next(iter(traces), None)
     return 0 if first is None else first.axis.to_ns(first.file.start)
 
@@ -307,6 +307,6 @@ def _counted(count: int, what: str) -> str:
 
 
 def _member(kind: type[_E], value: str, default: _E) -> _E:
-    """The member of an enumeration with a value; the default if there is none."""
+    """Return the member of an enumeration with a value, else the default."""
     found: Mapping[str, _E] = {member.value: member for member in kind}
     return found.get(value, default)

@@ -1,7 +1,7 @@
-"""Several selected slices as one thing: how more are added, where they are, what an area holds.
+"""Operations on several selected slices: extending them, their span, and what an area selects.
 
-Pure but for a memory of the last span; no Qt. Cost follows the numbers of slices asked about: a
-million take some tens of ms, which is why nothing here is asked in every frame.
+Pure functions, except for a cache of the last span; no Qt. The cost depends on the number of
+slices: a million take some tens of ms, so nothing here runs in every frame.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from viewer.view.state import Area, SliceRef, SliceSet
 
 
 def same_label(shown: OpenTrace, index: int) -> Codes:
-    """The slices of a trace that are called on screen as slice `index` is, ascending."""
+    """Return the slices of a trace with the same label on screen as slice `index`, ascending."""
     return np.flatnonzero(shown.labels == shown.labels[index]).astype(np.uint32)
 
 
 def between(slices: Slices, one: int, other: int) -> Ints | None:
-    """The slices of a row from one to another, both with it; None where they are on two rows.
+    """Return the slices of a row from one to another, inclusive; None if on different rows.
 
-    Slices with a length and those without are drawn on lines of their own: from one with a length
-    to another, those without are not in it, and the other way round.
+    Slices with a length and zero-length ones are drawn on separate lines: a range between two of
+    one kind does not include the other kind.
     """
     first, last = sorted((one, other))
     if slices.row_of(first) != slices.row_of(last):
@@ -40,41 +40,41 @@ def between(slices: Slices, one: int, other: int) -> Ints | None:
 
 
 def span_ns(traces: Sequence[OpenTrace], slices: SliceSet) -> tuple[int, int] | None:
-    """From the first start to the last end of some slices, in ns of the axis; None without any."""
+    """Return the first start and the last end of some slices, in ns of the axis; None if empty."""
     spans = []
     for trace, numbers in slices.of.items():
         shown, columns = traces[trace], traces[trace].trace.slices
-        # Rows hold no overlaps: the first chosen one begins first, the last one ends last.
+        # Slices of a row do not overlap, so the first one starts first and the last one ends last.
         bounds = np.searchsorted(numbers, columns.row_ptr.astype(np.uint32))
-        held = np.flatnonzero(np.diff(bounds))
-        first = int(columns.start[numbers[bounds[held]]].min())
-        last = int(columns.end[numbers[bounds[held + 1] - 1]].max())
+        rows = np.flatnonzero(np.diff(bounds))
+        first = int(columns.start[numbers[bounds[rows]]].min())
+        last = int(columns.end[numbers[bounds[rows + 1] - 1]].max())
         spans.append((shown.axis.to_ns(first), shown.axis.to_ns(last)))
     return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
 
 
 def nearest_slice(shown: OpenTrace, slices: Ints, at_ns: int) -> int:
-    """Of some slices of a trace, not empty, the one that starts nearest to a time of the axis."""
+    """Return which of some slices (not empty) starts nearest to a time of the axis."""
     start = shown.trace.slices.start[slices]
     return int(slices[np.argmin(np.abs(start - shown.axis.to_ticks_floor(at_ns)))])
 
 
 def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:
-    """The area from the first start to the last end of some slices, on the tracks they are on."""
+    """Return the area from the first start to the last end of some slices, on their tracks."""
     span = span_ns(traces, slices)
     if span is None:
         return None
     tracks = set()
     for trace, numbers in slices.of.items():
         columns = traces[trace].trace.slices
-        held = np.diff(np.searchsorted(numbers, columns.row_ptr.astype(np.uint32))) > 0
-        tracks |= {(trace, track) for track in np.unique(columns.row_track[held]).tolist()}
-    # An area has a length; a moment alone would be none.
+        has_slices = np.diff(np.searchsorted(numbers, columns.row_ptr.astype(np.uint32))) > 0
+        tracks |= {(trace, track) for track in np.unique(columns.row_track[has_slices]).tolist()}
+    # An area must have a length, so a moment is extended by 1 ns.
     return Area(span[0], max(span[1], span[0] + 1), frozenset(tracks))
 
 
 def everything(traces: Sequence[OpenTrace], length: int) -> Area:
-    """All tracks over the whole axis of `length` ns."""
+    """Return all tracks over the whole axis of `length` ns."""
     return Area(
         0,
         length,
@@ -87,7 +87,7 @@ def everything(traces: Sequence[OpenTrace], length: int) -> Area:
 
 
 def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlices]:
-    """What an area selects, to be counted: by trace the slices that touch it, cut at its edges."""
+    """Return what an area selects, for statistics: by trace the slices that touch it, cut."""
     found = {}
     for number in sorted({trace for trace, _ in area.tracks}):
         shown = traces[number]
@@ -100,7 +100,7 @@ def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlic
 
 
 class SelectedSpan:
-    """The span of what is selected, worked out once: ruler and canvas ask for it in every frame."""
+    """The span of the selection, cached because ruler and canvas need it in every frame."""
 
     def __init__(self) -> None:
         self._asked: tuple[object, ...] = ()
@@ -109,13 +109,13 @@ class SelectedSpan:
     def of(
         self, traces: Sequence[OpenTrace], first: SliceRef, others: Sequence[SliceRef]
     ) -> tuple[int, int] | None:
-        """The span of a slice and others; the last answer as long as all of them are the same."""
-        asked = (traces, others)
+        """Return the span of a slice and others; cached while the others are the same."""
+        arguments = (traces, others)
         same = len(self._asked) == 2 and all(
-            a is b for a, b in zip(asked, self._asked, strict=True)
+            a is b for a, b in zip(arguments, self._asked, strict=True)
         )
         if not same:
-            self._asked = asked
+            self._asked = arguments
             self._span = span_ns(traces, SliceSet.of_refs(others))
         one = traces[first.trace].span_ns(first.index)
         if self._span is None:

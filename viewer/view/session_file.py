@@ -1,17 +1,17 @@
-"""Session files (`.opscope`): what was open, how it was linked and seen, as readable JSON. No Qt.
+"""Session files (`.opscope`): the open files, their links and the view, as readable JSON. No Qt.
 
     {"opscope_session": 1, "tool": "Opscope 0.1",
      "inputs": [{"path": "runs/net.etdp", "size": 4711, "sha256": "...", "absolute": "/..."}],
      "choices": {...}, "view": {...}}
 
-Inputs are named by their place relative to the file, so that both can be moved together, to another
-machine too; else by where they were, by a name beside the file, or there by size and hash. What is
-not found is asked for. Choices and view name files by their number among the inputs, slices by
-their position in their file (`source_row`), tracks by their names, times by ns from the begin of
-the first profile: so all of it holds where another input is missing or has changed.
+Inputs are found by their path relative to the session file, so that both can be moved together,
+even to another machine; else by their absolute path, by name next to the session file, or there by
+size and hash. The user is asked for missing ones. Choices and view refer to files by input number,
+to slices by their row in the file (`source_row`), to tracks by name, and to times in ns from the
+start of the first profile. So they stay valid if another input is missing or has changed.
 
-Values of the wrong type are refused as a whole, with the place in the file; numbers and names of
-what is not there are left out, each with a sentence.
+A value of the wrong type rejects the whole file, with its place in the file; numbers and names of
+missing things are skipped, each with a message.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from viewer.workspace.workspace import Workspace
 SUFFIX = ".opscope"
 VERSION = 1
 _FIRST_KEY = b'"opscope_session"'
-_HEAD = 256  # bytes in which the first key stands
-# A million selected slices are 8 MB of numbers; what is longer was not written by Opscope.
+_HEAD = 256  # bytes that must contain the first key
+# A million selected slices are 8 MB of numbers; Opscope does not write larger files.
 _LONGEST = 64 << 20
-# So many files beside a session file are compared by size to find one that was renamed.
+# Maximum number of files next to a session file that are checked for a renamed input.
 _MOST_LOOKED_AT = 2000
 
 
@@ -50,7 +50,7 @@ Number = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 
 
 class SavedInput(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One open file. path: relative to the session file where it can be, with "/" between."""
+    """One open file. path: relative to the session file if possible, with "/" as separator."""
 
     path: str
     size: int = -1
@@ -59,14 +59,14 @@ class SavedInput(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LinkChoice(msgspec.Struct, frozen=True):
-    """A profile and the record that it is linked to because the user says so; None for none."""
+    """A profile and the ETRecord that the user linked it to; None for no link."""
 
     profile: int
     record: int | None
 
 
 class MethodChoice(msgspec.Struct, frozen=True):
-    """Of which method the runs of a scope of a profile are."""
+    """The method of the runs in a scope of a profile."""
 
     profile: int
     scope: str
@@ -81,21 +81,21 @@ class ColumnChoice(msgspec.Struct, frozen=True):
 
 
 class ClockChoice(msgspec.Struct, frozen=True):
-    """How long a tick of a profile lasts, "5/4"; of the cycles of debug info where it is None."""
+    """The ns per tick of a profile, "5/4"; of the cycles in debug info if the profile is None."""
 
     profile: int | None
     ns_per_tick: str
 
 
 class SourcePath(msgspec.Struct, frozen=True):
-    """What was recorded below one path lies below another one."""
+    """A path prefix in recorded source paths, and its replacement on this machine."""
 
     recorded: str
     here: str
 
 
 class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the user decided about the inputs."""
+    """The user's decisions about the inputs."""
 
     links: tuple[LinkChoice, ...] = ()
     methods: tuple[MethodChoice, ...] = ()
@@ -105,14 +105,14 @@ class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SavedRows(msgspec.Struct, frozen=True):
-    """Slices of one input, by their positions in it."""
+    """Slices of one input, by their rows in it."""
 
     input: int
     rows: tuple[Number, ...]
 
 
 class SavedPlace(msgspec.Struct, frozen=True, array_like=True):
-    """A process of an input, or a track of it: [0, "net.etdp"], [0, "net.etdp", "forward"]."""
+    """A process of an input, or one of its tracks: [0, "net.etdp"], [0, "net.etdp", "forward"]."""
 
     input: int
     process: str
@@ -120,21 +120,21 @@ class SavedPlace(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SavedMove(msgspec.Struct, frozen=True):
-    """A process or track that was dragged before another one, None: after them all."""
+    """A process or track that was dragged before another one, or to the end (None)."""
 
     what: SavedPlace
     before: SavedPlace | None = None
 
 
 class RowHeight(msgspec.Struct, frozen=True):
-    """How high the rows of a process are, in px."""
+    """The row height of a process, in px."""
 
     what: SavedPlace
     px: int
 
 
 class SavedTracks(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which tracks are seen, and how they lie."""
+    """Which tracks are visible, and how they are arranged."""
 
     folded: tuple[SavedPlace, ...] = ()
     pinned: tuple[SavedPlace, ...] = ()
@@ -146,7 +146,7 @@ class SavedTracks(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SavedBookmark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A mark: a moment where both times are one."""
+    """A bookmark; a moment if both times are equal."""
 
     start_ns: Ns
     end_ns: Ns
@@ -155,7 +155,7 @@ class SavedBookmark(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SavedArea(msgspec.Struct, frozen=True):
-    """A selected span of time on some tracks."""
+    """A selected time range on some tracks."""
 
     start_ns: Ns
     end_ns: Ns
@@ -163,23 +163,23 @@ class SavedArea(msgspec.Struct, frozen=True):
 
 
 class SavedOperators(msgspec.Struct, frozen=True):
-    """Highlighted operators of the record of an input, by their positions in it."""
+    """Highlighted operators of an input's ETRecord, by their positions in it."""
 
     input: int
     operators: tuple[int, ...]
 
 
 class SavedRun(msgspec.Struct, frozen=True):
-    """The inference that costs are of: its position among the runs of an input."""
+    """The inference that costs refer to: its position among the runs of an input."""
 
     input: int
     run: int
 
 
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was seen and selected. Times are ns from the begin of the first profile.
+    """The visible range, selection and settings. Times are ns from the start of the first profile.
 
-    front: the panels that stood before their fellow tabs, by the names of
+    front: the panels in front of their tab groups, by their names in
     `viewer.gui.window.frame.docks`.
     """
 
@@ -215,7 +215,7 @@ class SavedSession(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class FoundInput:
-    """Where an input is now, None if it was not found; and whether its size is another."""
+    """The current path of an input, None if not found; and whether its size has changed."""
 
     input: SavedInput
     path: str | None
@@ -226,7 +226,7 @@ class FoundInput:
 
 
 def input_of(path: str, stamp: FileStamp | None, folder: str) -> SavedInput:
-    """An open file as a session file in a folder names it, not hashed yet."""
+    """Return an open file as an entry of a session file in a folder, not hashed yet."""
     try:
         shown = os.path.relpath(path, folder)
     except ValueError:  # on another drive
@@ -235,12 +235,12 @@ def input_of(path: str, stamp: FileStamp | None, folder: str) -> SavedInput:
 
 
 def encoded(session: SavedSession) -> bytes:
-    """The bytes of a session file."""
+    """Return the bytes of a session file."""
     return bytes(msgspec.json.format(msgspec.json.encode(_clean(session)), indent=2)) + b"\n"
 
 
 def _clean(session: SavedSession) -> Any:
-    """The same as plain values, with texts that UTF-8 can hold: a file name may be any bytes."""
+    """Return plain values with valid UTF-8 texts, since a file name may be any bytes."""
     return _storable(msgspec.to_builtins(session))
 
 
@@ -261,7 +261,7 @@ def write(
     progress: Progress,
     cancelled: Cancelled,
 ) -> int:
-    """Hash the inputs and write the file, whole or not at all; returns how many inputs it has.
+    """Hash the inputs and write the file, completely or not at all; returns the number of inputs.
 
     stamps: of the inputs when they were read; one that has changed since is not hashed. Raises
     OSError, WriteCancelled.
@@ -282,8 +282,10 @@ def write(
 
 
 def is_session(path: str) -> bool:
-    """Whether a file begins as a session file does; False for what cannot be read, or is no file
-    on a disk: to read that may take forever."""
+    """Return whether a file starts like a session file; False if it is unreadable.
+
+    Also False for anything but a regular file, which could block forever.
+    """
     try:
         head = head_of(path)[:_HEAD]
     except UnreadableFile:
@@ -292,7 +294,7 @@ def is_session(path: str) -> bool:
 
 
 def read(path: str) -> SavedSession:
-    """A session file. Raises UnreadableFile."""
+    """Read a session file. Raises UnreadableFile."""
     stamp = stamp_of(path)
     if stamp is None:
         raise UnreadableFile(path, "there is no such file", remedy="Check the path")
@@ -328,9 +330,9 @@ class _Version(msgspec.Struct):
 
 
 def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> list[FoundInput]:
-    """Where the inputs are, looked for from the folder of the session file on.
+    """Find the inputs, starting from the folder of the session file.
 
-    Raises WriteCancelled if `cancelled` turns true: files beside may have to be hashed.
+    Raises WriteCancelled if `cancelled` turns true, since nearby files may have to be hashed.
     """
     found: list[FoundInput] = []
     beside: list[tuple[str, FileStamp]] | None = None
@@ -354,19 +356,19 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
 
 
 def _places(one: SavedInput, folder: str) -> Iterator[str]:
-    """Where an input may be: only plain local paths, as the file is data."""
+    """Yield possible paths of an input: only plain local paths, since the file is untrusted."""
     parts = [part for part in one.path.split("/") if part]
     if "\0" in one.path + one.absolute or not parts:
         return
     for path in (os.path.join(folder, *one.path.split("/")), one.absolute):
-        # No name of another machine or of a device: Windows knows those by two leading slashes.
+        # No network or device paths, which Windows marks with two leading slashes.
         if path and not path.startswith(("//", "\\\\")) and os.path.isabs(path):
             yield os.path.normpath(path)
     yield os.path.join(folder, parts[-1])
 
 
 def _files_in(folder: str) -> Iterator[tuple[str, FileStamp]]:
-    """The plain files of a folder, of very many the first ones by name."""
+    """Yield the regular files of a folder, at most `_MOST_LOOKED_AT` by name."""
     try:
         names = sorted(os.listdir(folder))[:_MOST_LOOKED_AT]
     except OSError:
@@ -379,7 +381,7 @@ def _files_in(folder: str) -> Iterator[tuple[str, FileStamp]]:
 
 
 def changed_inputs(found: Sequence[FoundInput], cancelled: Callable[[], bool]) -> list[str]:
-    """The paths of those whose content is not what it was when the session was saved."""
+    """Return the paths of inputs whose content has changed since the session was saved."""
     changed = []
     for one in found:
         if one.path is None or not one.input.sha256:
@@ -394,7 +396,7 @@ def changed_inputs(found: Sequence[FoundInput], cancelled: Callable[[], bool]) -
 
 
 def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
-    """What the user decided in a workspace, by the numbers of its files among some inputs."""
+    """Return the user's decisions in a workspace, by the input numbers of its files."""
     number = {path: i for i, path in enumerate(inputs)}
     made = chosen(workspace)
     return SavedChoices(
@@ -421,9 +423,9 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
 
 
 def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
-    """The same as choices by path; those of an input that is not there are left out.
+    """Return saved choices by path, without those of missing inputs.
 
-    paths: where each input is now, None for none.
+    paths: the current path of each input, None if missing.
     """
 
     def path(number: int | None) -> str | None:
@@ -466,15 +468,17 @@ def _rate(text: str) -> Fraction | None:
 
 
 def _substitutions(saved: Sequence[SourcePath]) -> Iterator[Substitution]:
-    """Those that hold on this machine."""
+    """Yield the substitutions that are valid on this machine."""
     for one in saved:
-        with contextlib.suppress(ValueError):  # it was stored on another system
+        with contextlib.suppress(ValueError):  # saved on another operating system
             yield Substitution(one.recorded, one.here)
 
 
 def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[str]]:
-    """Files, with the inputs of session files in place of these; the choices of each session, and a
-    sentence for each file that cannot be had. For commands without a window."""
+    """Replace session files by their inputs; for commands without a window.
+
+    Returns the files, the choices of each session, and a message for each missing file.
+    """
     files: list[str] = []
     choices: list[Choices] = []
     complaints: list[str] = []

@@ -1,7 +1,7 @@
-"""What the user can change about the view, as one immutable value: undo is a list of these.
+"""The user-changeable view as one immutable value; the undo history is a list of these.
 
-No Qt. Times are ns of the common axis. Slices, tracks and runs are named by the position of their
-trace among the open ones, so a state holds for what is open now alone.
+No Qt. Times are ns of the common axis. Slices, tracks and runs refer to the position of their trace
+among the open ones, so a state is only valid for the currently open files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
 from viewer.workspace.clocks import ClockRates
 
-# Of the name and the note of a mark, in characters.
+# Of a bookmark's name and note, in characters.
 LONGEST_NAME, LONGEST_NOTE = 200, 4000
 
 
@@ -33,27 +33,27 @@ class SliceRef:
 
 
 class SliceSet(Sequence[SliceRef]):
-    """Some slices of the open traces: ascending numbers (uint32) per trace, so a million are cheap.
+    """Slices of the open traces: ascending numbers (uint32) per trace, so a million are cheap.
 
-    As a sequence they stand trace by trace, in the order of their numbers. Never changed.
+    As a sequence they are ordered by trace and number. Immutable.
     """
 
     __slots__ = ("_larger", "of")
 
     def __init__(self, of: Mapping[int, Codes | Ints]) -> None:
         """of: per trace distinct ascending numbers; empty columns are dropped."""
-        kept = {
+        numbers_of = {
             trace: np.asarray(numbers, np.uint32)
             for trace, numbers in sorted(of.items())
             if len(numbers)
         }
-        self.of: Mapping[int, Codes] = MappingProxyType(kept)
-        # The set that this one was taken from, and the slice that it lacks of it.
+        self.of: Mapping[int, Codes] = MappingProxyType(numbers_of)
+        # The set that this one was derived from, and the slice removed from it.
         self._larger: tuple[SliceRef, SliceSet] | None = None
 
     @staticmethod
     def of_refs(refs: Iterable[SliceRef]) -> SliceSet:
-        """The set of some single slices."""
+        """Return the set of some single slices."""
         if isinstance(refs, SliceSet):
             return refs
         found: dict[int, set[int]] = {}
@@ -62,9 +62,9 @@ class SliceSet(Sequence[SliceRef]):
         return SliceSet({trace: np.array(sorted(own), np.uint32) for trace, own in found.items()})
 
     def with_one(self, ref: SliceRef) -> SliceSet:
-        """These and one more."""
+        """Return the set with one more slice."""
         if self._larger is not None and self._larger[0] == ref:
-            return self._larger[1]  # asked for with every change of the selection
+            return self._larger[1]  # needed with every change of the selection
         if ref in self:
             return self
         numbers = self.of.get(ref.trace, np.empty(0, np.uint32))
@@ -72,7 +72,7 @@ class SliceSet(Sequence[SliceRef]):
         return SliceSet({**self.of, ref.trace: np.insert(numbers, at, ref.index)})
 
     def without(self, ref: SliceRef) -> SliceSet:
-        """All but one."""
+        """Return the set without one slice."""
         if ref not in self:
             return self
         numbers = self.of[ref.trace]
@@ -123,7 +123,7 @@ class SliceSet(Sequence[SliceRef]):
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A span of time, in ns of the axis, on some tracks, given as (trace, track)."""
+    """A time range, in ns of the axis, on some tracks, given as (trace, track)."""
 
     t0: int
     t1: int
@@ -132,7 +132,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A moment (t0 == t1) or a span of time with a name and a note, both the user's own words."""
+    """A moment (t0 == t1) or a time range, with the user's name and note."""
 
     t0: int
     t1: int
@@ -151,18 +151,19 @@ class RulerUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """All that the user can change about the view.
+    """Everything about the view that the user can change.
 
-    slice: what is selected, `others` with it: a `SliceSet`, or () for none. operators: (trace,
-    indexes into its program's operators) that are highlighted. run: (trace, position in
-    `Trace.runs`) that costs are of, None for all inferences. inferences: how they lie; slices,
-    tracks and runs are those of that view.
-    clocks: the chosen rates, as `Workspace.clocks`. They are of the workspace, and here since range
-    and area are ns that hold for these rates alone: undo takes both back together. measured: a
-    span that is shown with its length until something else is measured; of no length while its end
-    is still to be chosen. mark: which of `marks` is the current one. query: what is searched for;
-    only_hits: everything else is dimmed. scheme: what slices are colored by; lit: the class
-    of it, by title and palette index, that alone is drawn in full.
+    slice: the selected slice; others: further ones, a `SliceSet`, or () for none. operators:
+    (trace, indexes into its program's operators) that are highlighted. run: the (trace, position in
+    `Trace.runs`) that costs refer to, None for all inferences. inferences: their display mode;
+    slices, tracks and runs refer to it.
+
+    clocks: the chosen rates, as in `Workspace.clocks`. They belong to the workspace, but are here
+    because range and area are ns at these rates: undo reverts both together. measured: a range
+    shown with its length until another is measured; empty while its end is being chosen. mark: the
+    index of the current one in `marks`, the bookmarks. query: the search; only_hits: everything
+    else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by title and
+    palette index.
     """
 
     t0: int = 0
@@ -186,22 +187,28 @@ class ViewState:
 
     @property
     def slices(self) -> SliceSet:
-        """All selected slices. Of a million it takes some ms: keep it, do not ask in a frame."""
+        """All selected slices.
+
+        A million take some ms: keep the result, do not call it per frame.
+        """
         others = SliceSet.of_refs(self.others)
         return others if self.slice is None else others.with_one(self.slice)
 
     @property
     def selection(self) -> tuple[object, ...]:
-        """What is selected, as one value to compare."""
+        """The selection, as one comparable value."""
         return self.slice, self.others, self.operators, self.area
 
     @property
     def marking(self) -> tuple[object, ...]:
-        """Marks and what is measured, as one value to compare."""
+        """The bookmarks and the measured range, as one comparable value."""
         return self.marks, self.mark, self.measured
 
     def is_at(self, other: ViewState) -> bool:
-        """Whether another state shows the same place: range, selection, inferences, rates."""
+        """Return whether another state shows the same place.
+
+        A place is the range, selection, run, inferences and rates.
+        """
         return (self.t0, self.t1, self.run, self.inferences, self.clocks, *self.selection) == (
             other.t0,
             other.t1,
@@ -212,7 +219,7 @@ class ViewState:
         )
 
     def at(self, place: ViewState) -> ViewState:
-        """This state, moved to the place that another one shows."""
+        """Return this state moved to the place of another one."""
         has_others = place.inferences is not self.inferences
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""What follows from the slices of a shown trace alone, whatever the rate of its clock. No Qt."""
+"""Facts that depend only on the slices of a displayed trace, not on its clock rate. No Qt."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
 
 
 class TickFacts:
-    """Facts in ticks, each worked out when it is first asked for; all views of one trace at other
-    rates and places share them.
+    """Facts in ticks, computed on first use.
 
-    file: what was read; table: the links of what is shown of it.
+    All views of one trace at other rates and offsets share them. file: the trace as read; table:
+    the links of the displayed trace.
     """
 
     def __init__(self, file: Trace, table: LinkTable) -> None:
@@ -26,12 +26,12 @@ class TickFacts:
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
-        """The counters of its units: 0.2 s for a million slices."""
+        """The counters of its NPU units: 0.2 s for a million slices."""
         return tuple(CounterRaster.of(counter) for counter in unit_counters(self._trace))
 
     @cached_property
     def tracks(self) -> TrackTable:
-        """Its tracks and rows, to be stacked."""
+        """Its tracks and rows, for stacking."""
         tracks = range(len(self._trace.tracks))
         return table_of(self._trace, [track_name(self._table, t) for t in tracks])
 
@@ -44,22 +44,22 @@ class TickFacts:
 
     @property
     def busy_is_known(self) -> bool:
-        """Whether `busy` takes no time any more."""
+        """Whether `busy` is already computed."""
         return self._busy is not None
 
     @cached_property
     def left_out(self) -> int:
-        """How many inferences of the file this view of them has no room for."""
+        """How many inferences of the file are not in this view of them."""
         shown = sum(run.count for run in self._trace.inferences())
         return sum(1 for _ in self._file.inferences()) - shown
 
     @cached_property
     def lengths(self) -> LengthRange | None:
-        """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
+        """The shortest and longest slice in ticks, from `lengths_of`; one pass over all slices."""
         return lengths_of(self._trace)
 
     @cached_property
     def barred(self) -> dict[str, str]:
-        """Scheme -> why slices cannot be colored by it, for those that they cannot."""
+        """Scheme -> why it does not apply, for the schemes that do not."""
         reasons = {scheme.id: why_not(scheme.id, self._table) for scheme in SCHEMES}
         return {scheme: why for scheme, why in reasons.items() if why}

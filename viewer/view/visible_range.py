@@ -1,6 +1,6 @@
-"""Which part of the common axis is seen: at first, and what a range may be. No Qt.
+"""The visible part of the common axis: the first view, and changes of the range. No Qt.
 
-Ranges are [t0, t1) in ns of the axis. Nothing here changes anything: the session asks and decides.
+Ranges are [t0, t1) in ns of the axis. All functions are pure; the session applies their results.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from viewer.view.state import Bookmark, ViewState
 from viewer.workspace.workspace import Workspace
 
 MIN_SPAN_NS = 1
-# A first view shows one run where all runs together are less than this share of the span: loading
-# and the cold first run would fill the picture.
+# The first view shows one run if all runs are less than this share of the span; otherwise loading
+# and the cold first run would fill the view.
 MOSTLY_RUNS = 0.4
-# And one file where all of them, of one clock, are less than this share: each would be a hair.
+# It shows one file if all files of one clock are less than this share: each would be a sliver.
 MOSTLY_FILES = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class FirstView:
-    """What is seen of files that were opened: a range, and of the first trace a run (its position
-    in `Trace.runs`, None for no run). note: why it is not all of them, "" if it is."""
+    """The initial view of opened files.
+
+    t0, t1: the range. run: a run of the first trace (its position in `Trace.runs`), or None. note:
+    why it does not show everything, "" if it does.
+    """
 
     t0: int
     t1: int
@@ -38,8 +41,11 @@ class FirstView:
 
 
 def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
-    """All of an axis of `whole` ns, or the second inference where loading would fill the picture,
-    or the first file where others lie far from it."""
+    """Return the initial view for an axis of `whole` ns.
+
+    It shows the whole axis; or the second inference, if loading would fill the view; or the first
+    file, if the others are far away from it.
+    """
     everything = FirstView(*with_margin(0, whole))
     if not traces:
         return everything
@@ -66,18 +72,20 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
 
 
 def file_span_ns(shown: OpenTrace) -> tuple[int, int]:
-    """Where a trace lies on the axis."""
+    """Return start and end of a trace on the axis."""
     return shown.axis.to_ns(shown.trace.start), shown.axis.to_ns(shown.trace.end)
 
 
 def run_span_ns(shown: OpenTrace, run: Run) -> tuple[int, int]:
-    """Where a run of a trace lies on the axis."""
+    """Return start and end of a trace's run on the axis."""
     return shown.axis.to_ns(run.start), shown.axis.to_ns(run.end)
 
 
 def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
-    """The position in `Trace.runs` of the inference around the middle of a range, None if there is
-    none, or if the range is so long that its place in it means nothing."""
+    """Return the position in `Trace.runs` of the inference at the center of a range.
+
+    None if there is none, or if the range is more than twice as long.
+    """
     middle = (t0 + t1) // 2
     for number, run in enumerate(shown.trace.runs):
         first, last = run_span_ns(shown, run)
@@ -87,21 +95,23 @@ def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
 
 
 def axis_length(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:
-    """How long the common axis is where traces are shown so, at least 1 ns."""
+    """Return the length of the common axis in a display mode of inferences, at least 1 ns."""
     if inferences is Inferences.AS_RUN:
         return max(space.clocks.span_ns(), 1)
     return max((t.axis.to_ns(t.trace.end) for t in traces), default=1)
 
 
 def with_margin(t0: int, t1: int) -> tuple[int, int]:
-    """A range with 2 % of air on both sides."""
-    air = max((t1 - t0) // 50, 1)
-    return t0 - air, t1 + air
+    """Return a range with a 2 % margin on both sides."""
+    margin = max((t1 - t0) // 50, 1)
+    return t0 - margin, t1 + margin
 
 
 def limited(t0: int, t1: int, whole: int) -> tuple[int, int]:
-    """A range moved, and shortened where it must be, into an axis of `whole` ns and a tenth of it
-    on both sides."""
+    """Return a range moved, and shortened if necessary, into the axis plus margins.
+
+    whole: the length of the axis in ns; the margin is a tenth of it on both sides.
+    """
     margin = max(whole // 10, 1)
     low, high = -margin, whole + margin
     span = min(max(t1 - t0, MIN_SPAN_NS), high - low)
@@ -112,13 +122,13 @@ def limited(t0: int, t1: int, whole: int) -> tuple[int, int]:
 def zoomed(
     t0: int, t1: int, factor: float, at_ns: int | Fraction, share: Fraction | None
 ) -> tuple[int, int]:
-    """A range scaled by `factor` (below 1 shows less) around a time that stays put.
+    """Return a range scaled by `factor` (below 1 zooms in) around a fixed time.
 
-    share: where in the view that time stays, 0 to 1; None for where it is now.
+    share: the position of that time in the new view, 0 to 1; None to keep its position.
     """
     span = max(MIN_SPAN_NS, round((t1 - t0) * factor))
     if span == t1 - t0 and factor != 1:
-        # Of few ns a share is less than one: every step must show all the same.
+        # With few ns, the change may round to zero, but every step must have a visible effect.
         span = max(span + (1 if factor > 1 else -1), MIN_SPAN_NS)
     if share is None:
         share = Fraction(at_ns - t0) / (t1 - t0)
@@ -127,14 +137,14 @@ def zoomed(
 
 
 def at_same_ticks(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
-    """The range of one axis that shows the ticks that a range of another did, at least 1 ns."""
+    """Return the range on one axis with the same ticks as on another, at least 1 ns."""
     scale = axis.ns_per_tick / before.ns_per_tick
     first, last = (round((t - before.offset_ns) * scale) + axis.offset_ns for t in (t0, t1))
     return first, max(last, first + MIN_SPAN_NS)
 
 
 def moved_span(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
-    """The same as `at_same_ticks` for a span that may be a moment, which stays one."""
+    """Return the same as `at_same_ticks` for a span that may be a moment, which stays one."""
     if t0 == t1:
         first = at_same_ticks(t0, t1, before, axis)[0]
         return first, first
@@ -144,7 +154,7 @@ def moved_span(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
 def marks_at_same_ticks(
     marks: Sequence[Bookmark], before: Axis, axis: Axis
 ) -> tuple[Bookmark, ...]:
-    """Marks moved so that they stay at the ticks of one trace; names and notes go with them."""
+    """Return the bookmarks moved so that they stay at the same ticks of one trace."""
     moved = []
     for mark in marks:
         t0, t1 = moved_span(mark.t0, mark.t1, before, axis)
@@ -155,12 +165,15 @@ def marks_at_same_ticks(
 def with_ticks_kept(
     state: ViewState, trace: int, before: Axis, axis: Axis, whole: int
 ) -> ViewState:
-    """A view in which range, area, marks and measure stay at the ticks of one trace, whose axis is
-    another now; `whole` ns are the length of the common axis then."""
+    """Return a view whose range, area, bookmarks and measurement stay at one trace's ticks.
+
+    before, axis: the axis of that trace before and after the change. whole: the new length of the
+    common axis in ns.
+    """
     t0, t1 = limited(*at_same_ticks(state.t0, state.t1, before, axis), whole)
     area, measured = state.area, state.measured
     if area is not None:
-        # An area on tracks of several traces has no ticks that it could keep.
+        # An area on tracks of several traces cannot keep the ticks of all of them.
         own = all(owner == trace for owner, _ in area.tracks)
         first, last = at_same_ticks(area.t0, area.t1, before, axis)
         area = replace(area, t0=first, t1=last) if own else None

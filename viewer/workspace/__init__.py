@@ -1,1 +1,1 @@
-"""What is open and how it belongs together, without a window."""
+"""The open files and how they belong together, without a window."""

@@ -1,4 +1,4 @@
-"""How long the ticks of open traces last, and where each of them lies on the common axis. No Qt."""
+"""The tick lengths of open traces, and their positions on the common axis. No Qt."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
-ClockRates = Mapping[str, Fraction]  # path of a trace -> the ns per tick that was chosen for it
-# In place of the path: the cycles of Torq debug info, which counts without being a trace.
+ClockRates = Mapping[str, Fraction]  # path of a trace -> the ns per tick chosen for it
+# Instead of a path: the cycles of Torq debug info, which have a clock but no trace.
 DEBUG_INFO = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clocks:
-    """The clocks of what is open at one moment; nothing in it changes.
+    """The clocks of the files open at one moment; immutable.
 
-    traces: in the order of opening. chosen: the rates that the user chose, of traces that may be
-    closed by now too.
+    traces: in the order of opening. chosen: the rates that the user chose, possibly for traces that
+    are closed by now.
     """
 
     traces: Sequence[Trace] = ()
@@ -29,7 +29,7 @@ class Clocks:
     chosen: ClockRates = field(default_factory=dict)
 
     def rate(self, trace: Trace) -> ClockRate:
-        """How long a tick of a trace lasts, and whether the file, a guess or the user says so."""
+        """Return the length of a trace's tick, and whether it is stated, assumed or chosen."""
         clock = trace.clock
         chosen = self.chosen.get(trace.path)
         if chosen is not None and can_choose_clock(trace):
@@ -38,13 +38,15 @@ class Clocks:
         return ClockRate(clock.unit, clock.ns_per_tick, origin)
 
     def ns_per_tick(self, trace: Trace) -> Fraction:
-        """How long a tick of a trace lasts."""
+        """Return the length of a trace's tick in ns."""
         return self.rate(trace).ns_per_tick
 
     @property
     def cycle_rate(self) -> ClockRate | None:
-        """How long a cycle in open debug info lasts; None where there are no such cycles, or a
-        compile profile is open, whose clock is theirs."""
+        """The length of a cycle in open debug info.
+
+        None if there are no such cycles, or if a compile profile is open, whose clock they share.
+        """
         dispatches = (dispatch for program in self.programs for dispatch in program.dispatches)
         counted = any(job.end is not None for d in dispatches for job in d.jobs.values())
         if not counted or any(is_compiled(trace) for trace in self.traces):
@@ -55,25 +57,25 @@ class Clocks:
         return replace(ASSUMED_CYCLES, ns_per_tick=chosen, origin=RateOrigin.CHOSEN)
 
     def offset_ns(self, trace: Trace) -> int:
-        """What to add to a trace's times so that it starts at 0 with all of its clock domain."""
-        # A trace without slices starts nowhere: its 0 would set the others hours apart from it.
+        """Return what to add to a trace's times so that its clock domain starts at 0."""
+        # A trace without slices has no start: its 0 could move the others hours away.
         group = [t for t in self.same_clock(trace) if len(t.slices)] or [trace]
         return -min(tick_to_ns(t.start, self.ns_per_tick(t)) for t in group)
 
     def same_clock(self, trace: Trace) -> list[Trace]:
-        """The open traces that one clock stamped, this one among them, in the order of opening."""
+        """Return the open traces with the same clock, including this one, in order of opening."""
         domain = trace.clock.domain
         return [t for t in self.traces if t is trace or (domain and t.clock.domain == domain)]
 
     def span_ns(self) -> int:
-        """The length of the common axis: the latest end of any trace, in ns from the start."""
+        """Return the length of the common axis in ns: the latest end of any trace."""
         ends = (tick_to_ns(t.end, self.ns_per_tick(t)) + self.offset_ns(t) for t in self.traces)
         return max(ends, default=0)
 
     def check_rate(self, trace: Trace, ns_per_tick: Fraction, name: str) -> None:
-        """Raise ValueError for a trace that states its rate, and for a rate that gives no times.
+        """Raise ValueError for a trace that states its rate, and for an invalid rate.
 
-        name: what the error calls the trace.
+        name: the name of the trace in the error.
         """
         if not can_choose_clock(trace):
             stated = self.rate(trace).tick_text
@@ -87,7 +89,7 @@ class Clocks:
             )
 
     def check_cycle_rate(self, ns_per_tick: Fraction | None) -> None:
-        """Raise ValueError where `cycle_rate` is None, and for a rate that is none."""
+        """Raise ValueError if `cycle_rate` is None, and for an invalid rate."""
         if self.cycle_rate is None:
             raise ValueError("no debug info with a clock of its own is open")
         if ns_per_tick is not None and ns_per_tick <= 0:
@@ -95,5 +97,5 @@ class Clocks:
 
 
 def can_choose_clock(trace: Trace) -> bool:
-    """Whether the rate of a trace's clock may be chosen: nothing states it, or it counts cycles."""
+    """Return whether a trace's clock rate may be chosen: it is assumed, or counts cycles."""
     return trace.clock.assumed or trace.clock.unit == "cycle"

@@ -1,9 +1,9 @@
-"""The MLIR texts that a profile was compiled from, found without being asked for. No Qt.
+"""Finds the MLIR texts that a profile was compiled from, to open them automatically. No Qt.
 
-The locations of a Torq profile name their file. Where it lies beside the profile, or where a path
-substitution says, it is opened with it. A location is data from a file and may name anything: only
-its last component is looked for beside the profile, few names are looked for at all, and only a
-plain local file of bounded size that holds MLIR text is taken.
+The locations of a Torq profile name their file. If it is next to the profile, or where a path
+substitution points, it is opened too. A location is untrusted data and may name anything: only its
+last component is looked up next to the profile, only a few names are looked up at all, and only a
+plain local file of limited size with MLIR text is accepted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from viewer.program.program import Program
 from viewer.program.sources.files import Substitution, file_name, is_plain_file, local_paths
 
 SUFFIX = ".mlir"
-# A text that nobody asked for must not cost seconds; a bigger one can be opened by hand.
+# A text opened automatically must not cost seconds; a larger one can be opened manually.
 MAX_COMPANION = 64 << 20
-# A profile is of one or a few texts; one that names thousands is not looked after.
+# A profile comes from one or a few texts; if it names thousands, the rest is ignored.
 _MOST_NAMES = 32
 _MOST_LOCATIONS = 20_000
 _MOST_CHARACTERS = 1 << 20
@@ -33,13 +33,13 @@ _MOST_CHARACTERS = 1 << 20
 def companions(
     item: Trace | Program, open_paths: Iterable[str], substitutions: Sequence[Substitution] = ()
 ) -> list[str]:
-    """Paths of the MLIR texts that the locations of a file name and that lie on this machine.
+    """Return the paths of the MLIR texts named in a file's locations that exist on this machine.
 
-    One whose name an open file has already is left out, however that one came to be open.
+    A text whose name an open file already has is left out, however that file was opened.
     """
     known = {file_name(path) for path in open_paths}
     folder = os.path.dirname(item.path)
-    found: dict[str, str] = {}  # by name, since a link is made by the name alone
+    found: dict[str, str] = {}  # by name, because links depend only on the name
     for recorded in recorded_texts(item):
         name = file_name(recorded)
         if name in known or name in found:
@@ -52,15 +52,17 @@ def companions(
 
 
 def recorded_texts(item: Trace | Program) -> list[str]:
-    """The distinct files with the suffix of MLIR texts that the locations of a trace, or of debug
-    info, name, in order of appearance; of one that names very many, the first ones."""
+    """Return the distinct MLIR files that the locations of a trace or of debug info name.
+
+    In order of appearance; only the first ones if there are very many.
+    """
     found: dict[str, None] = {}
     left = _MOST_CHARACTERS
     for location in dict.fromkeys(_locations(item)):
         left -= len(location)
         if left < 0 or len(found) >= _MOST_NAMES:
             break
-        # MLIR escapes quotes in its strings: every second part is the content of one.
+        # MLIR escapes quotes in its strings, so every second part is the content of a string.
         parts = location.split('"')
         for text, after in zip(parts[1::2], parts[2::2], strict=False):
             if after[:1] == ":" and text.lower().endswith(SUFFIX):
@@ -69,7 +71,7 @@ def recorded_texts(item: Trace | Program) -> list[str]:
 
 
 def _locations(item: Trace | Program) -> list[str]:
-    """The first locations that a file states."""
+    """Return the first `_MOST_LOCATIONS` locations in a file."""
     if isinstance(item, Trace):
         keys = np.flatnonzero(item.keys.kind == KeyKind.LOCATION)[:_MOST_LOCATIONS]
         stated: list[str] = item.keys.location[keys].tolist()
@@ -81,8 +83,10 @@ def _locations(item: Trace | Program) -> list[str]:
 def read_companion(
     path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
 ) -> Program:
-    """Read a text that was found. Raises UnreadableFile, also for what is no MLIR text, and
-    ReadCancelled."""
+    """Read a text that was found.
+
+    Raises ReadCancelled, and UnreadableFile, also if it is not MLIR text.
+    """
     item = open_file(path, progress, cancelled)
     if isinstance(item, Trace) or not item.is_mlir:
         raise UnreadableFile(path, "it is called as an MLIR text and holds none")
@@ -90,10 +94,10 @@ def read_companion(
 
 
 def is_text(item: Trace | Program) -> bool:
-    """Whether it is a text that traces are compiled from; debug info is what it was compiled to."""
+    """Return whether it is a text that traces are compiled from; debug info is the result."""
     return isinstance(item, Program) and item.is_mlir and not item.dispatches
 
 
 def companion_complaint(path: str, error: object) -> str:
-    """What to say of a text that was found beside a file and cannot be read."""
+    """Return the message about a companion text that cannot be read."""
     return f"{os.path.basename(path)} was compiled from a text that cannot be read: {error}"

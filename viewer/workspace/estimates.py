@@ -1,4 +1,4 @@
-"""What the Torq compiler expected beside what was measured, of everything that is open. No Qt."""
+"""Compares Torq compiler estimates and measurements across everything that is open. No Qt."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from viewer.workspace.workspace import Workspace
 
 
 def of_workspace(workspace: Workspace) -> Estimates:
-    """The comparison of everything that is open."""
+    """Return the comparison of everything that is open."""
     return of_snapshot(Snapshot.of(workspace))
 
 
 def of_snapshot(opened: Snapshot) -> Estimates:
-    """The comparison of everything that was open at one moment."""
+    """Return the comparison of everything that was open at one moment."""
     linked = {one.trace: one for one in opened.traces}
     return estimates(
         tuple(linked),

@@ -1,4 +1,4 @@
-"""What the workspace writes: traces and their links, as a Perfetto trace or a table. No Qt."""
+"""Exports of the workspace: traces and their links, as a Perfetto trace or a table. No Qt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
-# The Perfetto exporter loads the official protos, which the first window need not wait for.
+# The Perfetto exporter loads the official protos, so it is imported late for a fast startup.
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
@@ -50,11 +50,11 @@ def export(
 ) -> int:
     """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
 
-    table: which of TABLES is meant by a suffix of TABLE_SUFFIXES; by: the key of statistics, one of
-    `viewer.analysis.statistics.group_keys.KEYS`. ns_range: the part of the common axis that slices
-    are of, in ns from the start of the trace; a slice that reaches over an edge is written whole.
-    The file appears whole or not at all. Raises NothingToExport, OSError, WriteCancelled, and
-    ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    table: the kind of table (one of TABLES) for a suffix in TABLE_SUFFIXES. by: the key of
+    statistics, one of `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this
+    part of the common axis, in ns from the start of the trace; slices that cross its edges are
+    exported in full. The file is written completely or not at all. Raises NothingToExport, OSError,
+    WriteCancelled, and ValueError for a suffix that is not in EXPORT_SUFFIXES.
     """
     return prepare(workspace, path, table, by, ns_range)(progress, cancelled)
 
@@ -66,17 +66,17 @@ def prepare(
     by: str | None = None,
     ns_range: tuple[int, int] | None = None,
 ) -> ExportJob:
-    """Gather all that an export needs as frozen data; the job may then run on another thread.
+    """Collect everything that an export needs as frozen data; the job may run on another thread.
 
-    A later change of the workspace is none of the job, which keeps nothing of it. Raises
-    NothingToExport and ValueError as `export` does; the job raises the rest.
+    Later changes of the workspace do not affect the job, which does not reference it. Raises
+    NothingToExport and ValueError like `export`; the job raises the rest.
     """
     name = path.lower()
     if name.endswith(PERFETTO_SUFFIXES):
         from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 
-        wish = PerfettoOptions() if ns_range is None else PerfettoOptions(RANGE, ns_range)
-        job = PerfettoJob(Snapshot.of(workspace), wish)
+        options = PerfettoOptions() if ns_range is None else PerfettoOptions(RANGE, ns_range)
+        job = PerfettoJob(Snapshot.of(workspace), options)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
@@ -102,8 +102,8 @@ def prepare(
 def _prepare_slices(
     traces: Sequence[LinkedTrace], path: str, ns_range: tuple[int, int] | None
 ) -> ExportJob:
-    # Unrelated clocks have no common zero: then every file counts from its own start, as in the
-    # window. A file alone keeps the times that it states.
+    # Unrelated clocks have no common zero, so every file counts from its own start, as in the
+    # window. A single file keeps its own times.
     aligned = len({t.trace.clock.domain or t.trace.path for t in traces}) > 1
     linked = [
         SliceTableSource(t.table, t.rate.ns_per_tick, t.offset_ns if aligned else 0, t.processes)
@@ -118,7 +118,7 @@ def _prepare_slices(
 
 
 def _prepare_operators(opened: Snapshot, path: str) -> ExportJob:
-    """The operators of every profile's record with what they cost; of records where nothing ran."""
+    """Export the operators of every profile's ETRecord with their cost; else of ETRecords alone."""
     costed = [(t.table, t.rate.ns_per_tick) for t in opened.traces if t.table.program is not None]
     if opened.traces and not costed:
         raise NothingToExport("No record or source that is open belongs to a profile")
@@ -143,7 +143,7 @@ def _prepare_untimed(opened: Snapshot, path: str) -> ExportJob:
 
 
 def _prepare_handle_map(opened: Snapshot, path: str) -> ExportJob:
-    """Of every profile; of records too where no profile is open."""
+    """Export the maps of every profile, or of ETRecords if no profile is open."""
     tables = [
         handle_map_columns(
             HandleMaps(t.table).rows(), t.table.program, t.trace.path, t.rate.ns_per_tick
@@ -162,7 +162,7 @@ def _prepare_handle_map(opened: Snapshot, path: str) -> ExportJob:
 
 
 def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJob:
-    """Of every profile that has groups by the key; without a key by operators, else by names."""
+    """Export every profile that has groups by the key; by default by operator, else by name."""
     if not opened.traces:
         raise NothingToExport("No profile is open: there is nothing that took time")
     groupings = [Grouping(t.table) for t in opened.traces]
@@ -183,7 +183,7 @@ def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJo
 
 
 def table_job(path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> ExportJob:
-    """A job that writes the columns of these names as a table."""
+    """Return a job that writes the named columns as a table."""
     return lambda progress, cancelled: write_table(
         path, names, [columns[name] for name in names], progress=progress, cancelled=cancelled
     )
@@ -208,7 +208,7 @@ def _write_joined(
     progress: Progress,
     cancelled: Cancelled,
 ) -> int:
-    """Several tables below one another; a column that one of them lacks is empty there."""
+    """Write several tables as one; a column that one of them lacks is empty there."""
     names = list(dict.fromkeys([*first, *(name for table in tables for name in table)]))
     columns = [
         np.concatenate([_column(table, name) for table in tables])

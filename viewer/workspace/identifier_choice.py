@@ -1,6 +1,6 @@
-"""Which column of a profile has its identifiers: as chosen, remembered, or by evidence. No Qt.
+"""Selects the column with a profile's identifiers: chosen, remembered, or by evidence. No Qt.
 
-Some profiles state no identities of a record's; one of their columns may have them all the same.
+Some profiles contain no ExecuTorch identities, but one of their columns may still have them.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from viewer.workspace.user_choices import UserChoices
 
 
 class ChosenBy(Enum):
-    """Who said which column's values are a profile's identifiers."""
+    """Who selected the column with a profile's identifiers."""
 
     NOBODY = "nobody"
-    EVIDENCE = "evidence"  # by the maps of the records nothing else can be meant
-    MEMORY = "memory"  # the user, of an earlier profile of this form
+    EVIDENCE = "evidence"  # unambiguous, given the maps of the ETRecords
+    MEMORY = "memory"  # the user, for an earlier profile with the same columns
     USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifierColumn:
-    """The column in force for a trace, None where slices are what the file says; and by whom."""
+    """The active column of a trace, None to use the file's own identities; and who selected it."""
 
     column: str | None = None
     by: ChosenBy = ChosenBy.NOBODY
@@ -45,9 +45,9 @@ class IdentifierColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identifiers:
-    """The columns of identifiers of what is open at one moment; nothing in it changes.
+    """The identifier columns of the files open at one moment; immutable.
 
-    read: path -> the trace as its file has it. in_force: the same -> its column.
+    read: path -> the trace as read. in_force: path -> its active column.
     """
 
     read: Mapping[str, Trace]
@@ -63,21 +63,21 @@ class Identifiers:
         matches: MatchCache,
         choices: UserChoices,
     ) -> Identifiers:
-        """The columns that follow from what is open and from what the user chose."""
+        """Return the columns that result from the open files and the user's choices."""
         found = cls(read, programs, matches)
         in_force = {path: found._decide(trace, choices) for path, trace in read.items()}
         return cls(read, programs, matches, in_force)
 
     def column(self, trace: Trace) -> IdentifierColumn:
-        """The column whose values are a trace's identifiers, and who said so."""
+        """Return the active identifier column of a trace, and who selected it."""
         return self.in_force.get(trace.path, IdentifierColumn())
 
     def candidates(
         self, trace: Trace, linked: Program | None
     ) -> Sequence[tuple[Program, ColumnMatch]]:
-        """The columns that have identifiers of an open record, best first, each once.
+        """Return the columns with identifiers of an open ETRecord, best first, without duplicates.
 
-        Those of the linked record, where one is linked; else each with the record it fits best.
+        If an ETRecord is linked and has any, its columns; else each column with its best ETRecord.
         """
         own = self.of_record(trace, linked) if linked is not None else []
         if linked is not None and own:
@@ -88,17 +88,17 @@ class Identifiers:
         return list(best.values())
 
     def of_any_record(self, trace: Trace) -> list[tuple[Program, ColumnMatch]]:
-        """The columns that have identifiers of any open record, best first."""
+        """Return the columns with identifiers of any open ETRecord, best first."""
         found = [(p, match) for p in self.programs for match in self.of_record(trace, p)]
         return sorted(found, key=lambda one: one[1].rank)
 
     def of_record(self, trace: Trace, program: Program) -> Sequence[ColumnMatch]:
-        """How the columns of a trace match a record; none of a text."""
+        """Return how the columns of a trace match an ETRecord; empty for an MLIR text."""
         read = self.read.get(trace.path)
         return [] if read is None or program.text_lines else self.matches.columns(read, program)
 
     def proposal(self, trace: Trace) -> str:
-        """What to say of a trace that a column could link, while none is in force or refused."""
+        """Return a hint that a column could link a trace, if none is active or refused; else ""."""
         if self.column(trace).by is not ChosenBy.NOBODY:
             return ""
         found = self.of_any_record(trace)
@@ -114,7 +114,7 @@ class Identifiers:
         )
 
     def _decide(self, read: Trace, choices: UserChoices) -> IdentifierColumn:
-        """The column in force: as chosen, as remembered, or where nothing else can be meant."""
+        """Return the active column: chosen, remembered, or unambiguous."""
         if not takes_column(read):
             return IdentifierColumn()
         names = {None, *column_names(read)}
@@ -132,7 +132,7 @@ class Identifiers:
         return IdentifierColumn(column, ChosenBy.EVIDENCE)
 
     def _has_text(self, read: Trace, choices: UserChoices) -> bool:
-        """Whether an open MLIR text has the locations of a trace: they say what its slices are."""
+        """Return whether an open MLIR text matches a trace's locations, its identities then."""
         texts = [p for p in self.programs if p.is_mlir]
         if not texts or KeyKind.LOCATION not in key_kinds(read):
             return False
@@ -143,9 +143,9 @@ class Identifiers:
 
 
 def check_column(trace: Trace, column: str | None, name: str) -> None:
-    """Raise ValueError for a trace without that column, or one that states identities itself.
+    """Raise ValueError for a trace without that column, or with identities of its own.
 
-    name: what the error calls the trace.
+    name: the name of the trace in the error.
     """
     if not takes_column(trace):
         raise ValueError(f"the slices of {name} have identities of their own")
@@ -157,12 +157,12 @@ def check_column(trace: Trace, column: str | None, name: str) -> None:
 
 
 def form_of(trace: Trace) -> str:
-    """The form of a profile, for a choice that holds for all of it: its format and its columns."""
+    """Return the form of a profile, its format and columns, for remembered choices."""
     columns = "\n".join(sorted(column_names(trace)))
     digest = hashlib.sha256(columns.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{trace.format}:{digest[:16]}"
 
 
 def key_kinds(trace: Trace) -> set[KeyKind]:
-    """The kinds of a trace's keys; counted, as it is asked with every selection."""
+    """Return the kinds of a trace's keys; uses bincount because every selection calls it."""
     return {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}

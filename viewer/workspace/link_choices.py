@@ -1,4 +1,4 @@
-"""What a command line says beside its files, and how it is applied to what they are opened into."""
+"""The link options of a command line or session file, and how they are applied to a workspace."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from viewer.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a command line, or a session file, says beside its files.
+    """The options of a command line, or of a session file, for its files.
 
-    pairs: (profile, record) pairs, the record None for none. methods: (runs, method) pairs, of all
-    profiles with such runs; methods_of: (profile, runs, method), of one.
-    columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
-    column, the column is "" for none.
-    clocks: (profile, ns per tick); a rate without a profile is of all files that state none,
-    and of the cycles in debug info; cycles: a rate of these alone.
-    source_paths: recorded folders and where they lie on this machine.
+    pairs: (profile, ETRecord) pairs, the ETRecord None for no link. methods: (runs, method) pairs,
+    for all profiles with such runs; methods_of: (profile, runs, method), for one. columns:
+    (profile, identifier column) pairs; the profile is None for all with such a column, the column
+    "" for none. clocks: (profile, ns per tick); a rate without a profile applies to all files that
+    state none, and to the cycles in debug info; cycles: a rate only for these cycles. source_paths:
+    recorded folders and their locations on this machine.
     """
 
     pairs: tuple[tuple[str, str | None], ...] = ()
@@ -38,9 +37,10 @@ NO_CHOICES = Choices()
 
 
 def apply(choices: Choices, workspace: Workspace) -> list[str]:
-    """Apply choices to a workspace; returns a sentence for each that cannot be.
+    """Apply choices to a workspace; returns a message for each that is not possible.
 
-    Not the source paths: they are told to it before, since companions are looked for there.
+    Source paths are not applied here: the caller sets them first, because companions depend on
+    them.
     """
     complaints = _apply_clocks(choices.clocks, workspace)
     if choices.cycles is not None and workspace.clocks.cycle_rate is not None:
@@ -72,8 +72,7 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
 
 
 def chosen(workspace: Workspace) -> Choices:
-    """What the user chose in a workspace, as choices that can be applied to another one of the same
-    files."""
+    """Return the user's choices in a workspace, to apply to another one with the same files."""
     made = workspace.choices
     open_now = {trace.path for trace in workspace.traces}
     rates = {path: rate for path, rate in made.clocks.items() if path in open_now}
@@ -96,33 +95,33 @@ def chosen(workspace: Workspace) -> Choices:
 
 
 def _apply_column(of: str | None, column: str, workspace: Workspace) -> list[str]:
-    """One column of identifiers, of one profile or of all that have it."""
+    """Apply one identifier column, to one profile or to all that have it."""
     written = f"--identifier-column {column if of is None else f'{of}={column}'}: "
     try:
-        asked = workspace.traces if of is None else [workspace.open_trace(of)]
-        has = [t for t in asked if takes_column(t) and column in ("", *column_names(t))]
-        for trace in has if of is None else asked:
+        traces = workspace.traces if of is None else [workspace.open_trace(of)]
+        has = [t for t in traces if takes_column(t) and column in ("", *column_names(t))]
+        for trace in has if of is None else traces:
             workspace.identify(trace.path, column or None)
     except ValueError as error:
         return [f"{written}{error}"]
     if has or not column:
         return []
-    names = dict.fromkeys(n for t in asked if takes_column(t) for n in column_names(t))
+    names = dict.fromkeys(n for t in traces if takes_column(t) for n in column_names(t))
     there_are = f"there are {said(list(names))}" if names else "none takes a column"
     return [f"{written}no open profile has such a column; {there_are}"]
 
 
 def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace) -> list[str]:
-    """Clock rates; what is said of one file wins over what is said of all."""
+    """Apply clock rates; a rate for one file overrides one for all files."""
     complaints = []
     for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
         written = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
-        asked = [path] if path else [t.path for t in workspace.traces if t.clock.assumed]
+        paths = [path] if path else [t.path for t in workspace.traces if t.clock.assumed]
         if not path and workspace.clocks.cycle_rate is not None:
             workspace.set_clock(DEBUG_INFO, rate)
-        elif not asked:
+        elif not paths:
             complaints.append(f"{written}: every open profile states the rate of its clock")
-        for each in asked:
+        for each in paths:
             try:
                 workspace.set_clock(each, rate)
             except ValueError as error:

@@ -1,4 +1,4 @@
-"""How traces and programs match, worked out once for each pair and forgotten with them. No Qt."""
+"""Caches how traces and programs match, once per pair and only while both exist. No Qt."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from viewer.analysis.links.match import TraceMatch, fit
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
-_Fit = tuple[Mapping[int, str], TraceMatch]  # the methods that were chosen, and the match with them
+_Fit = tuple[Mapping[int, str], TraceMatch]  # the chosen methods, and the match with them
 
 
 class MatchCache:
-    """What follows from a trace and a program alone, whatever else is open.
+    """Results that depend only on a trace and a program, whatever else is open.
 
-    So copies of a workspace share one cache, on several threads too: at worst both work the same
-    out. It keeps neither traces nor programs alive.
+    So copies of a workspace share one cache, even on several threads: at worst both compute the
+    same result. It keeps neither traces nor programs alive.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class MatchCache:
         ] = WeakKeyDictionary()
 
     def fit(self, trace: Trace, program: Program, methods: Mapping[int, str]) -> TraceMatch:
-        """How a program fits a trace, for whose scopes these methods were chosen."""
+        """Return the match of a program and a trace, given the methods chosen for its scopes."""
         fits = self._fits.setdefault(trace, WeakKeyDictionary())
         known = fits.get(program)
         if known is None or known[0] != methods:
@@ -40,7 +40,7 @@ class MatchCache:
         return known[1]
 
     def columns(self, read: Trace, program: Program) -> Sequence[ColumnMatch]:
-        """How the columns of a trace match a record; `read` is as its file has it."""
+        """Return how the columns of a trace match an ETRecord; `read` is the trace as read."""
         columns = self._columns.setdefault(read, WeakKeyDictionary())
         known = columns.get(program)
         if known is None:

@@ -1,6 +1,6 @@
-"""A Perfetto export of a workspace: what of it, with what beside it, how large, and written. No Qt.
+"""A Perfetto export of a workspace: its options, its size, and writing it. No Qt.
 
-`PerfettoOptions` is what a user asks for, in the window or on the command line; `PerfettoJob` holds
+`PerfettoOptions` is the user's request, in the window or on the command line. `PerfettoJob` holds
 all data of that moment, so that it can be measured and written on other threads.
 """
 
@@ -38,17 +38,17 @@ from viewer.workspace.snapshot import Snapshot
 
 WHOLE, RANGE, SELECTION = "whole trace", "range", "selection"
 EDGES_WHOLE = "slices that reach over an edge of the range are written whole"
-_NO_HASH = {"sha256": "0" * 64}  # as long as a real one, for the size of a file
+_NO_HASH = {"sha256": "0" * 64}  # a placeholder of the same length, to measure the file size
 
 
 @dataclass(frozen=True, slots=True)
 class PerfettoOptions:
-    """What of the open files is to be written, and what with it.
+    """What to write of the open files, and with which extras.
 
-    what: WHOLE, RANGE or SELECTION. ns_range: on the common axis, which starts at 0; of a selection
-    the time that counters and marks are of. only: of a selection the slices of each trace, by its
-    number among the open ones, ascending; a trace without an entry has none. order: (trace, track)
-    as displayed.
+    what: WHOLE, RANGE or SELECTION. ns_range: on the common axis, which starts at 0; for a
+    selection, the range of counters and bookmarks. only: for a selection, the ascending slices of
+    each trace, by its number among the open ones; a trace without an entry has none. order: (trace,
+    track) pairs in display order.
     """
 
     what: str = WHOLE
@@ -62,13 +62,13 @@ class PerfettoOptions:
 
 
 class ExportFlows:
-    """The flows of open traces, looked up once for each choice of slices."""
+    """The flows of open traces, cached for the last 8 choices of slices."""
 
     def __init__(self) -> None:
         self._known: list[tuple[LinkTable, Ints | None, FlowEdges]] = []
 
     def of(self, table: LinkTable) -> Callable[[Ints | None], FlowEdges]:
-        """How the exporter asks for those of one trace."""
+        """Return the function that gives the exporter the flows of one trace."""
 
         def found(only: Ints | None) -> FlowEdges:
             for known, chosen, edges in self._known:
@@ -86,11 +86,11 @@ class ExportFlows:
 
 
 class PerfettoJob:
-    """One export, ready to be measured and written; nothing in it changes any more.
+    """One export, ready to be measured and written; immutable.
 
-    opened: all that it is of; the names of its slices take a while, so they are worked out on the
-    thread that asks for the size or writes. Raises NothingToExport where no profile is open.
-    flows: those that an earlier job looked up.
+    opened: the data to export. Labels of slices take a while, so they are computed on the thread
+    that measures or writes. flows: cached by an earlier job. Raises NothingToExport if no profile
+    is open.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class PerfettoJob:
             wish.marks,
             facts,
         )
-        # After those that an import was made with.
+        # Numbered after the inputs that an imported trace was made with.
         alone = opened.traces[self._kept[0]] if len(self._kept) == 1 else None
         known = inputs_of(alone.trace) if alone is not None else 0
         self._inputs = [
@@ -130,7 +130,7 @@ class PerfettoJob:
 
     @cached_property
     def _sources(self) -> list[PerfettoSource]:
-        """The profiles that are written, as the exporter wants them."""
+        """The profiles to write, as sources for the exporter."""
         opened, wish = self._opened, self._wish
         return [
             replace(
@@ -144,7 +144,7 @@ class PerfettoJob:
         ]
 
     def size(self) -> FileSize:
-        """What the file will hold and how large it will be. Raises NothingToExport."""
+        """Estimate the contents and size of the file. Raises NothingToExport."""
         sources, beside = self._with_hashes(lambda path: _NO_HASH)
         try:
             return size_of_perfetto(sources, ns_range=self._wish.ns_range, beside=beside)
@@ -152,7 +152,7 @@ class PerfettoJob:
             raise NothingToExport(f"{error}. Export the files one by one") from error
 
     def write(self, path: str, progress: Progress, cancelled: Cancelled) -> int:
-        """Hash the inputs and write the file; returns the slices written.
+        """Hash the inputs and write the file; returns the number of slices written.
 
         Raises NothingToExport, OSError, WriteCancelled.
         """
@@ -174,9 +174,9 @@ class PerfettoJob:
     def _with_hashes(
         self, hashed: Callable[[str], Mapping[str, str]]
     ) -> tuple[list[PerfettoSource], TraceExtras]:
-        """The sources and what is beside them, with the hashes of all input files."""
+        """Return the sources and the extras, with the hashes of all input files."""
         sources = [
-            # Of an import the hash of its own input is carried over.
+            # An import carries over the hash of its own input.
             s if is_of_one_file(s.trace.provenance) else replace(s, input=hashed(s.trace.path))
             for s in self._sources
         ]
@@ -188,7 +188,7 @@ class PerfettoJob:
 
 
 def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:
-    """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
+    """Return one open trace as a source for the exporter: names, labels, facts per key."""
     one = opened.traces[number]
     table = one.table
     labels, strings = slice_labels(table)
@@ -208,8 +208,10 @@ def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:
 
 
 def job_estimates(opened: Snapshot, trace: Trace) -> dict[int, tuple[int, float]]:
-    """Key -> what the compiler expected of the NSS job that its slices are: ticks of the compile
-    clock, and ns at its rate in force. Empty without estimates."""
+    """Map keys to the compiler's estimate for their NSS job: ticks of the compile clock, and ns.
+
+    The ns are at the rate in effect. Empty without estimates.
+    """
     jobs = jobs_of_keys(trace, opened.dispatches)
     if not jobs:
         return {}
@@ -238,7 +240,7 @@ def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> K
 
 
 def _correlation(table: LinkTable, key: int) -> str | None:
-    """ "forward/10": equal for all slices of one operator, so that they share one color."""
+    """Return "forward/10": equal for all slices of one operator, so that they share a color."""
     operators = table.operators(key)
     if not operators:
         return None

@@ -1,4 +1,4 @@
-"""What is open at one moment, for work that goes on while the workspace changes. No Qt."""
+"""The open files at one moment, for work that continues while the workspace changes. No Qt."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from viewer.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedTrace:
-    """One open profile: its links, its clock, and what it is called among the open files.
+    """One open profile: its links, its clock, and its display names among the open files.
 
-    offset_ns: to be added to its times on the common axis. name: of its file; processes: of the
-    process of each track.
+    offset_ns: to add to its times on the common axis. name: of its file; processes: the process
+    name of each track.
     """
 
     table: LinkTable
@@ -31,13 +31,13 @@ class LinkedTrace:
 
     @property
     def trace(self) -> Trace:
-        """The profile itself, as it is shown."""
+        """The profile itself, as displayed."""
         return self.table.trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """All that is open. stamps: path -> what the file was like when it was read."""
+    """Everything that is open. stamps: path -> size and time of the file when it was read."""
 
     traces: tuple[LinkedTrace, ...]
     programs: tuple[Program, ...]
@@ -47,7 +47,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, workspace: Workspace) -> Snapshot:
-        """What is open in a workspace now; links are worked out where they were not yet."""
+        """Return the current contents of a workspace; computes missing links."""
         traces, clocks = workspace.traces, workspace.clocks
         return cls(
             tuple(
@@ -68,14 +68,14 @@ class Snapshot:
 
 
 def process_name(traces: Sequence[Trace], trace: Trace, process: str) -> str:
-    """The name of a process among all open files: two files of one name are told apart."""
+    """Return a process name that is unique among the open files, with a number if needed."""
     same = [t for t in traces if any(k.process == process for k in t.tracks)]
     number = next((i for i, t in enumerate(same) if t is trace), 0)
     return f"{process} ({number + 1})" if number else process
 
 
 def _processes(traces: Sequence[Trace], trace: Trace) -> tuple[str, ...]:
-    """The name of the process of every track."""
+    """Return the name of each track's process."""
     names = {
         process: process_name(traces, trace, process)
         for process in dict.fromkeys(track.process for track in trace.tracks)

@@ -1,7 +1,7 @@
-"""What the user chose in a workspace, as one value that never changes. No Qt.
+"""The user's choices in a workspace, as one immutable value. No Qt.
 
-`Choices` in `link_choices` is what a command line or a session file asks for, which may be of all
-files or of none that is open; here is what holds, file by file.
+`Choices` in `link_choices` is the request of a command line or a session file, which may apply to
+all open files or to none. These are the choices in effect, file by file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import ClockRates
 
-# Of one profile: the program in a tuple, and by program the method chosen for each scope.
+# For one profile: a tuple with its program, and by program the method chosen for each scope.
 ChosenLinks = tuple[tuple[str | None] | None, Mapping[str, Mapping[int, str]]]
 
 
@@ -22,10 +22,10 @@ class UserChoices:
     """All choices of the user, by the paths of files that may be closed by now.
 
     pairs: profile -> the program that it is linked to, None for none. methods: (profile, program)
-    -> number of the scope -> the method that its runs are of. columns: profile -> the column that
-    has its identifiers, None for none. clocks: profile -> ns per tick. source_paths: recorded
-    folders and where they lie here, in the order in which they were given. remembered: `form_of` a
-    profile -> the column that was chosen for one of that form, "" for none.
+    -> scope number -> the method of its runs. columns: profile -> its identifier column, None for
+    none. clocks: profile -> ns per tick. source_paths: recorded folders and their locations on this
+    machine, in the order given. remembered: `form_of` a profile -> the column chosen for that form,
+    "" for none.
     """
 
     pairs: Mapping[str, str | None] = field(default_factory=dict)
@@ -37,53 +37,53 @@ class UserChoices:
 
     @property
     def lasting(self) -> UserChoices:
-        """Those that outlive the files: remembered columns, and where sources are here."""
+        """The choices that outlive the files: remembered columns, and source paths."""
         return UserChoices(source_paths=self.source_paths, remembered=self.remembered)
 
     def chosen_links(self, profile: str) -> ChosenLinks:
-        """What was chosen of the links of one profile; equal as long as none of it changed."""
+        """Return the link choices of one profile; equal as long as none of them changed."""
         pair = (self.pairs[profile],) if profile in self.pairs else None
-        of = {
+        methods_of = {
             program: chosen for (path, program), chosen in self.methods.items() if path == profile
         }
-        return pair, of
+        return pair, methods_of
 
     def with_pair(self, profile: str, program: str | None) -> UserChoices:
-        """A profile is linked to a program, or to none."""
+        """Return a copy in which a profile is linked to a program, or to none."""
         return replace(self, pairs={**self.pairs, profile: program})
 
     def with_method(self, profile: str, program: str, scope: int, method: str) -> UserChoices:
-        """The runs of a scope are of a method of a program."""
+        """Return a copy in which the runs of a scope belong to a method of a program."""
         pair = profile, program
-        of = {**self.methods.get(pair, {}), scope: method}
-        return replace(self, methods={**self.methods, pair: of})
+        methods = {**self.methods.get(pair, {}), scope: method}
+        return replace(self, methods={**self.methods, pair: methods})
 
     def with_column(self, profile: str, column: str | None) -> UserChoices:
-        """A column has the identifiers of a profile, or none has."""
+        """Return a copy with a profile's identifier column, or with none."""
         return replace(self, columns={**self.columns, profile: column})
 
     def with_remembered(self, columns: Mapping[str, str]) -> UserChoices:
-        """Columns are remembered for profiles of these forms too."""
+        """Return a copy that also remembers columns for profiles of these forms."""
         return replace(self, remembered={**self.remembered, **columns})
 
     def with_clock(self, profile: str, ns_per_tick: Fraction | None) -> UserChoices:
-        """A tick of a profile lasts so long, None: as its file states or its reader assumes."""
+        """Return a copy with a profile's tick length; None: as stated in the file or assumed."""
         clocks = {path: rate for path, rate in self.clocks.items() if path != profile}
         if ns_per_tick is not None:
             clocks[profile] = ns_per_tick
         return replace(self, clocks=clocks)
 
     def with_source_path(self, substitution: Substitution) -> UserChoices:
-        """What was recorded below a path is below another; the same path again moves it."""
+        """Return a copy with another source path substitution; it replaces one of the same path."""
         others = (s for s in self.source_paths if s.recorded != substitution.recorded)
         return replace(self, source_paths=(*others, substitution))
 
     def without_source_path(self, substitution: Substitution) -> UserChoices:
-        """A substitution is forgotten."""
+        """Return a copy without a substitution."""
         return replace(self, source_paths=tuple(s for s in self.source_paths if s != substitution))
 
     def without_links(self, profile: str, form: str) -> UserChoices:
-        """Program, methods and column of a profile, and of its form, are forgotten."""
+        """Return a copy without program, methods and column of a profile, and of its form."""
         return replace(
             self,
             pairs={path: program for path, program in self.pairs.items() if path != profile},

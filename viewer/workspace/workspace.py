@@ -1,9 +1,9 @@
-"""What is open and how it belongs together: traces, programs, links, clocks. No Qt.
+"""The open files and how they belong together: traces, programs, links, clocks. No Qt.
 
-The window and the command line are two fronts of one `Workspace`: whatever one can show or export,
-the other can too. A workspace decides which record belongs to which dump by their agreement, in any
-order of opening; an explicit choice wins; where nothing decides, the trace stays unlinked and says
-why.
+The window and the command line are two front ends of one `Workspace`: whatever one can show or
+export, the other can too. A workspace decides which ETRecord belongs to which ETDump by their
+match, in any order of opening. An explicit choice takes precedence. Without a decision, the trace
+stays unlinked and says why.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ _OF_RECORDS = {
     KeyKind.DELEGATE_CALL,
     KeyKind.DELEGATE_EVENT,
 }
-# What the links of a trace depend on besides the open files.
+# What the links of a trace depend on, besides the open files.
 _LinkedFor = tuple[ChosenLinks, IdentifierColumn]
 
 
 class Workspace:
-    """The open files and everything that follows from them together.
+    """The open files and everything that results from their combination.
 
-    traces: the profiles as they are shown: a column of identifiers may have taken the place of what
-    their files say. choices: what the user chose. clocks, identifiers: what follows from both.
+    traces: the profiles as displayed; an identifier column may replace the identities in their
+    files. choices: the user's choices. clocks, identifiers: derived from both.
 
-    Every attribute is a value that is replaced and never changed, but for caches that all may
-    share. So `copy.copy` gives another workspace of the same files: a change of one is none of the
-    other, and the two may live on different threads.
+    Every attribute is a value that is replaced and never changed, except for caches that can be
+    shared. So `copy.copy` gives another workspace of the same files: changing one does not affect
+    the other, and the two may be used on different threads.
     """
 
     def __init__(self, choices: UserChoices | None = None) -> None:
@@ -76,11 +76,11 @@ class Workspace:
         self.traces: Sequence[Trace] = []
         self.programs: Sequence[Program] = []
         self._read: Mapping[str, Trace] = {}  # path -> the trace as it was read
-        # The same -> the trace as read, and under the column in force.
+        # path -> the trace as read, and with its active column.
         self._identified: Mapping[str, tuple[Trace, Trace]] = {}
         self._links: Mapping[Trace, tuple[_LinkedFor, LinkTable]] = {}
-        self._companions: Mapping[str, str] = {}  # text that was found -> the file it was found for
-        self._stamps: Mapping[str, FileStamp | None] = {}  # what a file was like when it came
+        self._companions: Mapping[str, str] = {}  # companion text -> the file that it was found for
+        self._stamps: Mapping[str, FileStamp | None] = {}  # path -> its stamp when it was read
         self._matches = MatchCache()
         self.identifiers = Identifiers({}, (), self._matches)
         self.clocks = Clocks((), (), self.choices.clocks)
@@ -97,9 +97,9 @@ class Workspace:
         return item
 
     def add(self, item: Trace | Program, *, found_for: str | None = None) -> None:
-        """Add what was read; the same path again replaces what it held.
+        """Add what was read; the same path replaces the previous contents.
 
-        found_for: the path of the file whose companion it is, if nobody asked for it.
+        found_for: the path of the file whose companion it is, if it was opened automatically.
         """
         found = {path: of for path, of in self._companions.items() if path != item.path}
         self._companions = found if found_for is None else {**found, item.path: found_for}
@@ -115,7 +115,7 @@ class Workspace:
         self._sources = Sources(self.programs, self.paths, self.choices.source_paths)
 
     def _show(self) -> None:
-        """Bring `traces` in step with what was read and chosen; the unchanged stay the same."""
+        """Update `traces` to what was read and chosen; unchanged ones keep their identity."""
         self.identifiers = Identifiers.decided(
             self._read, self.programs, self._matches, self.choices
         )
@@ -130,23 +130,23 @@ class Workspace:
         self.clocks = Clocks(self.traces, self.programs, self.choices.clocks)
 
     def _kept(self, read: Trace, before: Trace | None) -> Trace:
-        """A trace as it is shown now: the same object as long as nothing about it has changed."""
-        made = self._shown(read)
+        """Return a trace as displayed now: the same object if nothing about it has changed."""
+        shown = self._shown(read)
         if (
             before is not None
-            and before.slices is made.slices
-            and same_identities(before.keys, made.keys)
+            and before.slices is shown.slices
+            and same_identities(before.keys, shown.keys)
         ):
             return before
-        return made
+        return shown
 
     def _shown(self, read: Trace) -> Trace:
-        """What is shown of a trace that was read: the identities that other open files give."""
+        """Return a trace as displayed, with the identities that other open files provide."""
         _, own = self._identified.get(read.path, (read, read))
         return located(own, self.dispatches, in_text=self._lowered is not None)
 
     def _by_column(self, read: Trace) -> Trace:
-        """A trace with the identifiers of the column in force."""
+        """Return a trace with the identifiers of its active column."""
         column = self.identifiers.column(read).column
         known = self._identified.get(read.path)
         if known is not None and known[0] is read and known[1].identifier_column == column:
@@ -160,13 +160,15 @@ class Workspace:
 
     @property
     def _lowered(self) -> Program | None:
-        """The debug info whose own operations are linked: where it is the only MLIR text open."""
+        """The debug info whose own operations are linked: only if it is the only MLIR text open."""
         texts = [program for program in self.programs if program.is_mlir]
         return texts[0] if len(texts) == 1 and texts[0].dispatches else None
 
     def open_companions(self) -> list[str]:
-        """Open the texts that traces and debug info name and that lie beside them; a sentence for
-        each that cannot be read. None if any text was asked for: that one is meant then."""
+        """Open the texts next to traces and debug info that their locations name.
+
+        Returns a message for each that cannot be read. Does nothing if the user opened any text.
+        """
         complaints: list[str] = []
         if any(is_text(program) for program in self.programs):
             return complaints
@@ -180,17 +182,17 @@ class Workspace:
         return complaints
 
     def companions_of(self, item: Trace | Program, asked: Iterable[str] = ()) -> list[str]:
-        """The texts that the locations of a trace or of debug info name, as they lie here.
+        """Return the local paths of the texts that the locations of a trace or debug info name.
 
-        Not those that are open or, by their paths, `asked` for; none for a trace whose program was
-        chosen.
+        Without those that are open or whose paths are in `asked`; empty for a trace whose program
+        was chosen.
         """
         if isinstance(item, Trace) and self.is_explicit(item):
             return []
         return companions(item, (*self.paths, *asked), self.choices.source_paths)
 
     def found_for(self, program: Program) -> str | None:
-        """The file for which a program was found and opened, None if it was asked for."""
+        """Return the file for which a program was opened automatically, else None."""
         return self._companions.get(program.path)
 
     @property
@@ -199,23 +201,23 @@ class Workspace:
         return [t.path for t in self.traces] + [p.path for p in self.programs]
 
     def stamp(self, path: str) -> FileStamp | None:
-        """What an open file was like when it was read, None where it was no plain file."""
+        """Return an open file's stamp when it was read, None if it was not a regular file."""
         return self._stamps.get(path)
 
     # -- choices -----------------------------------------------------------------------------
 
     def choose(self, choices: UserChoices) -> None:
-        """Put other choices in force; what follows from them changes, and nothing else."""
+        """Replace the choices; only what depends on them changes."""
         before, self.choices = self.choices, choices
         if (before.columns, before.remembered) != (choices.columns, choices.remembered):
             self._show()
         self.clocks = Clocks(self.traces, self.programs, choices.clocks)
-        # The same path given again is looked for again: something may be there by now.
+        # Setting the same path again searches again: the files may exist by now.
         if before.source_paths is not choices.source_paths:
             self._sources = Sources(self.programs, self.paths, choices.source_paths)
 
     def pair(self, trace_path: str, program_path: str | None) -> None:
-        """Link a trace to a program whatever their agreement, or to none whatever fits.
+        """Link a trace to a program regardless of the match, or to none.
 
         Raises ValueError if either is not open.
         """
@@ -229,12 +231,12 @@ class Workspace:
         self.choose(self.choices.with_pair(trace.path, program))
 
     def decide_by_agreement(self, trace_path: str) -> None:
-        """Forget what was chosen for a trace: its program, its methods, its column."""
+        """Drop the choices for a trace: its program, its methods, its column."""
         trace = self.open_trace(trace_path)
         self.choose(self.choices.without_links(trace.path, form_of(trace)))
 
     def choose_method(self, trace_path: str, scope: str, method: str) -> None:
-        """Choose of which method the runs of a scope are; the links of the trace follow.
+        """Choose the method of the runs in a scope; the links of the trace are updated.
 
         Raises ValueError for a trace without that scope, or a program without that method.
         """
@@ -252,10 +254,10 @@ class Workspace:
         self.choose(self.choices.with_method(trace.path, program.path, number, method))
 
     def identify(self, trace_path: str, column: str | None, *, remember: bool = False) -> None:
-        """Take a column's values as a trace's delegate identifiers; None: what the file says.
+        """Use a column's values as a trace's delegate identifiers; None: the file's own identities.
 
-        remember: also for other profiles of this form, as far as a record has its values. Raises
-        ValueError for a trace without that column, or one whose file states identities itself.
+        remember: also for other profiles of this form, if an ETRecord has their values. Raises
+        ValueError for a trace without that column, or whose file has identities of its own.
         """
         trace = self.open_trace(trace_path)
         check_column(trace, column, trace_path)
@@ -265,11 +267,11 @@ class Workspace:
         self.choose(choices)
 
     def set_clock(self, trace_path: str, ns_per_tick: Fraction | None) -> None:
-        """Choose how long a tick of a trace lasts, None: as its file states or its reader assumes;
-        under DEBUG_INFO how long a cycle in debug info does.
+        """Choose the length of a trace's tick; None: as stated in the file or assumed.
 
-        No column changes. Raises ValueError for a trace that is not open or states its rate, for a
-        rate that gives no times, and where there are no such cycles.
+        With DEBUG_INFO as the path, the length of a cycle in debug info. No column changes. Raises
+        ValueError for a trace that is not open or states its rate, for an invalid rate, and if
+        there are no such cycles.
         """
         if trace_path == DEBUG_INFO:
             self.clocks.check_cycle_rate(ns_per_tick)
@@ -281,30 +283,30 @@ class Workspace:
         self.choose(self.choices.with_clock(trace.path, ns_per_tick))
 
     def substitute(self, substitution: Substitution) -> None:
-        """Look for what was recorded below a path below another; the same path again moves it."""
+        """Map a recorded source path prefix to a local one; it replaces one of the same prefix."""
         self.choose(self.choices.with_source_path(substitution))
 
     def withdraw(self, substitution: Substitution) -> None:
-        """Forget a substitution."""
+        """Remove a substitution."""
         self.choose(self.choices.without_source_path(substitution))
 
     # -- pairing -----------------------------------------------------------------------------
 
     def open_trace(self, path: str) -> Trace:
-        """The open trace of a path. Raises ValueError if there is none."""
+        """Return the open trace of a path. Raises ValueError if there is none."""
         found = next((t for t in self.traces if _same_path(t.path, path)), None)
         if found is None:
             raise ValueError(f"{path} is not an open profile")
         return found
 
     def candidates(self, trace: Trace) -> list[Candidate]:
-        """The open programs of the kind that the trace's identities ask for, best fit first."""
-        # Counted, as it is asked with every selection, and a trace may have a key per slice.
+        """Return the open programs of the kind that the trace needs, best match first."""
+        # Uses key counts, because every selection calls it and a trace may have one key per slice.
         kinds = key_kinds(trace)
         has_places = KeyKind.LOCATION in kinds
         if trace.identifier_column:
             has_places = KeyKind.LOCATION in key_kinds(self._read.get(trace.path, trace))
-        asked = [
+        programs = [
             p
             for p in self.programs
             if p.methods
@@ -314,17 +316,17 @@ class Workspace:
                 else bool(kinds & _OF_RECORDS) or bool(self.identifiers.of_record(trace, p))
             )
         ]
-        found = [Candidate(p, self._fit(trace, p)) for p in asked]
+        found = [Candidate(p, self._fit(trace, p)) for p in programs]
         text = wants_text(trace)
         return sorted(found, key=lambda c: rank(c, text))
 
     def _is_located_in(self, trace: Trace, program: Program) -> bool:
-        """Whether a trace has its locations from debug info alone, and they are places in it."""
+        """Return whether a trace has its locations only from this debug info, as places in it."""
         read = self._read.get(trace.path, trace)
         return program is self._lowered and trace is not read and not states_locations(read)
 
     def is_explicit(self, trace: Trace) -> bool:
-        """Whether the user chose the trace's program, or that it has none, a method or a column."""
+        """Return whether the user chose the trace's program (or none), a method or a column."""
         return (
             self._choice(trace) is not None
             or any(t == trace.path for t, _ in self.choices.methods)
@@ -332,7 +334,7 @@ class Workspace:
         )
 
     def _choice(self, trace: Trace) -> tuple[Program | None] | None:
-        """The chosen program (or none) in a tuple; None if nothing was, or it is not open now."""
+        """Return the chosen program (or none) in a tuple; None without a choice that is open."""
         if trace.path not in self.choices.pairs:
             return None
         path = self.choices.pairs[trace.path]
@@ -340,7 +342,7 @@ class Workspace:
         return None if found is None and path is not None else (found,)
 
     def links(self, trace: Trace) -> LinkTable:
-        """The links of a trace to the program that belongs to it, or to none."""
+        """Return the links of a trace to the program that belongs to it, or to none."""
         linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
         known = self._links.get(trace)
         if known is None or known[0] != linked_for:
@@ -349,7 +351,7 @@ class Workspace:
         return known[1]
 
     def warnings(self, trace: Trace) -> list[str]:
-        """What the user must know about the trace's pairing, as sentences."""
+        """Return the warnings about the trace's pairing, as sentences."""
         table = self.links(trace)
         if table.program is not None and table.fit is not None:
             agreement = table.fit.agreement
@@ -410,12 +412,12 @@ class Workspace:
     # -- sources -----------------------------------------------------------------------------
 
     def source(self, recorded: str) -> SourceFile | None:
-        """The source of a recorded path: opened, or found there, or beside the opened files."""
+        """Return the source of a recorded path: opened, at that path, or next to open files."""
         return self._sources.source(recorded)
 
 
 def _with(programs: Sequence[Program], program: Program) -> list[Program]:
-    """Programs and another one, in the place of the one that was read from the same path."""
+    """Return programs with one added, or replacing the one from the same path."""
     at = next((i for i, old in enumerate(programs) if old.path == program.path), len(programs))
     return [*programs[:at], program, *programs[at + 1 :]]
 
