@@ -1,1 +1,1 @@
-"""What a trace and a program say together. Only folders; no module of its own."""
+"""Analyses that combine a trace and a program. Contains packages only."""

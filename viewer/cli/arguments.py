@@ -87,7 +87,7 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
         return ()
     from viewer.program.sources.files import Substitution
 
-    made = []
+    substitutions = []
     for text in given:
         recorded, equals, local = text.partition("=")
         if not (equals and local):
@@ -95,10 +95,10 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
         if not os.path.exists(local):
             parser.error(f"--source-path {text}: there is no {local} here")
         try:
-            made.append(Substitution(recorded, os.path.abspath(local)))
+            substitutions.append(Substitution(recorded, os.path.abspath(local)))
         except ValueError as error:
             parser.error(f"--source-path {text}: {error}")
-    return tuple(made)
+    return tuple(substitutions)
 
 
 def _clocks(parser: argparse.ArgumentParser, given: list[str]) -> tuple[tuple[str, Fraction], ...]:
@@ -124,8 +124,8 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
 
 def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:
     """Return the options for the files, None without any; exits with a usage error if wrong."""
-    said = (chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path)
-    if not any(said):
+    given = (chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path)
+    if not any(given):
         return None
     from viewer.workspace.link_choices import Choices
 

@@ -182,19 +182,19 @@ def _run(
     lost: list[ExportTask] = []
     count = min(jobs, max(len(tasks), 1))
     with ProcessPoolExecutor(count, spawn, initializer=mark_parts, initargs=(mark,)) as pool:
-        waiting: dict[Future[Outcome], ExportTask] = {}
+        pending: dict[Future[Outcome], ExportTask] = {}
         try:
             for task in tasks:
-                waiting[pool.submit(work, task, table, by)] = task
+                pending[pool.submit(work, task, table, by)] = task
         except BrokenProcessPool:
             pass
-        lost += tasks[len(waiting) :]
+        lost += tasks[len(pending) :]
         try:
-            for future in as_completed(waiting):
+            for future in as_completed(pending):
                 try:
                     take(future.result())
                 except BrokenProcessPool:
-                    lost.append(waiting[future])
+                    lost.append(pending[future])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -324,8 +324,8 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
             return _SEVERAL_OF[scheme], SLAB
         return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
 
-    made = _of_keys(table, [of(key) for key in range(len(table.links))])
-    return replace(made, by_operator=True)
+    classes = _of_keys(table, [of(key) for key in range(len(table.links))])
+    return replace(classes, by_operator=True)
 
 
 def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], ...]:

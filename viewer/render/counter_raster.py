@@ -129,8 +129,8 @@ def stamp(
     greatest, mean = raster.columns(xmap)
     high, low = raster.lines(greatest, height), raster.lines(mean, height)
     # The line continues down to the lower neighbor, so that steps are connected.
-    beside = np.minimum(np.append(high[:1], high[:-1]), np.append(high[1:], high[-1:]))
-    foot = np.minimum(beside, high - 1)
+    neighbors = np.minimum(np.append(high[:1], high[:-1]), np.append(high[1:], high[-1:]))
+    foot = np.minimum(neighbors, high - 1)
     below = (y + height - 1 - np.arange(top, bottom, dtype=np.int16))[:, None]  # lines of the area
     lines = image[top:bottom]
     inside = below < high

@@ -242,16 +242,16 @@ def _build_mip(start: Ints, end: Ints, color: NDArray[np.uint8]) -> RowMip:
     while len(level.weight) > 1:
         level = level.halved()
         levels.append(level.cells())
-        still = lengths[wide[-1]] >> np.uint64(shift + len(wide)) >= WIDE_CELLS
-        wide.append(wide[-1][still])
+        is_wide = lengths[wide[-1]] >> np.uint64(shift + len(wide)) >= WIDE_CELLS
+        wide.append(wide[-1][is_wide])
     return RowMip(origin, shift, tuple(levels), tuple(wide))
 
 
 def _finest(start: Ints, end: Ints, color: NDArray[np.uint8], shift: int, cells: int) -> _Level:
     weight = weights_of(start, end, color)
     cell = (durations(start[0], start) >> np.uint64(shift)).astype(np.int64)
-    begun = np.bincount(cell, minlength=cells)
-    through = np.cumsum(begun)
+    started = np.bincount(cell, minlength=cells)
+    through = np.cumsum(started)
     # Slices of a row do not overlap: only the last one started can extend past a cell's right edge.
     latest = through - 1
     reach = durations(start[0], end)[latest]
@@ -263,7 +263,7 @@ def _finest(start: Ints, end: Ints, color: NDArray[np.uint8], shift: int, cells:
     entered = np.zeros(cells, np.bool_)
     entered[1:] = over[:-1] > 0
     best = np.zeros(cells, np.uint32)
-    some = begun > 0
-    best[some] = np.maximum.reduceat(weight, (through - begun)[some])
+    some = started > 0
+    best[some] = np.maximum.reduceat(weight, (through - started)[some])
     best[1:] = np.maximum(best[1:], np.where(entered[1:], weight[latest[:-1]], np.uint32(0)))
-    return _Level(best, covered.astype(np.float32), begun.astype(np.int32), entered)
+    return _Level(best, covered.astype(np.float32), started.astype(np.int32), entered)

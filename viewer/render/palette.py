@@ -173,11 +173,11 @@ def cell_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColors:
     fill, edge = rgb_table(dark, emphasis), edge_table(dark, emphasis)
     corner = _mixed(edge, canvas, np.array([[_CORNER_MIX]]))[0]
     shade = np.arange(256)[:, None] / 255
-    away = np.where(shade > 0, (1 - _FAINTEST) * (1 - shade), 1.0)
+    blend = np.where(shade > 0, (1 - _FAINTEST) * (1 - shade), 1.0)
     tables = []
     # by part: plain, INNER, SIDE, ROUND_SIDE
     for parts in ((fill, fill, edge, edge), (fill, edge, edge, corner)):
-        table = np.stack([_mixed(part, canvas, away) for part in parts], axis=1).reshape(-1)
+        table = np.stack([_mixed(part, canvas, blend) for part in parts], axis=1).reshape(-1)
         table.flags.writeable = False
         tables.append(table)
     return CellColors(*tables)

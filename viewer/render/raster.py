@@ -300,11 +300,11 @@ class _Batch:
 
         part = np.where(x1 - x0 >= ROUND_WIDTH, ROUND_SIDE, SIDE).astype(np.uint16)
         side = part << 6 | color | np.uint16(_FULL)
-        begins = wide & (start >= edges[0])
-        ends = wide & (end <= self.xmap.t_of(width))
-        flat[x0[begins]] = side[begins]
-        flat[x1[ends] - 2] = side[ends]
-        gaps = x1[ends] - 1
+        has_start = wide & (start >= edges[0])
+        has_end = wide & (end <= self.xmap.t_of(width))
+        flat[x0[has_start]] = side[has_start]
+        flat[x1[has_end] - 2] = side[has_end]
+        gaps = x1[has_end] - 1
         flat[gaps] = 0
         if before is not None:
             flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0

@@ -43,14 +43,14 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
     number: only inferences with this number, in each profile that has one. Raises `NoSuchRun` if
     none has.
     """
-    made = of_workspace(workspace)
+    of_all_files = of_workspace(workspace)
     answers = []
     for trace in workspace.traces:
         runs: list[Run | None] = [None]
         if number is not None:
             runs = [run for run in trace.inferences() if run.number == number]
         findings = FindingsOf(workspace.links(trace))
-        answers += [_facts(workspace, trace, findings, run, made) for run in runs]
+        answers += [_facts(workspace, trace, findings, run, of_all_files) for run in runs]
     if number is not None and not answers:
         numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
         most = max(numbers, default=0)

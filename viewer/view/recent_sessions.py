@@ -47,14 +47,14 @@ _NO_WORK = UnsavedWork((), (), SavedTracks(), (), ())
 
 def work_of(saved: SavedSession) -> UnsavedWork:
     """Return the work in a session."""
-    view, made = saved.view, saved.choices
+    view, saved_choices = saved.view, saved.choices
     tracks = SavedTracks() if view is None else view.tracks
     return UnsavedWork(
         tuple(one.absolute or one.path for one in saved.inputs),
         () if view is None else view.marks,
         msgspec.structs.replace(tracks, folded=(), filter=""),
-        (made.links, made.methods, made.columns, made.clocks),
-        made.source_paths,
+        (saved_choices.links, saved_choices.methods, saved_choices.columns, saved_choices.clocks),
+        saved_choices.source_paths,
     )
 
 
@@ -83,15 +83,15 @@ class RecentSessions:
         write_whole(new, encoded(saved))
         work, existing = work_of(saved), self._numbers()
         work_of_number = {number: self.work(self._path(number)) for number in existing}
-        kept = [number for number in existing if work_of_number[number] != work]
-        idle = [n for n in reversed(kept) if not (work_of_number[n] or _NO_WORK).is_any]
-        spare = [*idle, *(n for n in reversed(kept) if n not in idle)]
-        for number in spare[: max(len(kept) - (MOST - 1), 0)]:
-            kept.remove(number)
-        for number in set(existing) - set(kept):
+        remaining = [number for number in existing if work_of_number[number] != work]
+        idle = [n for n in reversed(remaining) if not (work_of_number[n] or _NO_WORK).is_any]
+        spare = [*idle, *(n for n in reversed(remaining) if n not in idle)]
+        for number in spare[: max(len(remaining) - (MOST - 1), 0)]:
+            remaining.remove(number)
+        for number in set(existing) - set(remaining):
             os.unlink(self._path(number))
         # Oldest first, so that none overwrites one that has not moved yet.
-        for place, number in reversed(list(enumerate(kept, 2))):
+        for place, number in reversed(list(enumerate(remaining, 2))):
             if place > number:
                 os.replace(self._path(number), self._path(place))
         os.replace(new, self.newest)

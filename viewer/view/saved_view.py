@@ -113,21 +113,21 @@ class _Keeper:
         return ns - self._zero
 
     def _slice(self, ref: SliceRef) -> SavedRows | None:
-        kept = self._slices(SliceSet.of_refs((ref,)))
-        return kept[0] if kept else None
+        rows = self._slices(SliceSet.of_refs((ref,)))
+        return rows[0] if rows else None
 
     def _slices(self, slices: SliceSet) -> tuple[SavedRows, ...]:
-        kept = []
+        saved = []
         for number, own in slices.of.items():
             columns = self._traces[number].file.slices
             # A derived slice has no row in its file.
             if columns.derived is not None:
                 own = own[~columns.derived[own]]
             if len(own):
-                kept.append(
+                saved.append(
                     SavedRows(self._inputs[number], tuple(columns.source_row[own].tolist()))
                 )
-        return tuple(kept)
+        return tuple(saved)
 
     def _place(self, part: HeaderPart) -> SavedPlace:
         number, what = part

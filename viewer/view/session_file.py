@@ -335,15 +335,15 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
     Raises WriteCancelled if `cancelled` turns true, since nearby files may have to be hashed.
     """
     found: list[FoundInput] = []
-    beside: list[tuple[str, FileStamp]] | None = None
+    nearby: list[tuple[str, FileStamp]] | None = None
     for one in session.inputs:
         place = next((path for path in _places(one, folder) if stamp_of(path) is not None), None)
         if place is None and one.sha256 and one.size >= 0:
-            beside = list(_files_in(folder)) if beside is None else beside
+            nearby = list(_files_in(folder)) if nearby is None else nearby
             place = next(
                 (
                     path
-                    for path, stamp in beside
+                    for path, stamp in nearby
                     if stamp.size == one.size
                     and hash_facts(path, stamp, cancelled).get("sha256") == one.sha256
                 ),
@@ -398,27 +398,27 @@ def changed_inputs(found: Sequence[FoundInput], cancelled: Callable[[], bool]) -
 def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
     """Return the user's decisions in a workspace, by the input numbers of its files."""
     number = {path: i for i, path in enumerate(inputs)}
-    made = chosen(workspace)
+    choices = chosen(workspace)
     return SavedChoices(
         links=tuple(
             LinkChoice(number[profile], None if record is None else number[record])
-            for profile, record in made.pairs
+            for profile, record in choices.pairs
             if profile in number and (record is None or record in number)
         ),
         methods=tuple(
             MethodChoice(number[profile], scope, method)
-            for profile, scope, method in made.methods_of
+            for profile, scope, method in choices.methods_of
         ),
         columns=tuple(
             ColumnChoice(number[profile], column)
-            for profile, column in made.columns
+            for profile, column in choices.columns
             if profile in number
         ),
         clocks=(
-            *(ClockChoice(number[profile], str(rate)) for profile, rate in made.clocks),
-            *([] if made.cycles is None else [ClockChoice(None, str(made.cycles))]),
+            *(ClockChoice(number[profile], str(rate)) for profile, rate in choices.clocks),
+            *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
         ),
-        source_paths=tuple(SourcePath(s.recorded, s.local) for s in made.source_paths),
+        source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
     )
 
 
@@ -437,8 +437,8 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
         rate = _rate(clock.ns_per_tick)
         if rate is not None and clock.profile is None:
             cycles = rate
-        elif rate is not None and (of := path(clock.profile)):
-            clocks.append((of, rate))
+        elif rate is not None and (profile_path := path(clock.profile)):
+            clocks.append((profile_path, rate))
     return Choices(
         pairs=tuple(
             (profile, path(one.record))

@@ -77,9 +77,9 @@ class SliceSet(Sequence[SliceRef]):
             return self
         numbers = self.of[ref.trace]
         at = int(np.searchsorted(numbers, np.uint32(ref.index)))
-        made = SliceSet({**self.of, ref.trace: np.delete(numbers, at)})
-        made._larger = ref, self
-        return made
+        smaller = SliceSet({**self.of, ref.trace: np.delete(numbers, at)})
+        smaller._larger = ref, self
+        return smaller
 
     def __len__(self) -> int:
         return sum(len(numbers) for numbers in self.of.values())

@@ -45,8 +45,8 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
     complaints = _apply_clocks(choices.clocks, workspace)
     if choices.cycles is not None and workspace.clocks.cycle_rate is not None:
         workspace.set_clock(DEBUG_INFO, choices.cycles)
-    for of, column in choices.columns:
-        complaints += _apply_column(of, column, workspace)
+    for profile_or_none, column in choices.columns:
+        complaints += _apply_column(profile_or_none, column, workspace)
     for profile, record in choices.pairs:
         try:
             workspace.pair(profile, record)
@@ -73,24 +73,24 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
 
 def chosen(workspace: Workspace) -> Choices:
     """Return the user's choices in a workspace, to apply to another one with the same files."""
-    made = workspace.choices
+    choices = workspace.choices
     open_now = {trace.path for trace in workspace.traces}
-    rates = {path: rate for path, rate in made.clocks.items() if path in open_now}
+    rates = {path: rate for path, rate in choices.clocks.items() if path in open_now}
     cycles = workspace.clocks.cycle_rate
     is_chosen = cycles is not None and cycles.origin is RateOrigin.CHOSEN
     return Choices(
-        pairs=tuple(made.pairs.items()),
+        pairs=tuple(choices.pairs.items()),
         methods_of=tuple(
             (trace.path, trace.scopes[scope].name, method)
             for trace in workspace.traces
-            for (path, _), methods in made.methods.items()
+            for (path, _), methods in choices.methods.items()
             if path == trace.path
             for scope, method in methods.items()
         ),
-        columns=tuple((path, column or "") for path, column in made.columns.items()),
+        columns=tuple((path, column or "") for path, column in choices.columns.items()),
         clocks=tuple(rates.items()),
         cycles=cycles.ns_per_tick if cycles is not None and is_chosen else None,
-        source_paths=made.source_paths,
+        source_paths=choices.source_paths,
     )
 
 

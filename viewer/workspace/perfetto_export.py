@@ -131,23 +131,23 @@ class PerfettoJob:
     @cached_property
     def _sources(self) -> list[PerfettoSource]:
         """The profiles to write, as sources for the exporter."""
-        opened, wish = self._opened, self._wish
+        opened, user_options = self._opened, self._wish
         return [
             replace(
                 perfetto_source(opened, number),
-                counters=wish.counters,
-                annotations=wish.annotations,
-                only=None if wish.only is None else wish.only[number],
-                flows=self._flows.of(opened.traces[number].table) if wish.flows else None,
+                counters=user_options.counters,
+                annotations=user_options.annotations,
+                only=None if user_options.only is None else user_options.only[number],
+                flows=self._flows.of(opened.traces[number].table) if user_options.flows else None,
             )
             for number in self._kept
         ]
 
     def size(self) -> FileSize:
         """Estimate the contents and size of the file. Raises NothingToExport."""
-        sources, beside = self._with_hashes(lambda path: _NO_HASH)
+        sources, extras = self._with_hashes(lambda path: _NO_HASH)
         try:
-            return size_of_perfetto(sources, ns_range=self._wish.ns_range, beside=beside)
+            return size_of_perfetto(sources, ns_range=self._wish.ns_range, beside=extras)
         except TimesTooFarApart as error:
             raise NothingToExport(f"{error}. Export the files one by one") from error
 
@@ -156,7 +156,7 @@ class PerfettoJob:
 
         Raises NothingToExport, OSError, WriteCancelled.
         """
-        sources, beside = self._with_hashes(
+        sources, extras = self._with_hashes(
             lambda of: hash_facts(of, self._opened.stamps[of], cancelled)
         )
         try:
@@ -164,7 +164,7 @@ class PerfettoJob:
                 sources,
                 path,
                 ns_range=self._wish.ns_range,
-                beside=beside,
+                beside=extras,
                 progress=progress,
                 cancelled=cancelled,
             )

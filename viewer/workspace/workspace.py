@@ -101,7 +101,7 @@ class Workspace:
 
         found_for: the path of the file whose companion it is, if it was opened automatically.
         """
-        found = {path: of for path, of in self._companions.items() if path != item.path}
+        found = {path: origin for path, origin in self._companions.items() if path != item.path}
         self._companions = found if found_for is None else {**found, item.path: found_for}
         self._stamps = {**self._stamps, item.path: stamp_of(item.path)}
         if isinstance(item, Trace):

@@ -72,18 +72,18 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     missing = _missing(table, operator, method, [*own, *shared])
     if missing:
         return TimedNodes(reason=missing)
-    mine = slices[np.isin(table.trace.slices.key[slices], own)]
-    units = _units(table, mine)
+    own_slices = slices[np.isin(table.trace.slices.key[slices], own)]
+    units = _units(table, own_slices)
     if _HOST & set(units.values()):
         return TimedNodes(reason=_STARTS_AND_WAITS)
     times = _times(
-        table, own, mine, runs, is_schedule=bool(units) and set(units.values()) <= _SCHEDULED
+        table, own, own_slices, runs, is_schedule=bool(units) and set(units.values()) <= _SCHEDULED
     )
     if times == 0:
         return TimedNodes(
             reason="Its parts ran a different number of times, or how often is not told"
         )
-    ticks = _length(table, mine)
+    ticks = _length(table, own_slices)
     if ticks == 0:
         return TimedNodes(reason="Its slices have no length")
     return TimedNodes(operator.nodes, times, ticks, len(units))

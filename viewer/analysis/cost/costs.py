@@ -241,12 +241,12 @@ def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Inte
     chosen = np.flatnonzero(of)
     chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
     numbers = np.arange(len(trace.tracks) + 1)
-    own = np.searchsorted(slices.row_track[rows[chosen]], numbers)
-    mine = np.searchsorted(charged.track, numbers)
+    chosen_ptr = np.searchsorted(slices.row_track[rows[chosen]], numbers)
+    charged_ptr = np.searchsorted(charged.track, numbers)
     free = []
     for track in range(len(trace.tracks)):
-        at = chosen[own[track] : own[track + 1]]
-        part = slice(int(mine[track]), int(mine[track + 1]))
+        at = chosen[chosen_ptr[track] : chosen_ptr[track + 1]]
+        part = slice(int(charged_ptr[track]), int(charged_ptr[track + 1]))
         free.append(
             intervals.subtract(
                 (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])

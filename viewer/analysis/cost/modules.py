@@ -144,9 +144,9 @@ def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
         if len(ran) != 1:
             continue
         of_method = methods == ran[0]
-        mine = slice(place, module.end if module.method else place + 1)
-        modules[mine] = np.median(total[of_method][:, mine], axis=0)
-        inside = np.flatnonzero((at >= mine.start) & (at < mine.stop))
+        modules_of_method = slice(place, module.end if module.method else place + 1)
+        modules[modules_of_method] = np.median(total[of_method][:, modules_of_method], axis=0)
+        inside = np.flatnonzero((at >= modules_of_method.start) & (at < modules_of_method.stop))
         of_sets[inside] = np.median(ticks[of_method][:, inside], axis=0)
     medians = zip(sets, of_sets.tolist(), strict=True)
     return RunMedians(modules, {own: p50 for own, p50 in medians if p50 == p50}, len(runs))

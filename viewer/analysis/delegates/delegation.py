@@ -479,6 +479,6 @@ def _why_unknown(call: Link | None) -> str:
 
 
 def _mask(size: int, at: Sequence[int]) -> Bools:
-    made = np.zeros(size, np.bool_)
-    made[list(at)] = True
-    return made
+    mask = np.zeros(size, np.bool_)
+    mask[list(at)] = True
+    return mask

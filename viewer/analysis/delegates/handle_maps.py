@@ -312,13 +312,13 @@ def _entries(program: Program) -> dict[_Place, _Entry]:
 def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -> str:
     """Return what is wrong with the handles of an entry, as a sentence, or ""."""
     absent = [h for h in dict.fromkeys(handles) if h not in method.by_handle]
-    strange = [h for h in dict.fromkeys(handles) if h not in of_call and h in method.by_handle]
+    unexpected = [h for h in dict.fromkeys(handles) if h not in of_call and h in method.by_handle]
     if not handles:
         return "The map gives it no debug handle"
     if absent:
         return f"The record's graph has no operator with debug handle{_numbers(absent)}"
-    if strange and of_call:
-        return f"The call was not given debug handle{_numbers(strange)}"
+    if unexpected and of_call:
+        return f"The call was not given debug handle{_numbers(unexpected)}"
     return ""
 
 

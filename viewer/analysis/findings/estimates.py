@@ -39,11 +39,11 @@ _RULE = (
 
 def estimates(asked: FindingContext) -> FamilyAnswer:
     """Report actions above twice their estimate, and actions below half of it."""
-    made = asked.estimates
-    if made is None or (asked.trace.path, "measurement") not in made.sources:
+    compared = asked.estimates
+    if compared is None or (asked.trace.path, "measurement") not in compared.sources:
         why = "no estimates of what this profile measured are open"
         return NotReported(Family.ESTIMATES, why, False)
-    rows = [row for row in made.actions if row.ratio is not None]
+    rows = [row for row in compared.actions if row.ratio is not None]
     if not rows:
         why = "nothing that is estimated was measured"
         return NotReported(Family.ESTIMATES, why, False)

@@ -196,7 +196,7 @@ def copies(asked: FindingContext) -> FamilyAnswer:
     ]
 
 
-# -- outside of delegates --------------------------------------------------------------------------
+# -- not delegated ---------------------------------------------------------------------------------
 
 
 def outside(asked: FindingContext) -> FamilyAnswer:

@@ -349,10 +349,10 @@ class _Place:
         start, end, rows = self._columns(slices)
         near = self._nearness[self._slices.row_track[rows]]
         if forward:
-            clear, beside = start >= self._end, end > self._end
+            clear, overlapping = start >= self._end, end > self._end
         else:
-            clear, beside = end <= self._start, start < self._start
-        for chosen, overlaps in ((clear, False), (beside, True)):
+            clear, overlapping = end <= self._start, start < self._start
+        for chosen, overlaps in ((clear, False), (overlapping, True)):
             at = np.flatnonzero(chosen)
             if len(at):
                 at = at[near[at] == near[at].max()]

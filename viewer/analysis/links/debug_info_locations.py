@@ -273,7 +273,7 @@ class _Placement:
         return int(keys.kind[key]) in (_ACTION, _JOB) or not positions_of(keys.location[key] or "")
 
     def _place(self, dispatch: Dispatch, one: _Stated, in_text: bool) -> str:
-        """Return the location of what a number stands for; "" if it has none."""
+        """Return the location of the thing with a number; "" if it has none."""
         known = _look_up(dispatch, one)
         if isinstance(known, NssTask) and not in_text:
             # The row is only one part of the task's work.
@@ -325,8 +325,10 @@ def _is_itself(one: _Stated) -> bool:
 
 def _contradict(own: str, other: str) -> bool:
     """Return whether two known locations have no position in common."""
-    here, there = positions_of(own), positions_of(other)
-    return bool(here and there) and not any(_is_same(a, b) for a in here for b in there)
+    positions, other_positions = positions_of(own), positions_of(other)
+    return bool(positions and other_positions) and not any(
+        _is_same(a, b) for a in positions for b in other_positions
+    )
 
 
 def _is_same(one: FilePosition, other: FilePosition) -> bool:

@@ -39,7 +39,7 @@ def key_labels(table: LinkTable) -> list[str]:
             labels[key] = short_identifier(identifier)
     _label_locations(table, labels)
     kernels = _only_kernels(trace)
-    made: dict[tuple[int, str, tuple[int, ...]], str] = {}
+    known: dict[tuple[int, str, tuple[int, ...]], str] = {}
     calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)
     for key in np.flatnonzero(calls).tolist():
         link = table.links[key]
@@ -49,25 +49,25 @@ def key_labels(table: LinkTable) -> list[str]:
             labels[key] = kernels.get(place) or labels[key]
             continue
         what = (kind, link.backend, link.operators)
-        if what not in made:
-            made[what] = _call_label(table, *what)
-        labels[key] = made[what] or labels[key]
+        if what not in known:
+            known[what] = _call_label(table, *what)
+        labels[key] = known[what] or labels[key]
     return labels
 
 
 def _label_locations(table: LinkTable, labels: list[str]) -> None:
     """Add operations to the labels of linked locations; skip those linked to a function alone."""
-    keys, made = table.trace.keys, dict[tuple[int, ...], str]()
+    keys, known = table.trace.keys, dict[tuple[int, ...], str]()
     for key in np.flatnonzero(keys.kind == KeyKind.LOCATION).tolist():
         operators = table.links[key].operators
         if not operators:
             continue
-        if operators not in made:
+        if operators not in known:
             is_function = all(op.is_function for op in table.operators(key))
-            made[operators] = "" if is_function else set_label(table, operators)
-        if made[operators]:
+            known[operators] = "" if is_function else set_label(table, operators)
+        if known[operators]:
             is_unit = _UNIT_ALONE.fullmatch(labels[key])
-            labels[key] = made[operators] if is_unit else f"{labels[key]} · {made[operators]}"
+            labels[key] = known[operators] if is_unit else f"{labels[key]} · {known[operators]}"
 
 
 def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int, ...]) -> str:

@@ -210,7 +210,7 @@ class SearchedTrace:
                 return np.asarray(slices.start == slices.end)
         return np.zeros(len(slices), np.bool_) if slices.derived is None else slices.derived.copy()
 
-    # -- what is searched ------------------------------------------------------------------------
+    # -- searched data ---------------------------------------------------------------------------
 
     @property
     def _slices(self) -> Slices:

@@ -85,10 +85,10 @@ def _children(
     after[follows] = slices.order[index[follows] + 1]
     lo, hi = int(slices.row_ptr[below]), int(slices.row_ptr[below + 1])
     rank = slices.order[lo:hi]
-    begin = np.searchsorted(rank, slices.order[index])
-    end = np.searchsorted(rank, after)
+    first_child = np.searchsorted(rank, slices.order[index])
+    after_last = np.searchsorted(rank, after)
     # A row may have millions of slices; only those from the first to the last child are read.
-    from_, to = int(begin.min()), int(end.max())
+    from_, to = int(first_child.min()), int(after_last.max())
     numbers = np.arange(lo + from_, lo + to)
     starts, ends = clipped(slices, numbers, first, last)
     covering = ends - starts
@@ -97,7 +97,7 @@ def _children(
     if slices.derived is not None:
         covering[slices.derived[numbers]] = 0
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(covering)])
-    covered: Ints = before[end - from_] - before[begin - from_]
+    covered: Ints = before[after_last - from_] - before[first_child - from_]
     return covered
 
 

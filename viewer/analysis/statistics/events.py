@@ -154,11 +154,11 @@ def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
     Events outside all runs come last, with run number len(trace.runs).
     """
     slices = trace.slices
-    keep = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
-    keep &= _has_duration(trace)
+    is_event = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
+    is_event &= _has_duration(trace)
     run = run_of_slices(trace)
     run[run < 0] = len(trace.runs)
-    chosen = np.flatnonzero(keep)
+    chosen = np.flatnonzero(is_event)
     # Files list one run after another, and both numbers fit in 32 bits: one sort of one number.
     place = run[chosen] << 32 | slices.source_row[chosen].astype(np.int64)
     chosen = chosen[np.argsort(place, kind="stable")]

@@ -240,7 +240,7 @@ class Grouping:
         labels = [run_label(self._table, run) for run in runs]
         return _table("run", labels, total, total, spread, 0, 0)
 
-    # -- groups of slices by what their keys say ---------------------------------------------------
+    # -- groups by the keys of slices --------------------------------------------------------------
 
     def _by_slices(self, key: str, first: int | None, last: int | None) -> GroupTable:
         parts = self._keys.of(key)
@@ -258,7 +258,7 @@ class Grouping:
         table = _table(key, parts.labels, total, own, spread, ungrouped, left_out)
         return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
 
-    # -- what groups are charged -------------------------------------------------------------------
+    # -- charged time ------------------------------------------------------------------------------
 
     @cached_property
     def _cost(self) -> Costs:
@@ -314,7 +314,7 @@ class Grouping:
         self._innermost_by = key, found
         return found
 
-    # -- how long slices took ----------------------------------------------------------------------
+    # -- durations of slices -----------------------------------------------------------------------
 
     @cached_property
     def _tree(self) -> Tree:

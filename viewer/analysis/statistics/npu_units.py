@@ -133,14 +133,14 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     slices = trace.slices
     track = slices.row_track[slices.rows()]
     unit = units_of(trace)
-    there = {t.unit for t in trace.tracks}
+    stated_units = {t.unit for t in trace.tracks}
     rows: list[tuple[str, str, Intervals]] = []
 
     def time(of: Bools | Ints) -> Intervals:
         return intervals.union(slices.start[of], slices.end[of])
 
     def row(key: str, label: str, times: Intervals, *of: Unit) -> None:
-        if there.intersection(of):
+        if stated_units.intersection(of):
             rows.append((key, label, times))
 
     one = {u: time(unit == u) for u in Unit}
@@ -210,9 +210,9 @@ def _work(trace: Trace, unit: Ints) -> Bools:
     # A HAL call may contain whole dispatches, which are slices of another track.
     hal = np.flatnonzero(unit == Unit.HAL)
     on_host = (unit == Unit.HOST) & (slices.end > slices.start)
-    begins = np.sort(slices.start[on_host])
-    contained = np.searchsorted(begins, slices.end[hal]) - np.searchsorted(
-        begins, slices.start[hal]
+    starts = np.sort(slices.start[on_host])
+    contained = np.searchsorted(starts, slices.end[hal]) - np.searchsorted(
+        starts, slices.start[hal]
     )
     work[hal[contained > 0]] = False
     waits = np.array([name.endswith(_WAITS) for name in trace.strings], np.bool_)

@@ -193,15 +193,15 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
 
 
 def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:
-    of = figures.statistics
+    old = figures.statistics
     statistics = Statistics(
-        of.count[order],
-        of.p10[order],
-        of.p50[order],
-        of.p90[order],
-        of.avg[order],
-        of.min[order],
-        of.max[order],
-        of.total[order],
+        old.count[order],
+        old.p10[order],
+        old.p50[order],
+        old.p90[order],
+        old.avg[order],
+        old.min[order],
+        old.max[order],
+        old.total[order],
     )
     return GroupFigures(statistics, figures.own[order], figures.busy[order])

@@ -124,15 +124,15 @@ def _kernel(node: GraphNode) -> tuple[int, str]:
 
 
 def _direct_convolution(node: GraphNode) -> tuple[int, str]:
-    held, text = _kernel(node)
+    kernel_size, text = _kernel(node)
     outputs = elements_of(_output(node))
-    return 2 * outputs * held, f"2 × {_number(outputs)} outputs × {text}"
+    return 2 * outputs * kernel_size, f"2 × {_number(outputs)} outputs × {text}"
 
 
 def _transposed_convolution(node: GraphNode) -> tuple[int, str]:
-    held, text = _kernel(node)
+    kernel_size, text = _kernel(node)
     inputs = elements_of(_input(node, 0))
-    return 2 * inputs * held, f"2 × {_number(inputs)} inputs × {text}, transposed"
+    return 2 * inputs * kernel_size, f"2 × {_number(inputs)} inputs × {text}, transposed"
 
 
 def _product(first: int) -> _Rule:

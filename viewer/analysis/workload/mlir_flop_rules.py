@@ -38,23 +38,23 @@ def _kernel(node: GraphNode, rank: int, dimensions: slice) -> tuple[int, str]:
     sizes = sizes_of(_input(node, 1))
     if len(sizes) != rank:
         raise NotKnown(f"the weight of {node.op} has {len(sizes)} dimensions, not {rank}")
-    held = sizes[dimensions]
-    return prod(held), " × ".join(map(group_digits, held))
+    kernel_sizes = sizes[dimensions]
+    return prod(kernel_sizes), " × ".join(map(group_digits, kernel_sizes))
 
 
 def _convolution(rank: int, dimensions: slice) -> _Rule:
     def rule(node: GraphNode) -> tuple[int, str]:
-        held, text = _kernel(node, rank, dimensions)
+        kernel_size, text = _kernel(node, rank, dimensions)
         outputs = elements_of(_output(node))
-        return 2 * outputs * held, f"2 × {group_digits(outputs)} outputs × {text}"
+        return 2 * outputs * kernel_size, f"2 × {group_digits(outputs)} outputs × {text}"
 
     return rule
 
 
 def _transposed(node: GraphNode) -> tuple[int, str]:
-    held, text = _kernel(node, 4, slice(0, 3))  # [O, H, W, I]
+    kernel_size, text = _kernel(node, 4, slice(0, 3))  # [O, H, W, I]
     inputs = elements_of(_input(node, 0))
-    return 2 * inputs * held, f"2 × {group_digits(inputs)} inputs × {text}, transposed"
+    return 2 * inputs * kernel_size, f"2 × {group_digits(inputs)} inputs × {text}, transposed"
 
 
 def _product(axis: int) -> _Rule:

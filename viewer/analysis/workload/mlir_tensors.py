@@ -73,11 +73,14 @@ def _with_types(node: GraphNode, text: str) -> GraphNode:
     ins, outs = _inside(_INS, rest), _inside(_OUTS, rest)
     if ins is not None or outs is not None:
         # A destination is written; that some ops add to its previous value is not counted.
-        taken, (names, made) = _side(ins or ""), _side(outs or "")
+        taken, (names, output_types) = _side(ins or ""), _side(outs or "")
         if results:
             names = results
         return replace(
-            node, inputs=_named(taken[1], taken[0]), outputs=_named(made, names), settings=settings
+            node,
+            inputs=_named(taken[1], taken[0]),
+            outputs=_named(output_types, names),
+            settings=settings,
         )
     at = _last_colon(rest)
     if at < 0:
@@ -157,7 +160,7 @@ def _settings(text: str) -> tuple[tuple[str, Setting], ...]:
     return tuple(found)
 
 
-# -- brackets; "->" is no bracket -----------------------------------------------------------------
+# -- brackets ("->" is not one) -------------------------------------------------------------------
 
 
 def _depths(text: str) -> list[int]:

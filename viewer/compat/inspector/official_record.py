@@ -130,10 +130,10 @@ def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
 
 def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
     """Return the members that are programs, in load order, with the Inspector's checks."""
-    beside = [n for n in names if n != MAGIC and n not in _PLAIN and not n.endswith(BLOBS)]
-    at_once = [n for n in beside if n in (EDGE, ATEN) or n in _PICKLES]
+    members = [n for n in names if n != MAGIC and n not in _PLAIN and not n.endswith(BLOBS)]
+    at_once = [n for n in members if n in (EDGE, ATEN) or n in _PICKLES]
     programs: dict[str, Any] = {}
-    for name in [*at_once, *(n for n in beside if n not in at_once)]:
+    for name in [*at_once, *(n for n in members if n not in at_once)]:
         if name in _PICKLES:
             # torch.save writes a ZIP; ETRecords up to 1.2 contain a bare pickle, which is rejected.
             with archive.open(name) as member:

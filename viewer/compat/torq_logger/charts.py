@@ -193,7 +193,7 @@ class _CompileRows:
         columns = self._columns(process, self._c2_thread, self._operator_names(operators))
         return TorqChart((layers, columns), C2_THREADS, self._all_units())
 
-    # -- units and figures ---------------------------------------------------------------------
+    # -- units and overview --------------------------------------------------------------------
 
     def _slice_numbers(self, track: Codes) -> Ints:
         """Return the slice unit of every row that has one, else 0."""
@@ -403,17 +403,17 @@ def _operators_at(location: Location, source: MlirSource) -> str:
     functions.
     """
     found: dict[int, str] = {}
-    waiting: list[Location] = [location]
-    while waiting:
-        match waiting.pop():
+    pending: list[Location] = [location]
+    while pending:
+        match pending.pop():
             case FilePosition() as place if place.file.rpartition("/")[2] == source.name:
                 operation = source.places.at(place.line, place.col)
                 if operation is not None and operation.name.split(".")[0] not in _NOT_SOURCE:
                     found[operation.line] = f"{operation.name}@L{operation.line}"
             case NameLocation(_, child) if child is not None:
-                waiting.append(child)
+                pending.append(child)
             case CallSite(callee, _):
-                waiting.append(callee)
+                pending.append(callee)
             case FusedLocation(members):
-                waiting += members
+                pending += members
     return " + ".join(found[line] for line in sorted(found))

@@ -171,7 +171,7 @@ def _length(rows: Sequence[_Row]) -> int:
     return max(row.end for row in rows) - min(row.start for row in rows) if rows else 0
 
 
-# -- rows, as each revision takes them from its file ---------------------------------------------
+# -- rows, as each revision reads them -----------------------------------------------------------
 
 
 def _cells(path: str, delimiter: str) -> Iterator[list[str]]:

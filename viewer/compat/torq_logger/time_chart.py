@@ -179,9 +179,9 @@ class TimeChartView:
 
         Raises ValueError if a slice has started but not ended, and OSError.
         """
-        waiting = [same for same, begun in self._open.items() if begun]
-        if waiting:
-            process, thread, function, _ = waiting[0]
+        unended = [same for same, starts in self._open.items() if starts]
+        if unended:
+            process, thread, function, _ = unended[0]
             raise ValueError(f"{function}: begun on {process} > {thread} and not ended")
         charts = [*self._columns, *(_columns(*key, logs) for key, logs in self._logs.items())]
         origin = min((int(c.start.min()) for c in charts if len(c.start)), default=0)

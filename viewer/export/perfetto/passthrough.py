@@ -103,8 +103,8 @@ def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | No
         column = columns.get(name)
         if column is None:
             return list(of_links)
-        told = _per_key(at, column, value)
-        return [of_links[key] if is_linked[key] else told[key] for key in range(len(at))]
+        per_key = _per_key(at, column, value)
+        return [of_links[key] if is_linked[key] else per_key[key] for key in range(len(at))]
 
     estimates = dict(linked.estimates)
     if _ESTIMATE[0] in columns:

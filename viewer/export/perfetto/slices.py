@@ -109,9 +109,9 @@ class SlicePackets:
 
     def _keep(self, keep: Bools) -> None:
         """Drop all other slices; descendants of a dropped slice move up a level."""
-        kept = np.cumsum(keep)
+        count_before = np.cumsum(keep)
         ended = np.cumsum(np.bincount(self._brackets.after_subtree()[keep], minlength=len(keep)))
-        depth = (kept - 1 - ended[: len(keep)])[keep]
+        depth = (count_before - 1 - ended[: len(keep)])[keep]
         self._preorder = self._preorder[keep]
         self._brackets = BracketOrder(depth)
 

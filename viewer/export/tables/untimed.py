@@ -41,8 +41,8 @@ def untimed_columns(table: LinkTable, process: str) -> Rows:
         return text_array([*(value(k) for k in range(len(links))), ""])[keys]
 
     reason = of_key(lambda k: links[k].reason.text)
-    apart = is_debug & (keys < 0)
-    reason[apart] = np.where(events.chain.values[apart] < 0, OUTSIDE, NO_CALL)
+    no_call = is_debug & (keys < 0)
+    reason[no_call] = np.where(events.chain.values[no_call] < 0, OUTSIDE, NO_CALL)
     after = np.append(trace.slices.name.astype(np.int64), len(trace.strings))[events.after]
     row = np.append(trace.slices.source_row, 0)[events.after]
     all_rows = slice(None)

@@ -72,9 +72,9 @@ def _place(
         total = weight = 0.0
         for links in ways:
             for other in links[node]:
-                heavy = _BEND if is_bend[node] and is_bend[other] else _NODE
-                total += heavy * place[other]
-                weight += heavy
+                edge_weight = _BEND if is_bend[node] and is_bend[other] else _NODE
+                total += edge_weight * place[other]
+                weight += edge_weight
         desired.append((total / weight if weight else place[node]) - at)
         weights.append(weight or _ALONE)
     for node, at, found in zip(layer, needed, isotonic(desired, weights), strict=True):
@@ -87,8 +87,12 @@ def isotonic(wished: Sequence[float], weights: Sequence[float]) -> list[float]:
     for value, weight in zip(wished, weights, strict=True):
         pool = (value, weight, 1)
         while pools and pools[-1][0] >= pool[0]:
-            mean, heavy, count = pools.pop()
-            whole = heavy + pool[1]
-            pool = (mean * heavy + pool[0] * pool[1]) / whole, whole, count + pool[2]
+            mean, pool_weight, count = pools.pop()
+            total_weight = pool_weight + pool[1]
+            pool = (
+                (mean * pool_weight + pool[0] * pool[1]) / total_weight,
+                total_weight,
+                count + pool[2],
+            )
         pools.append(pool)
     return [mean for mean, _, count in pools for _ in range(count)]
