@@ -84,7 +84,7 @@ def run_span_ns(shown: OpenTrace, run: Run) -> tuple[int, int]:
 def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
     """Return the position in `Trace.runs` of the inference at the center of a range.
 
-    None if there is none, or if the range is more than twice as long.
+    None if there is none, or if the range is more than twice its length.
     """
     middle = (t0 + t1) // 2
     for number, run in enumerate(shown.trace.runs):
