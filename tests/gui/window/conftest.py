@@ -1,12 +1,25 @@
 """The window with a sample open."""
 
 import pytest
+from pytestqt.qtbot import QtBot
 
-from tests.gui.events import open_sample
+from tests.gui.events import controller_of
+from tests.gui.shared_window import SharedWindow
+
+
+@pytest.fixture(scope="module")
+def shared_window(qapp, tmp_path_factory, request):
+    """A window that the tests of a module share; see `tests.gui.shared_window`."""
+    folder, qtbot = tmp_path_factory.mktemp("window"), QtBot(request)
+    with pytest.MonkeyPatch.context() as patch:
+        shared = SharedWindow(
+            lambda: controller_of(qtbot, qapp, folder, patch), folder / "settings.ini", qtbot
+        )
+        yield shared
+        shared.destroy()
 
 
 @pytest.fixture
-def attention(controller, qtbot):
-    """The window with the attention sample open."""
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
+def attention(shared_window):
+    """The attention sample, in a window that other tests of the module may have used."""
+    return shared_window.showing_sample("attention_xnnpack")

@@ -87,9 +87,9 @@ def dialog_of(controller):
 
 
 @pytest.fixture(params=["attention_xnnpack", "torq_npu"])
-def used(request, controller, qtbot):
+def used(request, shared_window, qtbot):
     """The window with a sample open, each of its panels seen once."""
-    open_sample(qtbot, controller, request.param)
+    controller = shared_window.showing_sample(request.param)
     for name in controller.docks.by_name:
         controller.docks.show_panel(name)
         settle(qtbot, controller)
@@ -115,8 +115,8 @@ def test_every_control_of_the_start_page_has_a_name_and_a_role(controller):
 
 
 @pytest.mark.parametrize("command", ["help.about", "help.keys", "help.palette", "file.export"])
-def test_every_control_of_a_dialog_has_a_name_and_a_role(controller, qtbot, command):
-    open_sample(qtbot, controller, "delegate_handle_map")
+def test_every_control_of_a_dialog_has_a_name_and_a_role(shared_window, qtbot, command):
+    controller = shared_window.showing_sample("delegate_handle_map")
     controller.commands.actions[command].trigger()
     settle(qtbot, controller)
     shown = controller.palette if command == "help.palette" else dialog_of(controller)
@@ -127,9 +127,9 @@ def test_every_control_of_a_dialog_has_a_name_and_a_role(controller, qtbot, comm
     assert not shown.isVisible()
 
 
-def test_what_the_timeline_shows_a_table_has_too(controller, qtbot):
+def test_what_the_timeline_shows_a_table_has_too(shared_window, qtbot):
     """All slices, with their names and lengths, in cells that are read one by one."""
-    open_sample(qtbot, controller, "delegate_handle_map")
+    controller = shared_window.showing_sample("delegate_handle_map")
     events = controller.events.table.model()
     names = {events.index(row, 0).data() for row in range(events.rowCount())}
     assert len(names) > 5
@@ -151,8 +151,8 @@ def test_the_timeline_is_a_chart_that_tells_the_visible_range_and_what_is_select
         assert spoken_text(controller.session).rstrip(".") in said
 
 
-def test_headers_are_items_of_a_tree(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_headers_are_items_of_a_tree(shared_window, qtbot):
+    controller = shared_window.showing_sample("attention_xnnpack")
     headers = controller.timeline.headers
     tree = face(headers)
     assert told(headers) == ("Processes and tracks", ROLE.Tree)
@@ -169,8 +169,10 @@ def test_headers_are_items_of_a_tree(controller, qtbot):
     assert [item.state().expanded for item in items] == [True, True]
 
 
-def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded(
+    shared_window, qtbot
+):
+    controller = shared_window.showing_sample("attention_xnnpack")
     headers = controller.timeline.headers
     headers.setFocus()
     qtbot.keyClick(headers, Qt.Key.Key_Down)
@@ -185,8 +187,8 @@ def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded
     assert face(headers).childCount() == 1
 
 
-def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(controller, qtbot):
-    open_sample(qtbot, controller, "delegate_handle_map")
+def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(shared_window, qtbot):
+    controller = shared_window.showing_sample("delegate_handle_map")
     controller.session.select_operators(0, (0,))
     controller.docks.show_panel("graph")
     settle(qtbot, controller)
@@ -212,8 +214,8 @@ def announced(monkeypatch):
     return heard
 
 
-def test_what_the_keys_select_is_announced(controller, qtbot, announced):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_what_the_keys_select_is_announced(shared_window, qtbot, announced):
+    controller = shared_window.showing_sample("attention_xnnpack")
     announced.clear()
     controller.session.select_slice(SliceRef(0, 7))
     assert (
@@ -332,8 +334,8 @@ def test_where_the_keys_are_is_seen_on_the_start_page(controller, qtbot, theme):
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("command", ["help.about", "help.keys", "help.here", "file.export"])
-def test_where_the_keys_are_is_seen_in_a_dialog(controller, qtbot, command, theme):
-    open_sample(qtbot, controller, "delegate_handle_map")
+def test_where_the_keys_are_is_seen_in_a_dialog(shared_window, qtbot, command, theme):
+    controller = shared_window.showing_sample("delegate_handle_map")
     controller.commands.actions[f"view.theme_{theme}"].trigger()
     controller.commands.actions[command].trigger()
     settle(qtbot, controller)
@@ -354,8 +356,8 @@ def test_where_the_keys_are_is_seen_while_a_folder_is_chosen_from(controller, qt
     assert unseen == []
 
 
-def test_a_click_brings_no_frame(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_a_click_brings_no_frame(shared_window, qtbot):
+    controller = shared_window.showing_sample("attention_xnnpack")
     frame = controller.window._focus_frame
     controller.timeline.view.setFocus()
     qtbot.keyClick(controller.timeline.view, Qt.Key.Key_Tab)

@@ -18,12 +18,11 @@ OPENED: list[tuple[QMenu, QPoint]] = []
 
 
 @pytest.fixture
-def attention(controller, qtbot, monkeypatch):
+def attention(attention, monkeypatch):
     """The window with the attention sample open; menus are not shown, but kept in OPENED."""
     OPENED.clear()
     monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
+    return attention
 
 
 def ask(widget, at):

@@ -28,7 +28,6 @@ from tests.gui.events import (
     middle_of,
     move,
     open_files,
-    open_sample,
     place_of,
     press,
     put_away,
@@ -51,10 +50,9 @@ AT = QPoint(700, 60)
 
 
 @pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    controller.timeline.view.setFocus()
-    return controller
+def attention(attention):
+    attention.timeline.view.setFocus()
+    return attention
 
 
 @pytest.fixture
@@ -84,13 +82,14 @@ def hold(qtbot, controller, key, seconds):
     """Hold a key for a time on the clock of held keys."""
     held = controller.timeline.view._held
     now = [1_000.0]
-    held.clock = lambda: now[0]
-    held._timer.start = lambda: None  # the frames are those of this test
-    qtbot.keyPress(controller.timeline.view, key)
-    for _ in range(round(seconds * 100)):
-        now[0] += 0.01
-        held.step()
-    qtbot.keyRelease(controller.timeline.view, key)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(held, "clock", lambda: now[0])
+        patch.setattr(held._timer, "start", lambda: None)  # the frames are those of this test
+        qtbot.keyPress(controller.timeline.view, key)
+        for _ in range(round(seconds * 100)):
+            now[0] += 0.01
+            held.step()
+        qtbot.keyRelease(controller.timeline.view, key)
     assert not held.is_moving
     before = view_range(controller), controller.timeline.scene.scroll
     held.step()

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 
-from tests.gui.events import open_sample, settle
+from tests.gui.events import settle
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.selection import operator_of
@@ -13,9 +13,9 @@ ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention, models.py:52
 
 
 @pytest.fixture
-def desk_with_all(controller, qtbot):
+def desk_with_all(shared_window, qtbot):
     """The attention sample with every panel in sight of the event loop."""
-    open_sample(qtbot, controller, "attention_xnnpack")
+    controller = shared_window.showing_sample("attention_xnnpack")
     controller.statistics.by.setCurrentIndex(controller.statistics.by.findData("operator"))
     controller.statistics.by.activated.emit(controller.statistics.by.currentIndex())
     settle(qtbot, controller)

@@ -3,16 +3,10 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.events import SAMPLE, open_files, open_sample
+from tests.gui.events import SAMPLE, open_files
 from viewer.render.color_schemes import SCHEMES
 
 IDS = [scheme.id for scheme in SCHEMES]
-
-
-@pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
 
 
 def action(controller, scheme):

@@ -29,8 +29,8 @@ def asked(monkeypatch):
         ("a.b", "", "a.b.png", b"\x89PNG"),
     ],
 )
-def test_the_view_is_saved(controller, qtbot, asked, tmp_path, name, filter, written, magic):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_the_view_is_saved(shared_window, qtbot, asked, tmp_path, name, filter, written, magic):
+    controller = shared_window.showing_sample("attention_xnnpack")
     asked[:] = str(tmp_path / name), filter
     size = ViewPicture(controller.timeline).size
     controller.commands.actions["file.save_picture"].trigger()
@@ -43,14 +43,14 @@ def test_the_view_is_saved(controller, qtbot, asked, tmp_path, name, filter, wri
     assert controller.window.status.said.text().startswith("Wrote ")
 
 
-def test_cancelling_the_dialog_writes_nothing(controller, qtbot, asked, tmp_path):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_cancelling_the_dialog_writes_nothing(shared_window, qtbot, asked, tmp_path):
+    controller = shared_window.showing_sample("attention_xnnpack")
     controller.commands.actions["file.save_picture"].trigger()
     assert not controller.saver.is_busy
 
 
-def test_a_folder_that_is_not_there_is_one_sentence(controller, qtbot, asked, tmp_path):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_a_folder_that_is_not_there_is_one_sentence(shared_window, qtbot, asked, tmp_path):
+    controller = shared_window.showing_sample("attention_xnnpack")
     asked[0] = str(tmp_path / "no" / "a.pdf")
     controller.commands.actions["file.save_picture"].trigger()
     qtbot.waitUntil(lambda: "was not written" in controller.window.message.text)
@@ -71,8 +71,8 @@ def written_by(qtbot, controller, asked, command, path):
     return rows_of(path)
 
 
-def test_slices_and_operators_are_tables_of_their_own(controller, qtbot, asked, tmp_path):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_slices_and_operators_are_tables_of_their_own(shared_window, qtbot, asked, tmp_path):
+    controller = shared_window.showing_sample("attention_xnnpack")
     (shown,) = controller.session.traces
     slices = written_by(qtbot, controller, asked, "file.export_table", tmp_path / "s.csv")
     assert len(slices) == len(shown.file.slices)

@@ -15,10 +15,9 @@ CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    controller.timeline.view.setFocus()
-    return controller
+def attention(attention):
+    attention.timeline.view.setFocus()
+    return attention
 
 
 def call(controller, operators, run=2):

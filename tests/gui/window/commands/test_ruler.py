@@ -55,8 +55,8 @@ def test_from_the_selection_and_without_one_from_the_start(compiled):
     assert compiled.timeline.ruler.caption.endswith(" from trace start")
 
 
-def test_the_clock_of_the_file(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_the_clock_of_the_file(shared_window, qtbot):
+    controller = shared_window.showing_sample("attention_xnnpack")
     choose(controller, RulerUnit.ABSOLUTE)
     shown = controller.session.traces[0]
     zero = shown.axis.to_ns(0)
@@ -101,8 +101,8 @@ def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch
     assert corner.mapFromGlobal(place).y() > at.y()
 
 
-def test_a_long_caption_is_cut_inside_the_column(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_a_long_caption_is_cut_inside_the_column(shared_window, qtbot):
+    controller = shared_window.showing_sample("attention_xnnpack")
     bare = controller.timeline.corner.grab().toImage()
     choose(controller, RulerUnit.ABSOLUTE)
     assert controller.timeline.corner.grab().toImage() != bare

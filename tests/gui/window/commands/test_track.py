@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.gui.events import SAMPLE, open_files, open_sample
+from tests.gui.events import SAMPLE, open_sample
 from viewer.view.state import SliceRef
 
 TRACK, OTHER, PROCESS = (0, 1), (0, 0), (0, "compile.csv")
 
 
 @pytest.fixture
-def npu(controller, qtbot):
+def npu(shared_window):
     """The window with a compile profile, a slice of its second track selected."""
     folder = Path(SAMPLE["torq_npu"].paths()[0]).parent
-    open_files(qtbot, controller, folder / "compile.csv")
+    controller = shared_window.showing(folder / "compile.csv")
     slices = controller.session.traces[0].trace.slices
     rows = list(slices.row_track)
     controller.session.select_slice(SliceRef(0, int(slices.row_ptr[rows.index(1)])))

@@ -3,18 +3,11 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.events import open_sample
 from viewer.gui.qt.settings import RECENT_COMMANDS
 from viewer.gui.window.dialogs.command_palette import found_rows
 
 Key = Qt.Key
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-
-
-@pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
 
 
 def opened(controller, qtbot):

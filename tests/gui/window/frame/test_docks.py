@@ -17,13 +17,6 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def attention(controller, qtbot):
-    """The window with the attention sample open."""
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
-
-
 def fellows(controller, name):
     dock = controller.docks.by_name[name]
     tabs = controller.window.tabifiedDockWidgets(dock)

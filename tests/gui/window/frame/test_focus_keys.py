@@ -12,17 +12,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.events import open_sample, settle
+from tests.gui.events import settle
 from viewer.gui.window.frame.focus_keys import NAVIGATION, keeps
 
 Key = Qt.Key
 PLAIN, ALT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.AltModifier
-
-
-@pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
 
 
 @pytest.mark.parametrize("kind", [QLineEdit, QComboBox, QTableWidget, QTextEdit, QPlainTextEdit])

@@ -13,11 +13,10 @@ from viewer.model.inference_views import Inferences
 
 
 @pytest.fixture
-def attention(controller, qtbot):
+def attention(attention):
     """The window with the attention sample open, and the mouse outside of it."""
     QCursor.setPos(QPoint(5000, 5000))
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
+    return attention
 
 
 def click(controller, index):
