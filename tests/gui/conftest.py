@@ -1,4 +1,7 @@
-"""Sessions over the bundled samples, and a theme; the source of the samples lies beside them."""
+"""Sessions over the bundled samples, a theme, and the timeline alone on screen.
+
+The source of the samples lies beside them.
+"""
 
 from pathlib import Path
 
@@ -6,6 +9,7 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from tests.gui.board import Board
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
@@ -20,6 +24,14 @@ def theme(qapp):
     yield made
     qapp.setStyleSheet("")
     made.deleteLater()
+
+
+@pytest.fixture
+def board(qtbot, theme):
+    """A timeline alone on screen, with nothing open."""
+    made = Board(qtbot, theme)
+    yield made
+    made.put_away()
 
 
 @pytest.fixture

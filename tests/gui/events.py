@@ -1,4 +1,7 @@
-"""A window to test with, and the mouse, wheel and drop events that a window system would send."""
+"""A window to test with, and the mouse, wheel and drop events that a window system would send.
+
+`shown`: a controller, or a `tests.gui.board.Board`.
+"""
 
 from collections.abc import Iterable
 
@@ -61,37 +64,37 @@ def open_sample(qtbot, controller, key):
     open_files(qtbot, controller, *SAMPLE[key].paths())
 
 
-def settle(qtbot, controller):
+def settle(qtbot, shown):
     """Wait for answers of the background and for layouts."""
-    qtbot.waitUntil(lambda: not any(x.pending for x in controller.window.findChildren(Latest)))
+    qtbot.waitUntil(lambda: not any(x.pending for x in shown.window.findChildren(Latest)))
     for _ in range(3):
         QCoreApplication.processEvents()
 
 
-def canvas(controller):
+def canvas(shown):
     """The widget that gets the mouse events of the timeline."""
-    return controller.timeline.view.viewport()
+    return shown.timeline.view.viewport()
 
 
-def column(controller, ns):
+def column(shown, ns):
     """The pixel column of a time, by definition: floor of its share of the visible range."""
-    state = controller.session.state
-    return (ns - state.t0) * canvas(controller).width() // (state.t1 - state.t0)
+    state = shown.session.state
+    return (ns - state.t0) * canvas(shown).width() // (state.t1 - state.t0)
 
 
-def middle_of(controller, band):
+def middle_of(shown, band):
     """The line of the canvas in the middle of a band."""
-    scene = controller.timeline.scene
+    scene = shown.timeline.scene
     return int(scene.layout.y[band] + scene.layout.height[band] // 2) - scene.scroll
 
 
-def place_of(controller, index, trace=0):
+def place_of(shown, index, trace=0):
     """A point of the canvas inside the part of a slice that is in view."""
-    start, end = controller.session.traces[trace].span_ns(index)
-    first = max(column(controller, start), 0)
-    last = min(max(column(controller, end) - 1, first), canvas(controller).width() - 1)
-    band = controller.timeline.scene.band_of(SliceRef(trace, index))
-    return QPoint((first + last) // 2, middle_of(controller, band))
+    start, end = shown.session.traces[trace].span_ns(index)
+    first = max(column(shown, start), 0)
+    last = min(max(column(shown, end) - 1, first), canvas(shown).width() - 1)
+    band = shown.timeline.scene.band_of(SliceRef(trace, index))
+    return QPoint((first + last) // 2, middle_of(shown, band))
 
 
 def press(widget, at, button=LEFT, held=PLAIN):

@@ -4,15 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QApplication,
-    QScrollArea,
-    QTableView,
-    QTextEdit,
-)
+from PySide6.QtWidgets import QApplication, QScrollBar
 
 from tests.gui.events import (
     CTRL,
@@ -25,15 +19,14 @@ from tests.gui.events import (
     drag,
     middle_of,
     move,
-    open_files,
-    open_sample,
     place_of,
     press,
     release,
-    settle,
     wheel,
 )
 from viewer.gui.session import navigation
+from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
+from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.render.layout import BandKind
@@ -42,39 +35,37 @@ from viewer.view.state import Area, SliceRef
 Key = Qt.Key
 
 
-@pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
+def view_range(board):
+    return board.session.state.t0, board.session.state.t1
 
 
-@pytest.fixture
-def tall(controller, qtbot, tmp_path):
-    """A trace with more rows than the canvas can show."""
-    path = tmp_path / "tall.csv"
-    rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
-    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, controller, path)
-    return controller
+def held_keys(board):
+    return board.timeline.view.findChild(HeldKeys)
 
 
-def view_range(controller):
-    return controller.session.state.t0, controller.session.state.t1
+def goes_on(board):
+    """Whether a held key moves the view with the time."""
+    return held_keys(board).findChild(QTimer).isActive()
 
 
-def in_view(controller, at_least=3):
+def scroll_bar(board):
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    return board.timeline.findChild(QScrollBar, options=direct)
+
+
+def in_view(board, at_least=3):
     """The slices of every row that are wide enough to be hit, by the numbers of the session."""
-    session = controller.session
+    session = board.session
     shown = session.traces[0]
     for i in range(len(shown.trace.slices)):
         start, end = shown.span_ns(i)
-        x0, x1 = column(controller, start), column(controller, end)
-        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(controller).width():
+        x0, x1 = column(board, start), column(board, end)
+        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(board).width():
             yield i
 
 
-def click(qtbot, controller, at, button=Qt.MouseButton.LeftButton):
-    qtbot.mouseClick(canvas(controller), button, pos=at)
+def click(qtbot, board, at, button=Qt.MouseButton.LeftButton):
+    qtbot.mouseClick(canvas(board), button, pos=at)
 
 
 # -- clicking --------------------------------------------------------------------------------------
@@ -171,7 +162,7 @@ def test_a_drag_selects_the_times_and_tracks_under_it(attention):
     assert area.tracks == {(0, int(scene.layout.track[row]))}
     assert session.state.slice is None
     length = format_time(area.t1 - area.t0)
-    assert attention.window.status.said.text().startswith(f"{length} selected on 1 track · ")
+    assert selection_text(session).startswith(f"{length} selected on 1 track · ")
 
 
 def test_a_drag_over_several_tracks_selects_each_of_them(tall):
@@ -228,7 +219,7 @@ def test_the_wheel_scrolls_tracks_as_far_as_they_go(tall):
     assert scene.scroll_limit == scene.layout.total_height - view.height() > 500
     wheel(view, QPoint(100, 50), -1)
     assert scene.scroll == 60
-    assert tall.timeline._bar.value() == 60
+    assert scroll_bar(tall).value() == 60
     wheel(view, QPoint(100, 50), pixels=QPoint(0, 7), notches=0.1)
     assert scene.scroll == 53
     for _ in range(100):
@@ -240,18 +231,18 @@ def test_the_wheel_scrolls_tracks_as_far_as_they_go(tall):
     assert view_range(tall) == before
 
 
-def test_the_wheel_over_the_headers_scrolls_too_and_so_do_the_arrows(tall, qtbot):
+def test_the_wheel_over_the_headers_scrolls_too_and_so_do_held_keys(tall, qtbot):
     scene = tall.timeline.scene
     wheel(tall.timeline.headers, QPoint(20, 50), -2)
     assert scene.scroll == 120
-    qtbot.keyClick(tall.timeline.view, Key.Key_Down)
+    hold(qtbot, tall, Key.Key_Down, DOWN)
     assert scene.scroll == 180
-    qtbot.keyClick(tall.timeline.view, Key.Key_Up)
+    hold(qtbot, tall, Key.Key_Up, UP)
     assert scene.scroll == 120
 
 
 def test_a_click_after_scrolling_hits_what_is_drawn_there(tall, qtbot):
-    tall.timeline._bar.setValue(600)
+    scroll_bar(tall).setValue(600)
     at = QPoint(canvas(tall).width() // 2, 100)
     click(qtbot, tall, at)
     index = tall.session.state.slice.index
@@ -260,18 +251,18 @@ def test_a_click_after_scrolling_hits_what_is_drawn_there(tall, qtbot):
     assert track == (600 + 100 - 26) // 30
 
 
-def zoomed(controller, x, notches):
+def zoomed(board, x, notches):
     """Turn the wheel at a column; the span and how far what was under the mouse went, in columns.
 
     Told after every notch, by the numbers of the session.
     """
-    t0, t1 = view_range(controller)
-    width = canvas(controller).width()
+    t0, t1 = view_range(board)
+    width = canvas(board).width()
     under = Fraction(t0 * width + x * (t1 - t0), width)
     told = []
     for one in notches:
-        wheel(canvas(controller), QPoint(x, 60), one, held=CTRL)
-        t0, t1 = view_range(controller)
+        wheel(canvas(board), QPoint(x, 60), one, held=CTRL)
+        t0, t1 = view_range(board)
         told.append((t1 - t0, abs(float((under - t0) * width / (t1 - t0) - x))))
     return told
 
@@ -318,32 +309,40 @@ def test_a_wheel_that_did_not_turn_does_nothing(attention):
 # -- keys ------------------------------------------------------------------------------------------
 
 
-def moved(controller, before):
+def moved(board, before):
     """How the range changed: share by which it is wider, pixels by which its middle moved."""
-    t0, t1 = view_range(controller)
+    t0, t1 = view_range(board)
     middle = ((t0 + t1) - sum(before)) / 2
-    return (t1 - t0) / (before[1] - before[0]), middle * canvas(controller).width() / (
+    return (t1 - t0) / (before[1] - before[0]), middle * canvas(board).width() / (
         before[1] - before[0]
     )
 
 
+def hold(qtbot, board, key, way):
+    """Press a key as its command does, and let it go before any time has passed."""
+    held_keys(board).clock = lambda: 100.0
+    board.timeline.view.hold(key, way)
+    qtbot.keyRelease(board.timeline.view, key)
+
+
+IN, OUT = (HeldWay(HeldAxis.ZOOM, sign) for sign in (-1, 1))
+EARLIER, LATER = (HeldWay(HeldAxis.PAN, sign) for sign in (-1, 1))
+UP, DOWN = (HeldWay(HeldAxis.SCROLL, sign) for sign in (-1, 1))
 KEYS = {
-    Key.Key_W: (1 / 1.1, 0), Key.Key_S: (1.1, 0), Key.Key_A: (1, -50), Key.Key_D: (1, 50),
-    Key.Key_Left: (1, -50), Key.Key_Right: (1, 50),
+    Key.Key_W: (IN, 1 / 1.1, 0), Key.Key_S: (OUT, 1.1, 0),
+    Key.Key_A: (EARLIER, 1, -50), Key.Key_D: (LATER, 1, 50),
 }  # fmt: skip
 
 
-def test_a_key_moves_at_once(attention, qtbot, monkeypatch):
-    monkeypatch.setattr(attention.timeline.view._held._timer, "start", lambda: None)
+def test_a_key_moves_at_once(attention, qtbot):
     move(canvas(attention), QPoint(canvas(attention).width() // 2, 60))
-    for key, (wider, pixels) in KEYS.items():
+    for key, (way, wider, pixels) in KEYS.items():
         attention.session.set_range(600_000, 700_000)
         before = view_range(attention)
-        qtbot.keyPress(attention.timeline.view, key)
+        hold(qtbot, attention, key, way)
         found = moved(attention, before)
         assert found[0] == pytest.approx(wider, rel=0.01), key
         assert found[1] == pytest.approx(pixels, abs=1), key
-        qtbot.keyRelease(attention.timeline.view, key)
 
 
 def test_a_key_zooms_around_a_mouse_that_was_there_before_the_canvas(attention, qtbot):
@@ -354,8 +353,7 @@ def test_a_key_zooms_around_a_mouse_that_was_there_before_the_canvas(attention, 
         canvas(attention), QEnterEvent(at, at, canvas(attention).mapToGlobal(at))
     )
     under = view.time_at(x)
-    qtbot.keyPress(view, Key.Key_W)
-    qtbot.keyRelease(view, Key.Key_W)
+    hold(qtbot, attention, Key.Key_W, IN)
     assert abs(column(attention, under) - x) <= 3
 
 
@@ -364,57 +362,26 @@ def test_a_held_key_goes_on_until_it_is_up(attention, qtbot):
     navigation.fit_all(attention.session)
     seen = [view_range(attention)]
     attention.session.range_changed.connect(lambda: seen.append(view_range(attention)))
-    qtbot.keyPress(view, Key.Key_W)
+    view.hold(Key.Key_W, IN)
     qtbot.waitUntil(lambda: len(seen) > 6)
     qtbot.keyRelease(view, Key.Key_W)
     spans = [t1 - t0 for t0, t1 in seen]
     assert spans == sorted(spans, reverse=True)
-    assert not view._held._timer.isActive()
+    assert not goes_on(attention)
 
 
-def test_a_key_that_is_up_elsewhere_stops_too(attention, qtbot):
-    view = attention.timeline.view
-    qtbot.keyPress(view, Key.Key_D)
-    assert view._held._timer.isActive()
-    attention.operators.filter.setFocus()
-    assert not view._held._timer.isActive()
+def test_a_key_that_is_up_elsewhere_stops_too(attention):
+    attention.timeline.view.hold(Key.Key_D, LATER)
+    assert goes_on(attention)
+    attention.timeline.corner.filter.setFocus()
+    assert not goes_on(attention)
 
 
-def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
-    before = attention.session.state
-    attention.operators.filter.setFocus()
-    qtbot.keyClicks(attention.operators.filter, "wasdfnpq.,")
-    assert attention.operators.filter.text() == "wasdfnpq.,"
-    assert attention.session.state == before
-    assert attention.docks.shows_bottom
-
-
-@pytest.mark.parametrize("dock", ["operators", "events", "source", "links", "problems"])
-def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, dock):
-    attention.problems.add_failure("/some/bad.etdp", "the file is empty")
-    attention.session.select_operators(0, (9,))
-    attention.docks.show_panel(dock)
-    settle(qtbot, attention)
-    held = attention.timeline.view._held
-    panel = attention.docks.by_name[dock].widget()
-    kinds = QTableView, QTextEdit, QAbstractButton, QScrollArea
-    widgets = [w for kind in kinds for w in panel.findChildren(kind) if w.isVisible()]
-    widgets += [panel] if isinstance(panel, QScrollArea) else []
-    assert widgets
-    for widget in widgets:
-        widget.setFocus()
-        before = view_range(attention)
-        qtbot.keyPress(widget, Key.Key_D)
-        assert view_range(attention)[0] > before[0], widget
-        qtbot.keyRelease(widget, Key.Key_D)
-        assert not held._timer.isActive()
-
-
-def test_a_key_that_is_held_when_the_window_is_left_stops(attention, qtbot):
-    qtbot.keyPress(attention.operators.table, Key.Key_D)
-    assert attention.timeline.view._held._timer.isActive()
-    QApplication.sendEvent(attention, QEvent(QEvent.Type.WindowDeactivate))
-    assert not attention.timeline.view._held._timer.isActive()
+def test_a_key_that_is_held_when_the_window_is_left_stops(attention):
+    attention.timeline.view.hold(Key.Key_D, LATER)
+    assert goes_on(attention)
+    QApplication.sendEvent(attention.window, QEvent(QEvent.Type.WindowDeactivate))
+    assert not goes_on(attention)
 
 
 # -- pointing --------------------------------------------------------------------------------------
@@ -432,10 +399,10 @@ def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
     assert attention.timeline.view._overlay.mouse is None
 
 
-def tip_of(controller, at):
+def tip_of(board, at):
     """The lines at the mouse once it is there: they come with the same frame."""
-    move(canvas(controller), at)
-    return controller.timeline.view.tip.lines
+    move(canvas(board), at)
+    return board.timeline.view.tip.lines
 
 
 def test_the_hover_text_names_the_slice_its_length_and_its_begin(attention):
@@ -487,19 +454,19 @@ def named(tmp_path, name):
     return path
 
 
-def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(controller, qtbot, data):
-    open_files(qtbot, controller, data / "etdump" / "SYN_qnn_like.etdp")
-    lines = tip_of(controller, place_of(controller, 4))
+def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(board, data):
+    board.open(data / "etdump" / "SYN_qnn_like.etdp")
+    lines = tip_of(board, place_of(board, 4))
     assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in lines
     assert not any("µs" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["<b>conv</b>", "x" * 100_000, "\u202eabc", "a\tb"])
-def test_any_name_has_room_in_one_line_and_is_no_markup(controller, qtbot, tmp_path, name):
-    open_files(qtbot, controller, named(tmp_path, name))
-    lines = tip_of(controller, place_of(controller, 0))
+def test_any_name_has_room_in_one_line_and_is_no_markup(board, tmp_path, name):
+    board.open(named(tmp_path, name))
+    lines = tip_of(board, place_of(board, 0))
     assert lines[0] == name
-    assert not canvas(controller).grab().isNull()
+    assert not canvas(board).grab().isNull()
 
 
 def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
@@ -513,14 +480,14 @@ def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
 
 
 @pytest.mark.parametrize("size", [(700, 400), (1000, 300)])
-def test_a_window_of_any_size_paints_all_of_its_parts(attention, qtbot, size):
+def test_a_window_of_any_size_paints_all_of_its_parts(attention, size):
     attention.window.resize(*size)
     for part in (attention.timeline, canvas(attention), attention.timeline.overview,
                  attention.timeline.ruler, attention.timeline.headers):  # fmt: skip
         assert not part.grab().isNull()
 
 
-def test_a_million_slices_paint(controller, qtbot, capsys):
+def test_a_million_slices_paint(board, qtbot, capsys):
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind
 
@@ -531,18 +498,18 @@ def test_a_million_slices_paint(controller, qtbot, capsys):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70,
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
-    controller.session.add([builder.build()])
-    settle(qtbot, controller)
+    board.session.add([builder.build()])
+    board.settle()
     for span in (100 * count, 100_000, 50):
-        controller.session.set_range(0, span)
-        assert not canvas(controller).grab().isNull()
-        click(qtbot, controller, QPoint(3, middle_of(controller, 1)))
-        assert controller.session.state.slice is not None
+        board.session.set_range(0, span)
+        assert not canvas(board).grab().isNull()
+        click(qtbot, board, QPoint(3, middle_of(board, 1)))
+        assert board.session.state.slice is not None
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("change", ["aligned", "close_all", "other"])
-def test_under_a_resting_mouse_another_trace_can_come(attention, qtbot, data, change):
+def test_under_a_resting_mouse_another_trace_can_come(attention, data, change):
     """The rows under the mouse are others at once, or gone; what was said of them goes too."""
     at = place_of(attention, next(in_view(attention, 10)))
     for y in range(at.y(), canvas(attention).height(), 12):
@@ -554,11 +521,11 @@ def test_under_a_resting_mouse_another_trace_can_come(attention, qtbot, data, ch
         elif change == "close_all":
             attention.session.close_all()
             assert attention.timeline.view.tip.lines == ()
-            open_sample(qtbot, attention, "plain_csv")
+            attention.open_sample("plain_csv")
         else:
-            open_files(qtbot, attention, data / "etdump" / "SYN_qnn_like.etdp")
+            attention.open(data / "etdump" / "SYN_qnn_like.etdp")
             attention.session.close_all()
-            open_sample(qtbot, attention, "attention_xnnpack")
+            attention.open_sample("attention_xnnpack")
         if y > at.y() + 60:
             break
-    settle(qtbot, attention)
+    attention.settle()

@@ -8,30 +8,14 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QNativeGestureEvent, QPointingDevice
 from PySide6.QtWidgets import QApplication
 
-from tests.gui.events import CTRL, SHIFT, canvas, column, open_files, open_sample, wheel
+from tests.gui.events import CTRL, SHIFT, canvas, column, wheel
 
 ALT = Qt.KeyboardModifier.AltModifier
 AT = QPoint(300, 50)
 
 
-@pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
-
-
-@pytest.fixture
-def tall(controller, qtbot, tmp_path):
-    """A trace with more rows than the canvas can show."""
-    path = tmp_path / "tall.csv"
-    rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
-    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, controller, path)
-    return controller
-
-
-def view_range(controller):
-    return controller.session.state.t0, controller.session.state.t1
+def view_range(board):
+    return board.session.state.t0, board.session.state.t1
 
 
 def test_parts_of_a_notch_scroll_as_far_as_the_whole(tall):
@@ -98,20 +82,6 @@ def test_alt_changes_nothing_whichever_way_the_platform_turns_its_wheel(tall, ho
     assert view_range(tall) == before
 
 
-def test_after_alt_and_the_wheel_the_keys_are_not_those_of_the_menu(attention, qtbot):
-    view = attention.timeline.view
-    view.setFocus()
-    qtbot.keyPress(view, Qt.Key.Key_Alt, ALT)
-    wheel(canvas(attention), AT, -1, held=ALT)
-    qtbot.keyRelease(view, Qt.Key.Key_Alt)
-    assert view.hasFocus()
-    # What a tap on Alt does alone.
-    qtbot.keyPress(view, Qt.Key.Key_Alt, ALT)
-    qtbot.keyRelease(view, Qt.Key.Key_Alt)
-    assert attention.window.menuBar().hasFocus()
-    qtbot.keyClick(attention.window.menuBar(), Qt.Key.Key_Escape)
-
-
 def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
     attention.session.set_range(600_000, 700_000)
     wheel(canvas(attention), AT, sideways=1, held=CTRL | ALT)
@@ -122,13 +92,13 @@ def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
     assert view_range(attention)[1] - view_range(attention)[0] == t1 - t0
 
 
-def pinch(controller, by):
+def pinch(board, by):
     here = QPointF(AT)
     QApplication.sendEvent(
-        canvas(controller),
+        canvas(board),
         QNativeGestureEvent(
             Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice(), 2,
-            here, here, canvas(controller).mapToGlobal(here), by, QPointF(),
+            here, here, canvas(board).mapToGlobal(here), by, QPointF(),
         ),
     )  # fmt: skip
 

@@ -11,9 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtCore import QPoint, QPointF, QSettings, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QNativeGestureEvent, QPointingDevice
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QScrollArea,
+    QTableView,
+    QTextEdit,
+)
 
 import viewer
 from tests.gui.events import (
@@ -38,7 +45,7 @@ from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.search import Search
-from viewer.gui.timeline.held_keys import traveled
+from viewer.gui.timeline.held_keys import HeldKeys, traveled
 from viewer.gui.window.dialogs.command_palette import found_rows
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 from viewer.render.layout import BandKind
@@ -183,6 +190,20 @@ def test_shift_wheel_and_a_horizontal_swipe_pan(attention, how):
     wheel(canvas(attention), AT, **how)
     assert abs(column(attention, under) - 440) <= 1
     assert span(attention) == before
+
+
+def test_after_alt_and_the_wheel_the_keys_are_not_those_of_the_menu(attention, qtbot):
+    view = attention.timeline.view
+    view.setFocus()
+    qtbot.keyPress(view, Key.Key_Alt, ALT)
+    wheel(canvas(attention), AT, -1, held=ALT)
+    qtbot.keyRelease(view, Key.Key_Alt)
+    assert view.hasFocus()
+    # What a tap on Alt does alone.
+    qtbot.keyPress(view, Key.Key_Alt, ALT)
+    qtbot.keyRelease(view, Key.Key_Alt)
+    assert attention.window.menuBar().hasFocus()
+    qtbot.keyClick(attention.window.menuBar(), Key.Key_Escape)
 
 
 def test_the_wheel_and_up_and_down_scroll_tracks(tall, qtbot):
@@ -453,6 +474,37 @@ def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
         assert not attention.docks.shows_bottom
         type_key(qtbot, attention, Key.Key_Q)
         settle(qtbot, attention)
+
+
+def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
+    before = attention.session.state
+    attention.operators.filter.setFocus()
+    qtbot.keyClicks(attention.operators.filter, "wasdfnpq.,")
+    assert attention.operators.filter.text() == "wasdfnpq.,"
+    assert attention.session.state == before
+    assert attention.docks.shows_bottom
+
+
+def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot):
+    attention.problems.add_failure("/some/bad.etdp", "the file is empty")
+    attention.session.select_operators(0, (9,))
+    timer = attention.timeline.view.findChild(HeldKeys).findChild(QTimer)
+    kinds = QTableView, QTextEdit, QAbstractButton, QScrollArea
+    begin = view_range(attention)
+    for dock in ("operators", "events", "source", "links", "problems"):
+        attention.docks.show_panel(dock)
+        settle(qtbot, attention)
+        panel = attention.docks.by_name[dock].widget()
+        widgets = [w for kind in kinds for w in panel.findChildren(kind) if w.isVisible()]
+        widgets += [panel] if isinstance(panel, QScrollArea) else []
+        assert widgets, dock
+        for widget in widgets:
+            attention.session.set_range(*begin)
+            widget.setFocus()
+            qtbot.keyPress(widget, Key.Key_D)
+            assert view_range(attention)[0] > begin[0], (dock, widget)
+            qtbot.keyRelease(widget, Key.Key_D)
+            assert not timer.isActive(), (dock, widget)
 
 
 # -- the table of commands -------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+"""A timeline on screen over a session of its own, without the window around it."""
+
+from functools import cache
+from pathlib import Path
+
+import shiboken6
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from tests.gui.events import SAMPLE, settle
+from viewer.formats import open_file
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+
+SIZE = 1227, 482  # px: what the timeline has at most in a window of 1600x900
+
+# What is read of a file is never changed, so that tests can share it.
+_read_once = cache(open_file)
+
+
+class Board:
+    """A session, the timeline over it, and the widget that they are in.
+
+    What takes a controller to find these takes a board too: `tests.gui.events`.
+    """
+
+    def __init__(self, qtbot, theme: Theme) -> None:
+        self.theme, self._qtbot = theme, qtbot
+        self.window = QWidget()
+        self.session = Session(self.window)
+        self.timeline = Timeline(self.session, theme)
+        column = QVBoxLayout(self.window)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.timeline)
+        self.window.resize(*SIZE)
+        self.window.show()
+        self.window.activateWindow()
+        qtbot.waitUntil(self.window.isActiveWindow)
+        self.timeline.view.setFocus()
+
+    def open(self, *paths: str | Path) -> None:
+        """Read files, and wait until all of them is shown."""
+        self.session.add([open_file(str(path)) for path in paths])
+        self.settle()
+
+    def open_sample(self, key: str) -> None:
+        """Show a bundled sample."""
+        self.session.add([_read_once(path) for path in SAMPLE[key].paths()])
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait for answers of the background and for layouts."""
+        settle(self._qtbot, self)
+
+    def put_away(self) -> None:
+        """Destroy it before its theme goes: a later style sheet must not polish it again."""
+        self.window.hide()
+        shiboken6.delete(self.window)
