@@ -6,38 +6,49 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from tests.gui.events import LEFT, canvas, move, press, release, settle
+from tests.gui.events import LEFT, canvas, move, press, release
 from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.timeline.overview import BAND_HEIGHT
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 
 
 @pytest.fixture
-def tracks(controller, qtbot):
-    """A window on a process with five tracks."""
+def tracks(board):
+    """A process with five tracks."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for name in ("cpu 0", "cpu 1", "DMA in", "dma out", "gpu"):
         builder.add(
             track=builder.track("a.csv", name), start=np.array([0, 20]), end=np.array([9, 90]),
             name=builder.intern(name), key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    controller.session.add([builder.build()])
-    settle(qtbot, controller)
-    return controller
+    board.session.add([builder.build()])
+    board.settle()
+    return board
 
 
-def shown(controller):
-    scene = controller.timeline.scene
+def shown(board):
+    scene = board.timeline.scene
     return [
         scene.track_list.names[scene.track_list.track_of(part)]
         for part in sorted(scene.shown_tracks())
     ]
 
 
-def show_all(controller):
+def link_of(board):
+    """The first point, from the left, of the words that bring all tracks back."""
+    corner = board.timeline.corner
+    for x in range(corner.width()):
+        at = QPoint(x, BAND_HEIGHT + 9)
+        move(corner, at)
+        if corner.cursor().shape() == Qt.CursorShape.PointingHandCursor:
+            return at
+    raise AssertionError("nothing there can be pressed")
+
+
+def show_all(board):
     """Click on the words in the corner."""
-    corner = controller.timeline.corner
-    link = corner._missing_rooms()[1].center()
+    corner, link = board.timeline.corner, link_of(board)
     press(corner, link)
     release(corner, link)
 
@@ -76,7 +87,7 @@ def test_the_corner_says_what_is_missing_and_brings_it_back(tracks):
     arrange_tracks(session, replace(session.state.tracks.without((0, 4)), filter="dma"))
     assert corner.missing == corner.accessibleDescription() == "3 tracks hidden or filtered"
     assert corner.grab().toImage() != bare
-    move(corner, corner._missing_rooms()[1].center())
+    move(corner, link_of(tracks) + QPoint(10, 0))
     assert corner.cursor().shape() == Qt.CursorShape.PointingHandCursor
     show_all(tracks)
     assert corner.missing == ""

@@ -1,4 +1,4 @@
-"""Counters in the window: their rows, their pixels, what is said of them under the mouse."""
+"""Counters on the timeline: their rows, their pixels, what is said of them under the mouse."""
 
 import re
 
@@ -12,8 +12,6 @@ from tests.gui.events import (
     drag,
     middle_of,
     move,
-    open_files,
-    open_sample,
     place_of,
 )
 from viewer.gui.session import navigation
@@ -25,33 +23,31 @@ from viewer.view.state import SliceRef
 
 
 @pytest.fixture
-def compiled(controller, qtbot, data):
+def compiled(board, data):
     """A compile profile, which has units, with all of its rows in view."""
-    controller.window.resize(1200, 1600)
-    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return controller
+    board.window.resize(1200, 1600)
+    board.open(data / "torq" / "compile_c3_taskid_mtu.csv")
+    return board
 
 
-def bands(controller):
+def bands(board):
     """The band of each counter, by the name in its header."""
-    scene = controller.timeline.scene
+    scene = board.timeline.scene
     found = np.flatnonzero(scene.layout.kind == BandKind.COUNTER).tolist()
     return {counter_title(scene, band)[0]: band for band in found}
 
 
-def pixels(controller, band):
+def pixels(board, band):
     """The lines of a counter's area as tokens of the theme, "" for what is none of them."""
-    controller.timeline.view.viewport().repaint()
-    image = canvas(controller).grab().toImage()
-    scene, theme = controller.timeline.scene, controller.theme
+    board.timeline.view.viewport().repaint()
+    image = canvas(board).grab().toImage()
+    scene, theme = board.timeline.scene, board.theme
     names = {
         theme.color(name).rgb(): name for name in ("counter_area", "counter_peak", "counter_line")
     }
     top = int(scene.layout.y[band]) - scene.scroll + COUNTER_AIR
     lines = range(top, top + int(scene.layout.height[band]) - 2 * COUNTER_AIR)
-    return [
-        [names.get(image.pixel(x, y), "") for x in range(canvas(controller).width())] for y in lines
-    ]
+    return [[names.get(image.pixel(x, y), "") for x in range(canvas(board).width())] for y in lines]
 
 
 def high(lines):
@@ -80,9 +76,9 @@ def test_counters_have_rows_of_their_own_below_the_tracks(compiled):
     assert bands(compiled) == {}
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_the_area_is_as_high_as_the_value(compiled, theme):
-    compiled.theme.set_choice(theme)
+@pytest.mark.parametrize("choice", ["dark", "light"])
+def test_the_area_is_as_high_as_the_value(compiled, choice):
+    compiled.theme.set_choice(choice)
     compiled.session.set_range(0, ns(10_000))
     lines = pixels(compiled, bands(compiled)["Concurrent units"])
     filled = high(lines)
@@ -94,20 +90,19 @@ def test_the_area_is_as_high_as_the_value(compiled, theme):
     assert ground == ["counter_line", *["counter_area"] * (whole - 1)]
 
 
-def test_a_file_without_units_has_no_counters(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    assert bands(controller) == {}
-    assert controller.session.traces[0].counters == ()
+def test_a_file_without_units_has_no_counters(attention):
+    assert bands(attention) == {}
+    assert attention.session.traces[0].counters == ()
 
 
 # -- under the mouse -----------------------------------------------------------------------------
 
 
-def hover(controller, name, cycles):
+def hover(board, name, cycles):
     """Point at a counter at a time: the lines that are said at the mouse."""
-    at = QPoint(column(controller, ns(cycles)), middle_of(controller, bands(controller)[name]))
-    move(canvas(controller), at)
-    return controller.timeline.view.tip.lines
+    at = QPoint(column(board, ns(cycles)), middle_of(board, bands(board)[name]))
+    move(canvas(board), at)
+    return board.timeline.view.tip.lines
 
 
 def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):

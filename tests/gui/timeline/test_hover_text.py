@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.gui.events import SAMPLE, canvas, move, open_sample, place_of
+from tests.gui.events import SAMPLE, canvas, move, place_of
 from viewer.analysis.links.link_table import LinkState
 from viewer.gui.session import navigation
 from viewer.gui.timeline.hover_text import slice_lines
@@ -91,31 +91,11 @@ def test_a_screen_reader_hears_all_of_the_selected_slice(session, attention):
     assert spoken_text(session) == ""
 
 
-def test_the_timeline_describes_itself_by_what_is_selected(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    view = controller.timeline.view
-    assert view.accessibleName() == "Timeline"
-    assert view.accessibleDescription() == (
-        "Slices by process and thread. W: Zoom in. S: Zoom out. A: Move to earlier. D: Move to "
-        "later. full stop: Next slice on the row. comma: Previous slice on the row. Ctrl+F: "
-        "Search. question mark: Keys…."
-    )
-    controller.session.select_slice(SliceRef(0, 7))
-    assert view.accessibleDescription() == spoken_text(controller.session)
-    navigation.step_slice(controller.session, 1)
-    assert "blocks.0.qkv · linear" in view.accessibleDescription()
-    controller.session.clear_selection()
-    controller.commands.give_key("view.zoom_in", "E")
-    assert " E: Zoom in." not in view.accessibleDescription()
-    controller.commands.take_key("view.zoom_in", "W")
-    assert "thread. Ctrl+=: Zoom in. S: Zoom out." in view.accessibleDescription()
-
-
-def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    session = controller.session
+def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(board):
+    board.open_sample("attention_xnnpack")
+    session = board.session
     session.select_slice(SliceRef(0, 7))
     navigation.fit_selection(session)
-    move(canvas(controller), place_of(controller, 7))
+    move(canvas(board), place_of(board, 7))
     shown = session.traces[0]
-    assert controller.timeline.view.tip.lines == tuple(slice_lines(shown, 7))
+    assert board.timeline.view.tip.lines == tuple(slice_lines(shown, 7))

@@ -10,13 +10,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
 
-from tests.gui.events import open_files, open_sample, settle
-from viewer.gui.qt.settings import LEGEND
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.coloring import highlight_class, set_scheme
 from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.selection import slices_of
+from viewer.gui.session.selection import clear, slices_of
 from viewer.gui.timeline import legend as legend_module
 from viewer.gui.timeline.scene import recoloring as recoloring
 from viewer.gui.timeline.scene import trace_rasters as pictures
@@ -26,30 +24,21 @@ from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.color_shares import MOST
 from viewer.render.palette import RAMP, RAMP_STEPS, Emphasis, by_name, fills
-from viewer.resources import SAMPLES
 from viewer.view.open_trace import AT_ONCE
 
-_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+
+def legend_of(board):
+    return board.timeline.legend
 
 
-@pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
+def titles(board):
+    return [button.share.title for button in legend_of(board).classes if not button.isHidden()]
 
 
-def legend_of(controller):
-    return controller.timeline.legend
-
-
-def titles(controller):
-    return [button.share.title for button in legend_of(controller).classes if not button.isHidden()]
-
-
-def click(qtbot, controller, title):
-    button = next(b for b in legend_of(controller).classes if b.share.title == title)
+def click(qtbot, board, title):
+    button = next(b for b in legend_of(board).classes if b.share.title == title)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    settle(qtbot, controller)
+    board.settle()
 
 
 def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
@@ -84,7 +73,7 @@ def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it
     assert scene.stand_out(0, every).all()
 
 
-def test_a_lit_class_is_undone_left_by_escape_and_forgotten_with_its_scheme(attention, qtbot):
+def test_a_lit_class_is_undone_cleared_and_forgotten_with_its_scheme(attention, qtbot):
     session = attention.session
     set_scheme(session, "module")
     click(qtbot, attention, "blocks.0")
@@ -93,7 +82,7 @@ def test_a_lit_class_is_undone_left_by_escape_and_forgotten_with_its_scheme(atte
     session.redo()
     assert session.state.lit == ("blocks.0", 2)
     assert [b.isChecked() for b in legend_of(attention).classes].count(True) == 1
-    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+    clear(session)
     assert session.state.lit is None
     session.redo()
     click(qtbot, attention, "blocks.0")
@@ -106,10 +95,10 @@ def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
     set_scheme(session, "type")
     click(qtbot, attention, "linear")
     session.select_operators(0, (9,))
-    settle(qtbot, attention)
+    attention.settle()
     some = slices_of(session, 0, (9,))
     assert scene.stand_out(0, some).all()
-    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+    clear(session)
     assert session.state.operators is None
     assert session.state.lit == ("linear", 4)
     assert not scene.stand_out(0, some).any()
@@ -123,7 +112,7 @@ def test_durations_are_a_ramp_from_short_to_long(attention):
     assert all(a.geometry().right() < b.x() for a, b in pairwise(steps))
 
 
-def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention, qtbot):
+def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention):
     legend, session = legend_of(attention), attention.session
     shown = titles(attention)
     assert legend.more.text() == f"and {len(legend.shares.listed) - len(shown)} more"
@@ -139,11 +128,11 @@ def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention, qtbot):
     menu.close()
 
 
-def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention, qtbot):
+def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention):
     legend, view = legend_of(attention), attention.timeline.view
     for width in (700, 1000, 1900):
         attention.window.resize(width, 900)
-        settle(qtbot, attention)
+        attention.settle()
         seen = [b for b in (*legend.classes, legend.more) if not b.isHidden()]
         seen.sort(key=lambda b: b.x())
         assert all(a.geometry().right() < b.x() for a, b in pairwise(seen))
@@ -151,19 +140,6 @@ def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention, qtb
         assert legend.mapTo(attention.window, QPoint()).y() >= view.mapTo(
             attention.window, QPoint()
         ).y() + (view.height())
-
-
-def test_l_hides_it_and_the_next_window_remembers(attention, qtbot):
-    legend = legend_of(attention)
-    assert legend.isVisible()
-    qtbot.keyClick(attention.window, Qt.Key.Key_L)
-    assert legend.isHidden()
-    assert attention.settings.get(LEGEND) is False
-    assert not attention.commands.actions["view.legend"].isChecked()
-    set_scheme(attention.session, "type")  # nothing is counted for nobody
-    qtbot.keyClick(attention.window, Qt.Key.Key_L)
-    settle(qtbot, attention)
-    assert "scaled_dot_product_attention" in titles(attention)
 
 
 def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
@@ -177,14 +153,14 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
     assert [p.raster for p in attention.timeline.scene.rasters] == rasters
 
 
-def test_hostile_names_are_texts(controller, qtbot, tmp_path):
+def test_hostile_names_are_texts(board, tmp_path):
     path = tmp_path / "odd.csv"
     rows = [
         f"p,t,{name},{i * 10},10" for i, name in enumerate(["<b>bold</b>", "a" * 5000, "", "&x"])
     ]
     path.write_text("process,thread,name,start_ns,dur_ns\n" + "\n".join(rows) + "\n")
-    open_files(qtbot, controller, path)
-    legend = legend_of(controller)
+    board.open(path)
+    legend = legend_of(board)
     assert {b.title for b in legend.classes} >= {"<b>bold</b>", "&x", "(no name)"}
     bold = next(b for b in legend.classes if b.title == "<b>bold</b>")
     assert "&lt;b&gt;bold&lt;/b&gt;" in bold.toolTip()
@@ -203,12 +179,10 @@ def large(slices=AT_ONCE + 1):
     return builder.build()
 
 
-def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(
-    controller, qtbot, monkeypatch
-):
-    session, scene = controller.session, controller.timeline.scene
+def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(board, monkeypatch):
+    session, scene = board.session, board.timeline.scene
     session.add([large()])
-    settle(qtbot, controller)
+    board.settle()
     before, go, threads = scene.rasters, threading.Event(), []
     work = recoloring.colored
 
@@ -221,7 +195,7 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(
     set_scheme(session, "duration")
     assert scene.rasters is before
     go.set()
-    settle(qtbot, controller)
+    board.settle()
     assert scene.rasters[0].scheme.startswith("duration")
     assert threads[0] is not threading.main_thread()
     slices, palette = session.traces[0].trace.slices, scene.rasters[0].palette
@@ -229,25 +203,25 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(
     assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
     assert palette[lengths == 1].max() == RAMP
     assert palette[lengths == 7].min() == RAMP + RAMP_STEPS - 1
-    assert sum(share.count for share in legend_of(controller).shares.listed) == len(lengths)
+    assert sum(share.count for share in legend_of(board).shares.listed) == len(lengths)
 
 
-def test_closing_while_colors_are_worked_out_leaves_nothing(controller, qtbot, monkeypatch):
-    session, go, work = controller.session, threading.Event(), recoloring.colored
+def test_closing_while_colors_are_worked_out_leaves_nothing(board, monkeypatch):
+    session, go, work = board.session, threading.Event(), recoloring.colored
     session.add([large()])
-    settle(qtbot, controller)
+    board.settle()
     monkeypatch.setattr(recoloring, "colored", lambda *a: (go.wait(10), work(*a))[1])
     set_scheme(session, "duration")
     session.close_all()
     go.set()
-    settle(qtbot, controller)
-    assert controller.timeline.scene.rasters == []
+    board.settle()
+    assert board.timeline.scene.rasters == []
 
 
-def test_a_lit_class_of_a_large_trace_is_not_counted_anew(controller, qtbot, monkeypatch):
-    session, legend = controller.session, legend_of(controller)
+def test_a_lit_class_of_a_large_trace_is_not_counted_anew(board, monkeypatch):
+    session, legend = board.session, legend_of(board)
     session.add([large()])
-    settle(qtbot, controller)
+    board.settle()
     before = legend.shares.listed
     assert len(before) == 4
 
@@ -256,29 +230,29 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(controller, qtbot, mon
 
     monkeypatch.setattr(legend_module, "shares", fail)
     highlight_class(session, (before[0].title, before[0].color))
-    settle(qtbot, controller)
+    board.settle()
     assert legend.shares.listed is before
-    scene = controller.timeline.scene
+    scene = board.timeline.scene
     lit = scene.stand_out(0, np.arange(8))
     names = [session.traces[0].trace.name(i) for i in range(8)]
     assert lit.tolist() == [name == before[0].title for name in names]
 
 
-def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(controller, qtbot):
-    open_files(qtbot, controller, *_PATHS["torq_npu"])
-    session, scene = controller.session, controller.timeline.scene
+def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(board):
+    board.open_sample("torq_npu")
+    session, scene = board.session, board.timeline.scene
     set_scheme(session, "type")
     number = clock_trace(session)
     raster = scene.rasters[number].raster
     set_clock(session, number, Fraction(10))
     assert scene.rasters[number].raster is raster
     set_scheme(session, "duration")
-    before = [b.title for b in legend_of(controller).classes if b.is_step]
+    before = [b.title for b in legend_of(board).classes if b.is_step]
     set_clock(session, number, Fraction(20))
-    assert [b.title for b in legend_of(controller).classes if b.is_step] != before
+    assert [b.title for b in legend_of(board).classes if b.is_step] != before
 
 
-def test_very_many_names_are_counted_and_the_first_are_listed(controller, qtbot):
+def test_very_many_names_are_counted_and_the_first_are_listed(board):
     slices = 30_000
     builder = TraceBuilder("names.csv", "Profile CSV", "", Clock())
     at = np.arange(slices)
@@ -287,17 +261,17 @@ def test_very_many_names_are_counted_and_the_first_are_listed(controller, qtbot)
         name=builder.intern_all([f"name {i}" for i in range(slices)]),
         key=builder.key(KeyKind.PLAIN, "name 7"),
     )  # fmt: skip
-    controller.session.add([builder.build()])
-    settle(qtbot, controller)
-    legend = legend_of(controller)
+    board.session.add([builder.build()])
+    board.settle()
+    legend = legend_of(board)
     seen = sum(not button.isHidden() for button in legend.classes)
     assert legend.more.text() == f"and {group_digits(slices - seen)} more"
     menu = legend.rest_menu()
     assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
     menu.close()
-    highlight_class(controller.session, ("name 7", int(by_name(["name 7"])[0])))
-    settle(qtbot, controller)
-    assert np.flatnonzero(controller.timeline.scene.stand_out(0, at)).tolist() == [7]
+    highlight_class(board.session, ("name 7", int(by_name(["name 7"])[0])))
+    board.settle()
+    assert np.flatnonzero(board.timeline.scene.stand_out(0, at)).tolist() == [7]
 
 
 def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attention):
@@ -316,12 +290,12 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
         assert f" of {scope}" in legend.classes[0].toolTip()
 
 
-def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(controller, qtbot):
+def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(board):
     """A compile profile is linked to its text, the host's profile to nothing."""
     data = Path(__file__).parents[2] / "data/torq"
     plan, host = data / "compile_c3_taskid.csv", data / "host_h4_latest.csv"
-    open_files(qtbot, controller, plan, host)
-    legend = legend_of(controller)
+    board.open(plan, data / "tiny_cnn.mlir", host)
+    legend = legend_of(board)
     listed = legend.shares.listed
     by_name = [share for share in listed if share.by_name]
     assert listed[-len(by_name) :] == tuple(by_name)
@@ -344,10 +318,10 @@ def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(c
     assert sections == ["host_h4_latest.csv, by name:"]
 
 
-def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(controller, qtbot):
+def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(board):
     data = Path(__file__).parents[2] / "data/torq"
-    open_files(qtbot, controller, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
-    scene = controller.timeline.scene
+    board.open(data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
+    scene = board.timeline.scene
     assert "right click its name to zoom to this file" in process_note(scene, 0)
-    navigation.fit_file(controller.session, 0)
+    navigation.fit_file(board.session, 0)
     assert "sliver" not in process_note(scene, 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
 
-from tests.gui.events import drag, move, open_sample, press, release, settle, wheel
+from tests.gui.events import drag, move, press, release, wheel
 from viewer.gui.session import navigation
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.inferences import pick_run, run_span_ns
@@ -19,19 +19,13 @@ LANES = BAND_HEIGHT + 20
 
 
 @pytest.fixture
-def controller(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
+def overview(attention):
+    return attention.timeline.overview
 
 
 @pytest.fixture
-def overview(controller):
-    return controller.timeline.overview
-
-
-@pytest.fixture
-def session(controller):
-    return controller.session
+def session(attention):
+    return attention.session
 
 
 def column(overview, session, ns):
@@ -134,9 +128,9 @@ def test_the_cursor_says_where_an_edge_can_be_grabbed(overview, session):
     assert shapes == ["SizeHorCursor", "ArrowCursor"]
 
 
-def test_it_draws_the_window_where_it_is(overview, session, controller):
+def test_it_draws_the_window_where_it_is(overview, session, attention):
     session.set_range(300_000, 600_000)
-    accent = controller.theme.color("accent")
+    accent = attention.theme.color("accent")
     image = overview.grab().toImage()
     y = BAND_HEIGHT + 18
     x = column(overview, session, 300_000)
@@ -147,7 +141,7 @@ def test_it_draws_the_window_where_it_is(overview, session, controller):
 
 
 def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
-    controller, overview, session, benchmark
+    attention, overview, session, benchmark
 ):
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind, Run
@@ -168,13 +162,13 @@ def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
     session.add([replace(builder.build(), runs=runs)])
     pick_run(session, (0, 4))
     image = benchmark(overview.grab).toImage()
-    accent = controller.theme.color("accent_fill")
+    accent = attention.theme.color("accent_fill")
     drawn = [x for x in range(image.width()) if image.pixelColor(x, BAND_HEIGHT // 2) == accent]
     assert drawn
     assert abs(drawn[0] - column(overview, session, 400)) <= 1
 
 
-def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, controller):
+def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session):
     session.close_all()
     assert not overview.grab().isNull()
     for y in (5, LANES):
@@ -198,26 +192,24 @@ def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, 
 
 
 CHANGES = {
-    "colours": lambda controller: set_scheme(controller.session, "duration"),
-    "highlight": lambda controller: controller.session.select_operators(0, (0,)),
-    "only hits": lambda controller: (
-        Search.of(controller.session).set_query("linear"),
-        Search.of(controller.session).show_only_hits(True),
+    "colours": lambda board: set_scheme(board.session, "duration"),
+    "highlight": lambda board: board.session.select_operators(0, (0,)),
+    "only hits": lambda board: (
+        Search.of(board.session).set_query("linear"),
+        Search.of(board.session).show_only_hits(True),
     ),
-    "theme": lambda controller: controller.theme.set_choice("light"),
-    "size": lambda controller: controller.window.resize(1200, 800),
-    "another file": lambda controller: controller.session.close_all(),
-    "inferences": lambda controller: controller.session.show_inferences(Inferences.ALIGNED),
+    "theme": lambda board: board.theme.set_choice("light"),
+    "size": lambda board: board.window.resize(1200, 800),
+    "another file": lambda board: board.session.close_all(),
+    "inferences": lambda board: board.session.show_inferences(Inferences.ALIGNED),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(
-    overview, controller, qtbot, change
-):
+def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(overview, attention, change):
     overview.grab()
-    CHANGES[change](controller)
-    settle(qtbot, controller)
+    CHANGES[change](attention)
+    attention.settle()
     kept = overview.grab().toImage()
     overview._made = None
     assert overview.grab().toImage() == kept

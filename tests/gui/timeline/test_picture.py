@@ -5,18 +5,28 @@ import re
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QImage
 
-from tests.gui.events import open_sample
 from viewer.gui.timeline.picture import DPI, SHARP, ViewPicture
+
+TITLE = 26  # px, above the ruler
 
 
 @pytest.fixture
-def picture(controller, qtbot):
-    controller.window.resize(1200, 800)
-    open_sample(qtbot, controller, "attention_xnnpack")
-    controller.window.settle()
-    return ViewPicture(controller.timeline)
+def timeline(attention):
+    return attention.timeline
+
+
+@pytest.fixture
+def picture(timeline):
+    return ViewPicture(timeline)
+
+
+def rows_of(timeline):
+    """The size of the rows, without what stands around them."""
+    port, scene = timeline.view.viewport(), timeline.scene
+    return QSize(port.width(), min(port.height(), scene.layout.total_height))
 
 
 def pixels(image):
@@ -25,24 +35,23 @@ def pixels(image):
     return rows[:, : made.width()] & 0xFFFFFF
 
 
-def test_the_rows_are_those_of_the_window(picture):
+def test_the_rows_are_those_of_the_window(picture, timeline):
     """At one device pixel a pixel, pixel by pixel."""
-    board = picture._timeline
     drawn = pixels(picture.image(1))
-    seen = pixels(board.view.viewport().grab().toImage())
-    top, left = 26 + board.ruler.height(), board.headers.width()
-    height, width = picture._rows.height(), picture._rows.width()
+    seen = pixels(timeline.view.viewport().grab().toImage())
+    top, left = TITLE + timeline.ruler.height(), timeline.headers.width()
+    height, width = rows_of(timeline).height(), rows_of(timeline).width()
     assert (drawn[top : top + height, left : left + width] == seen[:height]).all()
-    names = pixels(board.headers.grab().toImage())
+    names = pixels(timeline.headers.grab().toImage())
     assert (drawn[top : top + height, :left] == names[:height]).all()
-    legend = pixels(board.legend.grab().toImage())
+    legend = pixels(timeline.legend.grab().toImage())
     assert (drawn[top + height :, : legend.shape[1]] == legend).all()
 
 
-def test_it_has_no_more_rows_than_there_are(picture):
-    board = picture._timeline
-    assert picture._rows.height() == board.scene.layout.total_height < 400
-    assert picture.size.width() == board.headers.width() + board.view.viewport().width()
+def test_it_has_no_more_rows_than_there_are(picture, timeline):
+    around = TITLE + timeline.ruler.height() + timeline.legend.height()
+    assert picture.size.height() - around == timeline.scene.layout.total_height < 400
+    assert picture.size.width() == timeline.headers.width() + timeline.view.viewport().width()
 
 
 def test_a_png_is_as_fine_as_a_printer_and_knows_its_size(picture):
@@ -51,7 +60,7 @@ def test_a_png_is_as_fine_as_a_printer_and_knows_its_size(picture):
     assert image.dotsPerMeterX() == round(SHARP * DPI / 0.0254)
 
 
-def test_texts_of_an_svg_are_texts_and_its_raster_is_fine(picture):
+def test_texts_of_an_svg_are_texts_and_its_raster_is_fine(picture, timeline):
     text = picture.bytes_of(".svg").decode()
     size = picture.size
     assert f'viewBox="0 0 {size.width()} {size.height()}"' in text
@@ -60,9 +69,7 @@ def test_texts_of_an_svg_are_texts_and_its_raster_is_fine(picture):
         assert word in text
     (data,) = re.findall(r'href="data:image/png;base64,([^"]+)"', text)
     raster = QImage.fromData(base64.b64decode(data))
-    assert (raster.width(), raster.height()) == (
-        picture._rows.width() * SHARP, picture._rows.height() * SHARP,
-    )  # fmt: skip
+    assert raster.size() == rows_of(timeline) * SHARP
 
 
 def test_a_pdf_is_one_page_of_that_size(picture):
@@ -74,8 +81,7 @@ def test_a_pdf_is_one_page_of_that_size(picture):
     assert high == pytest.approx(picture.size.height() * 72 / DPI, abs=1)
 
 
-def test_without_a_legend_it_ends_with_the_rows(picture):
-    board = picture._timeline
+def test_without_a_legend_it_ends_with_the_rows(picture, timeline):
     with_legend = picture.size.height()
-    board.legend.hide()
-    assert ViewPicture(board).size.height() == with_legend - board.legend.height()
+    timeline.legend.hide()
+    assert ViewPicture(timeline).size.height() == with_legend - timeline.legend.height()

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage, QPainter
 
-from tests.gui.events import LEFT, canvas, drag, place_of, press, release, settle, wheel
+from tests.gui.events import LEFT, canvas, drag, place_of, press, release, wheel
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.painting.frame import Overlay
 from viewer.gui.timeline.scene.titles import process_title
@@ -21,8 +21,8 @@ TRACKS = 60
 
 
 @pytest.fixture
-def many(controller, qtbot):
-    """A window on more tracks than it can show, each with one slice of its own place and name."""
+def many(board):
+    """More tracks than can be seen, each with one slice of its own place and name."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for number in range(TRACKS):
         name = f"track {number}"
@@ -31,21 +31,19 @@ def many(controller, qtbot):
             end=np.array([number * 10 + 9 * TRACKS]), name=builder.intern(name),
             key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    controller.session.add([builder.build()])
-    settle(qtbot, controller)
-    return controller
+    board.session.add([builder.build()])
+    board.settle()
+    return board
 
 
-def pin(controller, *tracks):
+def pin(board, *tracks):
     for track in tracks:
-        arrange_tracks(
-            controller.session, controller.session.state.tracks.pinned_or_not((0, track))
-        )
+        arrange_tracks(board.session, board.session.state.tracks.pinned_or_not((0, track)))
 
 
-def click(controller, at):
-    press(canvas(controller), at)
-    release(canvas(controller), at)
+def click(board, at):
+    press(canvas(board), at)
+    release(canvas(board), at)
 
 
 def test_pinned_tracks_stay_in_view_and_are_hit_there(many):

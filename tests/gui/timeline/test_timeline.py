@@ -7,7 +7,7 @@ from PySide6.QtGui import QImage, QRegion
 from PySide6.QtWidgets import QWidget
 
 from tests.builders import many_slices
-from tests.gui.events import CTRL, canvas, move, settle, wheel
+from tests.gui.events import CTRL, canvas, move, wheel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import set_ruler
@@ -18,22 +18,22 @@ BARE = 0xFFFF00FF
 
 
 @pytest.fixture
-def many(controller, qtbot):
-    """A controller with 192 tracks, with a mark."""
-    session = controller.session
+def many(board):
+    """192 tracks, with a mark."""
+    session = board.session
     session.add([many_slices.trace(20_000)])
-    settle(qtbot, controller)
+    board.settle()
     set_bookmarks(
         session, (Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None
     )
-    settle(qtbot, controller)
-    return controller
+    board.settle()
+    return board
 
 
-def parts_of(controller):
-    timeline = controller.timeline
+def parts_of(board):
+    timeline = board.timeline
     return {
-        "canvas": canvas(controller), "headers": timeline.headers, "ruler": timeline.ruler,
+        "canvas": canvas(board), "headers": timeline.headers, "ruler": timeline.ruler,
         "marks": timeline.marks, "overview": timeline.overview, "corner": timeline.corner,
         "legend": timeline.legend,
     }  # fmt: skip
@@ -55,10 +55,10 @@ class Painted(QObject):
         return False
 
 
-def painted_by(controller, act):
+def painted_by(board, act):
     """The parts that are painted because of something."""
     QCoreApplication.processEvents()
-    seen = Painted(parts_of(controller))
+    seen = Painted(parts_of(board))
     act()
     QCoreApplication.processEvents()
     return seen.names

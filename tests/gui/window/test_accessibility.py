@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from tests.gui.events import open_sample, settle
 from viewer.gui.qt.accessibility import has_role
+from viewer.gui.session import navigation
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.frame.status_text import spoken_text
 from viewer.resources import resource
@@ -368,3 +369,22 @@ def test_a_click_brings_no_frame(shared_window, qtbot):
     assert frame.parent() is controller.timeline.view
     qtbot.mouseClick(controller.operators.table.viewport(), Qt.MouseButton.LeftButton)
     assert not frame.isVisible()
+
+
+def test_the_timeline_describes_itself_by_what_is_selected(attention):
+    view = attention.timeline.view
+    assert view.accessibleName() == "Timeline"
+    assert view.accessibleDescription() == (
+        "Slices by process and thread. W: Zoom in. S: Zoom out. A: Move to earlier. D: Move to "
+        "later. full stop: Next slice on the row. comma: Previous slice on the row. Ctrl+F: "
+        "Search. question mark: Keys…."
+    )
+    attention.session.select_slice(SliceRef(0, 7))
+    assert view.accessibleDescription() == spoken_text(attention.session)
+    navigation.step_slice(attention.session, 1)
+    assert "blocks.0.qkv · linear" in view.accessibleDescription()
+    attention.session.clear_selection()
+    attention.commands.give_key("view.zoom_in", "E")
+    assert " E: Zoom in." not in view.accessibleDescription()
+    attention.commands.take_key("view.zoom_in", "W")
+    assert "thread. Ctrl+=: Zoom in. S: Zoom out." in view.accessibleDescription()

@@ -281,6 +281,20 @@ def test_escape_takes_a_drag_back(attention, qtbot):
     assert attention.session.state.area is None
 
 
+def test_escape_takes_a_drag_of_the_headers_back_and_then_clears(attention, qtbot):
+    column = attention.timeline.headers
+    width, edge = column.width(), QPoint(column.width() - 1, 5)
+    attention.session.select_slice(SliceRef(0, 0))
+    press(column, edge)
+    move(column, edge + QPoint(60, 0), LEFT)
+    assert column.width() != width
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert column.width() == width
+    assert attention.session.state.slice == SliceRef(0, 0)
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert attention.session.state.slice is None
+
+
 # -- going about -----------------------------------------------------------------------------------
 
 

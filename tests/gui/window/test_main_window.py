@@ -15,6 +15,7 @@ from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session import navigation
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.gui.window.main_window import MainWindow
@@ -176,3 +177,12 @@ def test_settling_ends_when_all_is_answered(attention, qtbot):
     attention.window.settle()
     assert time.monotonic() - began < 2
     assert attention.window.picture_png().startswith(b"\x89PNG")
+
+
+def test_pictures_wait_for_the_end_of_a_motion(attention):
+    motion = attention.timeline.scene.animation
+    motion.enabled = True
+    navigation.fit_all(attention.session)
+    assert motion.is_moving
+    attention.window.settle()
+    assert not motion.is_moving

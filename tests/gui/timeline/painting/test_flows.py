@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 
-from tests.gui.events import LEFT, canvas, open_sample, press, release, settle
+from tests.gui.events import LEFT, canvas, press, release
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.painting import flows as flow_painting
@@ -15,63 +15,63 @@ MLP = (15, 16, 17, 18)
 
 
 @pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    shown = controller.session.traces[0]
+def attention(attention):
+    """The attention sample; `chosen` is a slice of its MLP in an inference."""
+    shown = attention.session.traces[0]
     run, trace = shown.trace.runs[2], shown.trace
-    controller.chosen = next(
+    attention.chosen = next(
         SliceRef(0, i) for i in range(len(trace.slices))
         if shown.link(i).operators == MLP and run.start <= trace.slices.start[i] < run.end
     )  # fmt: skip
-    return controller
+    return attention
 
 
-def flows(controller):
-    return controller.timeline.view.frames.flows
+def flows(board):
+    return board.timeline.view.frames.flows
 
 
-def ends(controller, *, forward):
-    answer = FlowFeed.of(controller.session).answer
+def ends(board, *, forward):
+    answer = FlowFeed.of(board.session).answer
     return [SliceRef(0, end.slice) for end in answer.flows.ends(forward=forward)]
 
 
-def show(controller, qtbot, t0, t1):
-    controller.session.set_range(t0, t1)
-    paint(controller, qtbot)
+def show(board, t0, t1):
+    board.session.set_range(t0, t1)
+    paint(board)
 
 
-def paint(controller, qtbot):
-    controller.timeline.view.viewport().repaint()
-    settle(qtbot, controller)
+def paint(board):
+    board.timeline.view.viewport().repaint()
+    board.settle()
 
 
-def pixels(controller):
-    image = controller.timeline.view.viewport().grab().toImage()
+def pixels(board):
+    image = board.timeline.view.viewport().grab().toImage()
     image = image.convertToFormat(QImage.Format.Format_RGB32)
     flat = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
     return flat[:, : image.width()].copy()
 
 
-def drawn_by_flows(controller, qtbot):
+def drawn_by_flows(board):
     """The pixels that change when arrows are switched on."""
-    feed = FlowFeed.of(controller.session)
+    feed = FlowFeed.of(board.session)
     feed.show(False)
-    paint(controller, qtbot)
-    without = pixels(controller)
+    paint(board)
+    without = pixels(board)
     feed.show(True)
-    paint(controller, qtbot)
-    changed = pixels(controller) != without
+    paint(board)
+    changed = pixels(board) != without
     return changed
 
 
-def test_arrows_lead_from_where_a_producer_ends_to_where_its_consumer_begins(attention, qtbot):
+def test_arrows_lead_from_where_a_producer_ends_to_where_its_consumer_begins(attention):
     session, shown = attention.session, attention.session.traces[0]
     session.select_slice(attention.chosen)
     assert flows(attention).chips == []  # all of the inference is in view
     start, end = shown.span_ns(attention.chosen.index)
     others = [shown.span_ns(r.index) for r in ends(attention, forward=False)]
     after = [shown.span_ns(r.index) for r in ends(attention, forward=True)]
-    changed = drawn_by_flows(attention, qtbot)
+    changed = drawn_by_flows(attention)
     assert flows(attention).drawn == 4
     columns = np.flatnonzero(changed.any(axis=0))
     state, width = session.state, canvas(attention).width()
@@ -88,12 +88,12 @@ def test_arrows_lead_from_where_a_producer_ends_to_where_its_consumer_begins(att
     assert far.any()
 
 
-def inked(controller, qtbot, first, last):
+def inked(board, first, last):
     """Per column between two slices whether an arrow has its own color there, not its halo's."""
-    shown, state = controller.session.traces[0], controller.session.state
-    changed, picture = drawn_by_flows(controller, qtbot), pixels(controller)
+    shown, state = board.session.traces[0], board.session.state
+    changed, picture = drawn_by_flows(board), pixels(board)
     bright = changed & ((picture & 0xFF) > 0xA0)  # blue is high in both, and low in the canvas
-    width = canvas(controller).width()
+    width = canvas(board).width()
     x0, x1 = (
         (ns - state.t0) * width // (state.t1 - state.t0)
         for ns in (shown.span_ns(first.index)[1], shown.span_ns(last.index)[0])
@@ -101,25 +101,25 @@ def inked(controller, qtbot, first, last):
     return bright.any(axis=0)[x0 + 30 : x1 - 30]
 
 
-def test_inputs_are_dashed_and_outputs_are_not(attention, qtbot):
+def test_inputs_are_dashed_and_outputs_are_not(attention):
     """Told apart by more than color; one and the same flow, seen from both its ends."""
     session = attention.session
     session.select_slice(attention.chosen)
     far = ends(attention, forward=True)[-1]
-    solid = inked(attention, qtbot, attention.chosen, far)
+    solid = inked(attention, attention.chosen, far)
     assert solid.mean() > 0.95
     session.select_slice(far)
     assert attention.chosen in ends(attention, forward=False)
-    dashed = inked(attention, qtbot, attention.chosen, far)
+    dashed = inked(attention, attention.chosen, far)
     assert np.count_nonzero(np.diff(dashed.astype(int))) > 20
 
 
-def test_an_end_out_of_view_has_a_chip_and_a_click_on_it_goes_there(attention, qtbot):
+def test_an_end_out_of_view_has_a_chip_and_a_click_on_it_goes_there(attention):
     session = attention.session
     session.select_slice(attention.chosen)
     near, far = ends(attention, forward=True)
     span = session.traces[0].span_ns
-    show(attention, qtbot, span(attention.chosen.index)[0] - 500, span(near.index)[1])
+    show(attention, span(attention.chosen.index)[0] - 500, span(near.index)[1])
     chips = flows(attention).chips
     (chip,) = [chip for chip in chips if chip.ref == far]
     assert chip.text.endswith("→")
@@ -133,11 +133,11 @@ def test_an_end_out_of_view_has_a_chip_and_a_click_on_it_goes_there(attention, q
     assert session.state.t1 > span(far.index)[0]
 
 
-def test_chips_do_not_lie_over_one_another(attention, qtbot):
+def test_chips_do_not_lie_over_one_another(attention):
     session = attention.session
     session.select_slice(attention.chosen)
     start, end = session.traces[0].span_ns(attention.chosen.index)
-    show(attention, qtbot, start + 10, end - 10)
+    show(attention, start + 10, end - 10)
     chips = flows(attention).chips
     assert {chip.text[0] for chip in chips if chip.text[0] == "←"}
     assert len(chips) == 4
@@ -146,11 +146,11 @@ def test_chips_do_not_lie_over_one_another(attention, qtbot):
         assert not any(chip.room.intersects(other.room) for other in chips[:at])
 
 
-def test_an_end_on_a_folded_process_points_at_its_header(attention, qtbot):
+def test_an_end_on_a_folded_process_points_at_its_header(attention):
     session, shown = attention.session, attention.session.traces[0]
     session.select_slice(attention.chosen)
     toggle_part(session, (0, shown.trace.tracks[0].process))
-    paint(attention, qtbot)
+    paint(attention)
     assert flows(attention).drawn == 4
     assert len(flows(attention).chips) == 4
     assert all(chip.text.endswith("folded") for chip in flows(attention).chips)
@@ -164,31 +164,31 @@ def test_an_end_on_a_folded_process_points_at_its_header(attention, qtbot):
     assert session.state.tracks.collapsed
 
 
-def test_how_many_are_drawn_of_how_many_is_said(attention, qtbot, monkeypatch):
+def test_how_many_are_drawn_of_how_many_is_said(attention, monkeypatch):
     monkeypatch.setattr(flow_painting, "MOST_DRAWN", 1)
     attention.session.select_slice(attention.chosen)
-    paint(attention, qtbot)
+    paint(attention)
     assert flows(attention).drawn == 2
     assert flows(attention).note == "2 of 4 flows shown"
 
 
-def test_nothing_is_drawn_of_a_slice_without_flows_or_of_none(attention, qtbot):
+def test_nothing_is_drawn_of_a_slice_without_flows_or_of_none(attention):
     for ref in (SliceRef(0, 1), None):
         attention.session.select_slice(ref)
-        paint(attention, qtbot)
+        paint(attention)
         assert (flows(attention).drawn, flows(attention).chips) == (0, [])
         assert flows(attention).chip_at(QPoint(3, 3)) is None
 
 
-def test_arrows_go_when_files_are_closed(attention, qtbot):
+def test_arrows_go_when_files_are_closed(attention):
     attention.session.select_slice(attention.chosen)
-    paint(attention, qtbot)
+    paint(attention)
     attention.session.close_all()
-    settle(qtbot, attention)
+    attention.settle()
     assert FlowFeed.of(attention.session).answer is None
 
 
-def test_between_two_ends_beyond_one_edge_there_is_no_line(attention, qtbot, monkeypatch):
+def test_between_two_ends_beyond_one_edge_there_is_no_line(attention, monkeypatch):
     """Zoomed in between the begin and the end of the slice: its outputs are all on the right."""
     session = attention.session
     session.select_slice(attention.chosen)
@@ -197,26 +197,26 @@ def test_between_two_ends_beyond_one_edge_there_is_no_line(attention, qtbot, mon
         flow_painting.FlowPainter, "_arrow", lambda *args, **more: lines.append(more["solid"])
     )
     start, end = session.traces[0].span_ns(attention.chosen.index)
-    show(attention, qtbot, start + 10, end - 10)
+    show(attention, start + 10, end - 10)
     assert lines == []
     assert len(flows(attention).chips) == 4
-    show(attention, qtbot, start - 10, end - 10)
+    show(attention, start - 10, end - 10)
     assert set(lines) == {False}  # the begin is in view, and what leads to it
 
 
-def test_chips_that_have_no_room_are_counted_as_hidden(attention, qtbot, monkeypatch):
+def test_chips_that_have_no_room_are_counted_as_hidden(attention, monkeypatch):
     session = attention.session
     session.select_slice(attention.chosen)
     monkeypatch.setattr(flow_painting, "_CHIP_GAP", 4000)
     start, end = session.traces[0].span_ns(attention.chosen.index)
-    show(attention, qtbot, start + 10, end - 10)
+    show(attention, start + 10, end - 10)
     assert len(flows(attention).chips) == flows(attention).drawn == 2  # one at either edge
     assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
 
 
-def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(controller, qtbot, monkeypatch):
-    open_sample(qtbot, controller, "torq_npu")
-    session = controller.session
+def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(board, monkeypatch):
+    board.open_sample("torq_npu")
+    session = board.session
     number = next(
         n
         for n, t in enumerate(session.traces)
@@ -232,8 +232,8 @@ def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(controller, qtb
     )  # fmt: skip
     session.select_slice(SliceRef(number, job))
     start, end = shown.span_ns(job)
-    show(controller, qtbot, start - (end - start), end + (end - start))
-    width, (t0, t1) = canvas(controller).width(), (session.state.t0, session.state.t1)
+    show(board, start - (end - start), end + (end - start))
+    width, (t0, t1) = canvas(board).width(), (session.state.t0, session.state.t1)
     x0, x1 = ((ns - t0) * width / (t1 - t0) for ns in (start, end))
     assert any(a == pytest.approx(x0, abs=1) and b == pytest.approx(x0, abs=1) for a, b in lines)
     assert any(a == pytest.approx(x1, abs=1) and b == pytest.approx(x1, abs=1) for a, b in lines)

@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QTimer
 
-from tests.gui.events import CTRL, canvas, open_sample, wheel
+from tests.gui.events import CTRL, canvas, wheel
 from viewer.gui.session import navigation
 from viewer.gui.timeline.scene import animation as glide
 from viewer.gui.timeline.scene.animation import RangeAnimation, between
@@ -61,7 +62,7 @@ def test_it_is_over_after_its_time(moving, clock):
     assert 700 < t1 < 1000
     clock[0] += glide.DURATION_MS / 1000
     assert moving.now() == (500, 700)
-    moving._step()
+    moving.findChild(QTimer).timeout.emit()
     assert not moving.is_moving
     assert moving.now() is None
 
@@ -78,10 +79,9 @@ def test_it_does_nothing_unless_enabled(moving):
 
 
 @pytest.fixture
-def smooth(controller, qtbot, clock):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    controller.timeline.scene.animation.enabled = True
-    return controller
+def smooth(attention, clock):
+    attention.timeline.scene.animation.enabled = True
+    return attention
 
 
 def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
@@ -113,21 +113,3 @@ def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
     drawn = scene.visible
     smooth.session.go_back()
     assert scene.visible == drawn
-
-
-def test_pictures_wait_for_the_end(smooth, monkeypatch):
-    monkeypatch.undo()  # the clock goes again
-    smooth.timeline.scene.animation.enabled = True
-    navigation.fit_all(smooth.session)
-    smooth.window.settle()
-    assert not smooth.timeline.scene.animation.is_moving
-
-
-def test_the_switch_is_kept(controller):
-    assert not controller.view_settings.moves_smoothly  # as tests want it
-    controller.commands.run("view.motion")
-    assert controller.view_settings.moves_smoothly
-    assert controller.timeline.scene.animation.enabled
-    assert controller.commands.actions["view.motion"].isChecked()
-    controller.commands.run("view.motion")
-    assert not controller.timeline.scene.animation.enabled

@@ -51,6 +51,26 @@ def test_a_key_changes_the_tracks_and_undo_takes_it_back(npu, qtbot, keys, done)
     assert view(npu) == before
 
 
+def test_on_a_header_keys_are_about_it_and_come_before_those_of_other_commands(npu, qtbot):
+    column, session = npu.timeline.headers, npu.session
+    before = session.state.t0, session.state.t1
+    session.clear_selection()
+    column.setFocus()
+    assert column.current == PROCESS
+    qtbot.keySequence(column, "Left")
+    assert view(npu).collapsed == {PROCESS}
+    qtbot.keySequence(column, "Right")
+    assert view(npu).collapsed == frozenset()
+    for key in ("Down", "Down"):
+        qtbot.keySequence(column, key)
+    assert column.current == TRACK
+    assert (session.state.t0, session.state.t1) == before
+    qtbot.keySequence(column, "Alt+Up")
+    assert view(npu).moved == ((TRACK, OTHER),)
+    qtbot.keySequence(column, "Del")
+    assert view(npu).hidden == {TRACK}
+
+
 def test_pinning_again_unpins_and_the_menu_shows_which(npu, qtbot):
     action = npu.commands.actions["tracks.pin"]
     assert not action.isChecked()
