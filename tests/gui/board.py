@@ -29,7 +29,7 @@ class Board:
         self.window = QWidget()
         self.session = Session(self.window)
         self.timeline = Timeline(self.session, theme)
-        column = QVBoxLayout(self.window)
+        column = self._column = QVBoxLayout(self.window)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.timeline)
         self.window.resize(*SIZE)
@@ -46,6 +46,12 @@ class Board:
     def open_sample(self, key: str) -> None:
         """Show a bundled sample."""
         self.session.add([_read_once(path) for path in SAMPLE[key].paths()])
+        self.settle()
+
+    def add(self, widget: QWidget) -> None:
+        """Put another widget of the same session below the timeline."""
+        self._column.addWidget(widget)
+        self.window.resize(self.window.width(), SIZE[1] + widget.sizeHint().height())
         self.settle()
 
     def settle(self) -> None:

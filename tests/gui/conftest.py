@@ -35,6 +35,13 @@ def board(qtbot, theme):
 
 
 @pytest.fixture
+def attention(board):
+    """The timeline alone, with the attention sample."""
+    board.open_sample("attention_xnnpack")
+    return board
+
+
+@pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
 

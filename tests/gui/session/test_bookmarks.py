@@ -1,171 +1,132 @@
-"""Measuring and marks by real keys: what M, Shift+M, Delete, F2 and Escape do; undo; clocks."""
+"""Measuring and marks: of the selection, and with the mouse; undo; clocks."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QLineEdit
 
-from tests.gui.events import (
-    CTRL,
-    SHIFT,
-    canvas,
-    column,
-    move,
-    open_files,
-    open_sample,
-    place_of,
-    settle,
-)
+from tests.gui.events import canvas, column, move, place_of
 from viewer.gui.session import bookmarks
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
+from viewer.gui.session.selection import clear
 from viewer.model.inference_views import Inferences
 from viewer.model.times import parse_rate
-from viewer.view.state import Area, Bookmark, SliceRef
+from viewer.view.state import Area, Bookmark
 
-Key = Qt.Key
 HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
 
 
 @pytest.fixture
-def rows(controller, qtbot, tmp_path):
+def rows(board, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, controller, path)
-    return controller
+    board.open(path)
+    return board
 
 
-def key(qtbot, controller, which, held=Qt.KeyboardModifier.NoModifier):
-    controller.timeline.view.setFocus()
-    qtbot.keyClick(controller.timeline.view, which, held)
+def measure(board):
+    bookmarks.measure(board.session, board.timeline.view.pointed_time)
 
 
-def point(controller, x):
+def keep(board):
+    bookmarks.keep(board.session, board.timeline.view.pointed_time)
+
+
+def point(board, x):
     """Rest the mouse on the canvas, below all rows; the time there."""
-    move(canvas(controller), QPoint(x, canvas(controller).height() - 2))
-    return controller.timeline.view.time_at(x)
+    move(canvas(board), QPoint(x, canvas(board).height() - 2))
+    return board.timeline.view.time_at(x)
 
 
-def click(qtbot, controller, index):
-    qtbot.mouseClick(canvas(controller), Qt.MouseButton.LeftButton, pos=place_of(controller, index))
+def click(qtbot, board, index):
+    qtbot.mouseClick(canvas(board), Qt.MouseButton.LeftButton, pos=place_of(board, index))
 
 
-def test_m_measures_the_selection_and_takes_it_back(rows, qtbot):
+def test_the_selection_is_measured_and_no_more(rows, qtbot):
     click(qtbot, rows, 2)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     assert rows.session.state.measured == (40_000, 50_000)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     assert rows.session.state.measured is None
 
 
 def test_what_is_measured_stays_when_the_selection_goes(rows, qtbot):
     click(qtbot, rows, 2)
-    key(qtbot, rows, Key.Key_M)
-    key(qtbot, rows, Key.Key_Escape)
+    measure(rows)
+    clear(rows.session)
     assert rows.session.state.slice is None
     assert rows.session.state.measured == (40_000, 50_000)
-    key(qtbot, rows, Key.Key_Escape)
+    clear(rows.session)
     assert rows.session.state.measured is None
 
 
-def test_m_without_a_selection_measures_from_one_time_to_another(rows, qtbot):
+def test_without_a_selection_it_is_measured_from_one_time_to_another(rows):
     session = rows.session
     first = point(rows, 900)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     assert session.state.measured == (first, first)
     last = point(rows, 300)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     assert session.state.measured == (last, first)
     again = point(rows, 500)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     assert session.state.measured == (again, again)
 
 
-def test_m_with_the_mouse_elsewhere_says_what_it_needs(rows, qtbot):
-    key(qtbot, rows, Key.Key_M)
-    assert rows.session.state.measured is None
-    assert "point at the timeline" in rows.window.status.said.text()
-
-
-def test_shift_m_keeps_the_measured_span_with_a_name(rows, qtbot):
+def test_keep_makes_a_mark_of_the_measured_span_with_a_name(rows):
     session = rows.session
     assert rows.timeline.marks.isHidden()
     point(rows, 200)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     point(rows, 400)
-    key(qtbot, rows, Key.Key_M)
+    measure(rows)
     span = session.state.measured
-    key(qtbot, rows, Key.Key_M, SHIFT)
+    keep(rows)
     assert session.state.marks == (Bookmark(*span, "Mark 1"),)
     assert session.state.mark == 0
     assert session.state.measured is None
     assert rows.timeline.marks.isVisible()
 
 
-def test_shift_m_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
+def test_keep_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
     session = rows.session
     click(qtbot, rows, 1)
-    key(qtbot, rows, Key.Key_M, SHIFT)
-    key(qtbot, rows, Key.Key_Escape)
+    keep(rows)
+    clear(rows.session)
     at = point(rows, 640)
-    key(qtbot, rows, Key.Key_M, SHIFT)
+    keep(rows)
     assert session.state.marks == (Bookmark(20_000, 30_000, "Mark 1"), Bookmark(at, at, "Mark 2"))
     click(qtbot, rows, 1)
-    key(qtbot, rows, Key.Key_M, SHIFT)  # it is there already
+    keep(rows)  # it is there already
     assert len(session.state.marks) == 2
     assert session.state.mark == 0
 
 
-def test_delete_takes_the_current_mark_away_and_undo_brings_it_back(rows, qtbot):
+def test_remove_takes_the_current_mark_away_and_undo_brings_it_back(rows, qtbot):
     session = rows.session
     for index in (1, 4):
         click(qtbot, rows, index)
-        key(qtbot, rows, Key.Key_M, SHIFT)
+        keep(rows)
     both = session.state.marks
-    key(qtbot, rows, Key.Key_Delete)
+    bookmarks.remove(session)
     assert session.state.marks == both[:1]
-    assert not rows.commands.actions["mark.remove"].isEnabled()
-    key(qtbot, rows, Key.Key_Z, CTRL)
+    assert session.state.mark is None
+    session.undo()
     assert session.state.marks == both
     assert session.state.mark == 1
 
 
-def test_delete_ends_a_measurement_where_no_mark_is_current(rows, qtbot):
+def test_remove_ends_a_measurement_where_no_mark_is_current(rows, qtbot):
     click(qtbot, rows, 1)
-    key(qtbot, rows, Key.Key_M)
-    key(qtbot, rows, Key.Key_Delete)
+    measure(rows)
+    bookmarks.remove(rows.session)
     assert rows.session.state.measured is None
 
 
-def test_f2_lets_the_name_be_typed(rows, qtbot):
-    session = rows.session
-    click(qtbot, rows, 1)
-    key(qtbot, rows, Key.Key_M, SHIFT)
-    key(qtbot, rows, Key.Key_F2)
-    editor = QApplication.focusWidget()
-    assert isinstance(editor, QLineEdit)
-    editor.selectAll()
-    qtbot.keyClicks(editor, "warm up")
-    qtbot.keyClick(editor, Key.Key_Return)
-    qtbot.waitUntil(lambda: session.state.marks[0].name == "warm up")
-    assert session.state.slice == SliceRef(0, 1)
-
-
-def test_delete_in_the_editor_of_a_name_is_no_command(rows, qtbot):
-    click(qtbot, rows, 1)
-    key(qtbot, rows, Key.Key_M, SHIFT)
-    key(qtbot, rows, Key.Key_F2)
-    editor = QApplication.focusWidget()
-    editor.selectAll()
-    qtbot.keyClick(editor, Key.Key_Delete)
-    assert len(rows.session.state.marks) == 1
-    assert editor.text() == ""
-
-
-def test_marks_stay_at_the_same_ticks_when_the_rate_changes(controller, qtbot, data):
-    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
-    session = controller.session
+def test_marks_stay_at_the_same_ticks_when_the_rate_changes(board, data):
+    board.open(data / "torq" / "compile_c3_taskid_mtu.csv")
+    session = board.session
     number = clock_trace(session)
     assert number is not None
     axis = session.traces[number].axis
@@ -182,25 +143,25 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(controller, qtbot, d
     assert session.state.marks == marks
 
 
-def test_marks_are_of_the_runs_as_they_ran(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    session = controller.session
-    click(qtbot, controller, session.traces[0].trace.slices.row_ptr[0].item())
+def test_marks_are_of_the_runs_as_they_ran(attention, qtbot):
+    session = attention.session
+    click(qtbot, attention, session.traces[0].trace.slices.row_ptr[0].item())
     session.select_area(Area(session.state.t0, session.state.t1, frozenset({(0, 0)})))
-    key(qtbot, controller, Key.Key_M, SHIFT)
+    keep(attention)
     assert len(session.state.marks) == 1
     session.show_inferences(Inferences.MEAN)
-    settle(qtbot, controller)
-    assert controller.timeline.marks.isHidden()
-    assert not controller.commands.actions["mark.keep"].isEnabled()
+    attention.settle()
+    assert attention.timeline.marks.isHidden()
+    assert not bookmarks.can_mark(session)
+    assert bookmarks.keep(session, session.state.t0) is None
     bookmarks.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
-    assert controller.timeline.marks.isVisible()
+    assert attention.timeline.marks.isVisible()
     session.undo()
     assert session.state.inferences is Inferences.MEAN, "all of it was one step"
 
 
-def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):
+def test_hostile_and_many_marks_are_painted_and_told_as_text(rows):
     session = rows.session
     marks = tuple(Bookmark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE) for i in range(3000))
     far = (Bookmark(-(1 << 70), 1 << 70, "far"), Bookmark(1 << 70, 1 << 70, ""))
@@ -223,7 +184,7 @@ def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(row
     set_bookmarks(
         session, (Bookmark(20_000, 30_000, "one"), Bookmark(90_000, 95_000, "two")), None, None
     )
-    settle(qtbot, rows)
+    rows.settle()
     at = QPoint(column(rows, 90_000) + 3, 8)
     qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
     assert session.state.mark == 1
@@ -236,7 +197,7 @@ def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
     set_bookmarks(
         session, tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None
     )
-    settle(qtbot, rows)
+    rows.settle()
     seen = []
     for _ in range(4):
         at = QPoint(column(rows, 40_000) + 3, 8)
@@ -245,10 +206,9 @@ def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
     assert seen == [0, 1, 2, 0]
 
 
-def test_a_mark_in_another_inference_picks_that(controller, qtbot):
+def test_a_mark_in_another_inference_picks_that(attention):
     """Else costs would be of a run that is not seen."""
-    open_sample(qtbot, controller, "attention_xnnpack")
-    session = controller.session
+    session = attention.session
     runs = session.traces[0].trace.runs
     second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
     pick_run(session, (0, second))

@@ -1,4 +1,4 @@
-"""Searching with keys: the field, the way through the hits, the list, the marks on the timeline."""
+"""Searching: the field, the way through the hits, the list, the marks on the timeline."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,14 @@ from PySide6.QtGui import QGuiApplication
 
 import viewer.gui.session.search
 import viewer.gui.timeline.scene.search_hits
-from tests.gui.events import open_sample, settle
-from viewer.gui.panels.search.panel import TEACH
+from viewer.gui.panels.search.panel import TEACH, HitsPanel
 from viewer.gui.panels.search.table import COLUMNS, HitColumn, Order, sorted_hits
 from viewer.gui.session import navigation
 from viewer.gui.session.search import TYPING_BURST, Search, find
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.search_hits import hit_columns
 from viewer.gui.timeline.scene.titles import track_title
+from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.render.layout import BandKind, XMap
 from viewer.view.state import SliceRef
 
@@ -23,11 +23,19 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
-def attention(controller, qtbot):
-    """The window with the attention sample open."""
-    open_sample(qtbot, controller, "attention_xnnpack")
-    controller.timeline.view.setFocus()
-    return controller
+def field(attention):
+    """The search field below the attention sample."""
+    made = SearchField(attention.session, attention.theme)
+    attention.add(made)
+    return made
+
+
+@pytest.fixture
+def panel(attention):
+    """The list of hits below the attention sample."""
+    made = HitsPanel(attention.session, attention.theme)
+    attention.add(made)
+    return made
 
 
 @pytest.fixture
@@ -37,16 +45,15 @@ def slow(monkeypatch):
     monkeypatch.setattr(viewer.gui.timeline.scene.search_hits, "AT_ONCE", -1)
 
 
-def type_query(qtbot, controller, text):
-    """Ctrl+F and a query."""
-    qtbot.keyClick(controller.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
-    qtbot.keyClicks(controller.toolbar.search, text)
-    settle(qtbot, controller)
+def type_query(qtbot, board, field, text):
+    field.setFocus()
+    qtbot.keyClicks(field, text)
+    board.settle()
 
 
-def linear(controller):
+def linear(board):
     """The slices of linear operators, slice by slice, in order of time."""
-    shown = controller.session.traces[0]
+    shown = board.session.traces[0]
     found = [
         i for i in range(len(shown.trace.slices))
         if any("linear" in op.name for op in shown.table.operators(int(shown.trace.slices.key[i])))
@@ -55,11 +62,11 @@ def linear(controller):
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_enter_walks_through_the_hits_in_order_of_time(attention, qtbot, request, threads):
+def test_enter_walks_through_the_hits_in_order_of_time(attention, field, qtbot, request, threads):
     if threads:
         request.getfixturevalue("slow")
-    session, field = attention.session, attention.toolbar.search
-    type_query(qtbot, attention, "op:linear")
+    session = attention.session
+    type_query(qtbot, attention, field, "op:linear")
     expected = linear(attention)
     assert field.count.text() == str(len(expected))
     session.set_range(0, session.traces[0].span_ns(expected[0])[0])
@@ -71,35 +78,36 @@ def test_enter_walks_through_the_hits_in_order_of_time(attention, qtbot, request
     assert field.count.text() == f"1 of {len(expected)}"
     qtbot.keyClick(field, KEY.Key_Return, SHIFT)
     assert session.state.slice.index == expected[-1]
-    qtbot.keyClick(attention.window, KEY.Key_F3)
+    Search.of(session).step(1)
     assert session.state.slice.index == expected[0]
-    qtbot.keyClick(attention.window, KEY.Key_F3, SHIFT)
+    Search.of(session).step(-1)
     assert session.state.slice.index == expected[-1]
     t0, t1 = session.traces[0].span_ns(expected[-1])
     assert session.state.t0 < t1
     assert t0 < session.state.t1
 
 
-def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
+def test_a_hit_in_view_does_not_move_the_view(attention, field, qtbot):
     session = attention.session
-    type_query(qtbot, attention, "op:linear")
+    type_query(qtbot, attention, field, "op:linear")
     navigation.fit_all(session)
     before = session.state.t0, session.state.t1
-    qtbot.keyClick(attention.toolbar.search, KEY.Key_Return)
+    qtbot.keyClick(field, KEY.Key_Return)
+    assert session.state.slice is not None
     assert (session.state.t0, session.state.t1) == before
 
 
-def test_enter_before_the_answer_goes_to_the_first_hit_once_it_is_there(attention, qtbot, slow):
+def test_enter_before_the_answer_goes_to_the_first_hit_once_it_is_there(attention, slow):
     session = attention.session
     navigation.fit_all(session)
     Search.of(session).set_query("op:linear")
     assert Search.of(session).pending
     Search.of(session).step(1)
-    settle(qtbot, attention)
+    attention.settle()
     assert session.state.slice == SliceRef(0, linear(attention)[0])
 
 
-def test_from_a_slice_that_is_no_hit_the_way_goes_on_in_time(attention, qtbot):
+def test_from_a_slice_that_is_no_hit_the_way_goes_on_in_time(attention):
     session = attention.session
     hits, shown = linear(attention), session.traces[0]
     between = next(
@@ -116,16 +124,16 @@ def test_from_a_slice_that_is_no_hit_the_way_goes_on_in_time(attention, qtbot):
     assert session.state.slice.index == hits[3]
 
 
-def test_typing_is_one_step_of_undo(attention, qtbot):
+def test_typing_is_one_step_of_undo(attention, field, qtbot):
     session = attention.session
     before = session.state
-    type_query(qtbot, attention, "linear")
+    type_query(qtbot, attention, field, "linear")
     assert session.state.query == "linear"
     session.undo()
     assert session.state == before
-    assert attention.toolbar.search.text() == ""
+    assert field.text() == ""
     session.redo()
-    assert attention.toolbar.search.text() == "linear"
+    assert field.text() == "linear"
     assert Search.of(session).is_on
 
 
@@ -143,37 +151,14 @@ def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attent
     assert session.state.query == "abd"
 
 
-@pytest.mark.parametrize("key", ["/", "ctrl+f"])
-def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(attention, qtbot, key):
-    attention.operators.setFocus()
-    table = attention.hits.table if key == "/" else attention.operators
-    attention.docks.show_panel("search")
-    table.setFocus()
-    if key == "/":
-        qtbot.keyClick(table, KEY.Key_Slash)
-    else:
-        qtbot.keyClick(attention.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
-    field = attention.toolbar.search
-    assert field.hasFocus()
-    assert field.help.isVisible()
-    qtbot.keyClicks(field, "gelu")
-    assert not field.help.isVisible()
-    attention.session.select_slice(SliceRef(0, 5))
-    qtbot.keyClick(field, KEY.Key_Escape)
-    assert attention.session.state.query == ""
-    assert attention.session.state.slice == SliceRef(0, 5)
-    assert attention.timeline.view.hasFocus()
-    assert not field.help.isVisible()
-
-
-def test_a_wrong_query_is_told_below_the_field_and_in_the_list(attention, qtbot):
-    type_query(qtbot, attention, "dur > fast")
-    field, sentence = attention.toolbar.search, "expected a duration such as 1ms"
+def test_a_wrong_query_is_told_below_the_field_and_in_the_list(attention, field, panel, qtbot):
+    type_query(qtbot, attention, field, "dur > fast")
+    sentence = "expected a duration such as 1ms"
     assert sentence in Search.of(attention.session).complaint
     assert field.help.isVisible()
     assert sentence in field.help.findChildren(type(field.count))[0].text()
     assert sentence in field.accessibleDescription()
-    assert attention.hits.sentence == Search.of(attention.session).complaint
+    assert panel.sentence == Search.of(attention.session).complaint
     qtbot.keyClick(field, KEY.Key_Return)
     assert attention.session.state.slice is None
 
@@ -186,17 +171,18 @@ def test_cycles_are_asked_of_files_that_count_them(attention):
 # -- the list --------------------------------------------------------------------------------
 
 
-def test_the_list_teaches_then_says_what_is_not_found(attention, qtbot):
-    panel = attention.hits
+def test_the_list_teaches_then_says_what_is_not_found(attention, panel):
+    panel.set_shortcut_hints("Ctrl+F or /")
     assert panel.sentence == TEACH.format("Ctrl+F or /")
     Search.of(attention.session).set_query("no such <b>thing")
     assert panel.sentence == "Nothing is found by “no such <b>thing”"
 
 
-def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, qtbot):
-    session, panel = attention.session, attention.hits
-    type_query(qtbot, attention, "op:linear")
-    qtbot.keyClick(attention.toolbar.search, KEY.Key_Down)
+def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, field, panel, qtbot):
+    session = attention.session
+    field.list_requested.connect(panel.take_focus)
+    type_query(qtbot, attention, field, "op:linear")
+    qtbot.keyClick(field, KEY.Key_Down)
     assert panel.table.hasFocus()
     expected = linear(attention)
     assert session.state.slice.index == expected[0]
@@ -208,10 +194,10 @@ def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, qtb
     assert not panel.table.selectionModel().hasSelection()
 
 
-def test_rows_are_copied_with_plain_numbers(attention, qtbot):
+def test_rows_are_copied_with_plain_numbers(attention, panel):
     Search.of(attention.session).set_query("op:linear")
-    attention.hits.table.selectRow(0)
-    attention.hits.copy()
+    panel.table.selectRow(0)
+    panel.copy()
     head, line, _ = QGuiApplication.clipboard().text().split("\n")
     shown, i = attention.session.traces[0], linear(attention)[0]
     values = dict(zip(head.split("\t"), line.split("\t"), strict=True))
@@ -222,7 +208,7 @@ def test_rows_are_copied_with_plain_numbers(attention, qtbot):
 
 @pytest.mark.parametrize("cell", COLUMNS)
 @pytest.mark.parametrize("descending", [False, True])
-def test_the_list_is_sorted_as_python_would(attention, cell, descending):
+def test_the_list_is_sorted_as_python_would(attention, panel, cell, descending):
     session = attention.session
     Search.of(session).set_query("a")
     hits, shown = Search.of(session).hits, session.traces[0]
@@ -233,12 +219,12 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
         start, end = shown.span_ns(i)
         return {
             HitColumn.NAME: shown.label(i).casefold(),
-            HitColumn.OPERATOR: attention.hits.model.text(at, HitColumn.OPERATOR)
+            HitColumn.OPERATOR: panel.model.text(at, HitColumn.OPERATOR)
             .replace("–", "")
             .casefold(),
             HitColumn.START: start,
             HitColumn.DURATION: end - start,
-            HitColumn.TRACK: attention.hits.model.text(at, HitColumn.TRACK).casefold(),
+            HitColumn.TRACK: panel.model.text(at, HitColumn.TRACK).casefold(),
         }[cell]
 
     values = [value(at) for at in order.tolist()]
@@ -246,11 +232,10 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
     assert values == sorted(values, reverse=descending)
 
 
-def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, qtbot):
-    session, panel = attention.session, attention.hits
+def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, panel, qtbot):
+    session = attention.session
     Search.of(session).set_query("op:linear")
-    attention.docks.show_panel("search")
-    settle(qtbot, attention)
+    attention.settle()
     header = panel.table.horizontalHeader()
     at = COLUMNS.index(HitColumn.DURATION)
     lengths = []
@@ -269,25 +254,25 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, q
 # -- the timeline ----------------------------------------------------------------------------
 
 
-def hit_pixels(controller):
+def hit_pixels(board):
     """The places of the canvas that have the color of hits: (columns, lines)."""
-    image = controller.timeline.view.grab().toImage()
-    color = controller.theme.color("hit").rgb() & 0xFFFFFF
+    image = board.timeline.view.grab().toImage()
+    color = board.theme.color("hit").rgb() & 0xFFFFFF
     width, height = image.width(), image.height()
     rgb = np.frombuffer(image.constBits(), np.uint32).reshape(height, -1)[:, :width] & 0xFFFFFF
     return np.nonzero(color == rgb.T)
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, threads):
+def test_hits_have_a_bar_however_far_one_zooms_out(attention, request, threads):
     if threads:
         request.getfixturevalue("slow")
     session = attention.session
     assert not len(hit_pixels(attention)[0])
     Search.of(session).set_query("op:linear")
-    settle(qtbot, attention)
+    attention.settle()
     navigation.fit_all(session)
-    settle(qtbot, attention)
+    attention.settle()
     columns, _ = hit_pixels(attention)
     state, width = session.state, attention.timeline.view.viewport().width()
     for i in linear(attention):
@@ -295,14 +280,14 @@ def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, th
         column = (start - state.t0) * width // (state.t1 - state.t0)
         assert np.abs(columns - column).min() <= 1
     Search.of(session).set_query("")
-    settle(qtbot, attention)
+    attention.settle()
     assert not len(hit_pixels(attention)[0])
 
 
-def test_hits_without_a_length_are_diamonds_in_their_strip(attention, qtbot):
+def test_hits_without_a_length_are_diamonds_in_their_strip(attention):
     session = attention.session
     Search.of(session).set_query("zero")
-    settle(qtbot, attention)
+    attention.settle()
     layout = attention.timeline.scene.layout
     _, lines = hit_pixels(attention)
     assert len(lines)
@@ -310,15 +295,14 @@ def test_hits_without_a_length_are_diamonds_in_their_strip(attention, qtbot):
     assert bands == {BandKind.STRIP}
 
 
-def test_only_hits_dims_all_else_and_is_undone(attention, qtbot):
+def test_only_hits_dims_all_else_and_is_undone(attention):
     session = attention.session
     Search.of(session).set_query("op:linear")
-    settle(qtbot, attention)
+    attention.settle()
     plain = attention.timeline.view.grab().toImage()
-    attention.timeline.view.setFocus()
-    qtbot.keyClick(attention.timeline.view, KEY.Key_H)
+    Search.of(session).show_only_hits(True)
     assert session.state.only_hits
-    settle(qtbot, attention)
+    attention.settle()
     other = attention.timeline.view.grab().toImage()
     assert plain != other
     session.undo()
@@ -339,7 +323,7 @@ def test_the_overview_has_a_tick_where_hits_begin():
     assert hit_columns(np.array([0, 5, 99, 100, 950, 2000]), xmap).tolist() == [0, 1, 9]
 
 
-def test_a_hit_in_a_folded_process_is_unfolded(attention, qtbot):
+def test_a_hit_in_a_folded_process_is_unfolded(attention):
     session = attention.session
     process = session.traces[0].trace.tracks[0].process
     toggle_part(session, (0, process))
@@ -351,12 +335,12 @@ def test_a_hit_in_a_folded_process_is_unfolded(attention, qtbot):
 # -- what is open changes --------------------------------------------------------------------
 
 
-def test_hits_follow_what_is_open(attention, qtbot, slow):
+def test_hits_follow_what_is_open(attention, field, slow):
     session = attention.session
     Search.of(session).set_query("a")
-    settle(qtbot, attention)
+    attention.settle()
     first = len(Search.of(session).hits)
-    open_sample(qtbot, attention, "torq_npu")
+    attention.open_sample("torq_npu")
     hits = Search.of(session).hits
     assert len(hits.slices) == len(session.traces)
     assert len(hits) > first
@@ -367,16 +351,16 @@ def test_hits_follow_what_is_open(attention, qtbot, slow):
         assert hits.start[at] == start
         assert hits.place(ref, start) == at
     session.close_all()
-    settle(qtbot, attention)
+    attention.settle()
     assert len(Search.of(session).hits) == 0
-    assert not attention.toolbar.search.isEnabled()
+    assert not field.isEnabled()
 
 
-def test_undo_while_hits_are_looked_for(attention, qtbot, slow):
+def test_undo_while_hits_are_looked_for(attention, slow):
     session = attention.session
     Search.of(session).set_query("op:linear")
     session.undo()
-    settle(qtbot, attention)
+    attention.settle()
     assert len(Search.of(session).hits) == 0
     assert not len(hit_pixels(attention)[0])
 
@@ -387,29 +371,20 @@ def test_nothing_is_found_in_nothing():
     assert len(find(parse("a"), ())) == 0
 
 
-def test_the_help_stays_inside_the_window(attention, qtbot):
-    attention.window.resize(900, 600)
-    settle(qtbot, attention)
-    attention.commands.run("search.find")
-    sheet = attention.toolbar.search.help
-    assert sheet.isVisible()
-    assert attention.window.rect().contains(sheet.geometry().topLeft() + QPoint(0, 0))
-    assert sheet.geometry().right() < attention.window.width()
-
-
-def test_a_field_that_there_is_not_is_told_where_nothing_is_found(controller, qtbot):
-    open_sample(qtbot, controller, "plain_csv")
-    field = controller.toolbar.search
+def test_a_field_that_there_is_not_is_told_where_nothing_is_found(board):
+    board.open_sample("plain_csv")
+    field = SearchField(board.session, board.theme)
+    board.add(field)
     for query, advice in (
         ("foo:bar", "Nothing found. There is no field foo; there are name, op, type, module, file"),
         ("std::foo", "none"),
         ("sin:0", ""),  # an identifier of this file: found as the text that it is
         ("op:nothing", "none"),
     ):
-        Search.of(controller.session).set_query(query)
+        Search.of(board.session).set_query(query)
         said = field.accessibleDescription()
         if advice:
             assert said.startswith(advice)
         else:
-            assert len(Search.of(controller.session).hits)
+            assert len(Search.of(board.session).hits)
             assert "field" not in said

@@ -14,15 +14,16 @@ from tests.gui.events import (
     column,
     drag,
     move,
-    open_files,
-    open_sample,
     place_of,
+    press,
     release,
-    settle,
 )
-from tests.gui.events import press as press_at
 from tests.model.test_queries import slices, trace_of
-from viewer.gui.session.selection import selected_span_ns, slices_of
+from viewer.gui.panels.details.panel import DetailsPanel
+from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.session import navigation
+from viewer.gui.session.selection import clear, make_area, select_same, selected_span_ns, slices_of
+from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
@@ -33,38 +34,23 @@ from viewer.view.selected_slices import span_ns
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.workspace import Workspace
 
-Key = Qt.Key
-
 
 @pytest.fixture
-def attention(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
-    return controller
-
-
-@pytest.fixture
-def rows(controller, qtbot, tmp_path):
+def rows(board, tmp_path):
     """Two threads of eight slices of 10 ns, every 20 ns, named a and b by turns."""
     path = tmp_path / "rows.csv"
     lines = [f"p,t{t},{'ab'[i % 2]},{20 * i},10" for t in range(2) for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, controller, path)
-    return controller
+    board.open(path)
+    return board
 
 
-def click(qtbot, controller, index, held=Qt.KeyboardModifier.NoModifier):
-    qtbot.mouseClick(
-        canvas(controller), Qt.MouseButton.LeftButton, held, place_of(controller, index)
-    )
+def click(qtbot, board, index, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.mouseClick(canvas(board), Qt.MouseButton.LeftButton, held, place_of(board, index))
 
 
-def chosen(controller):
-    return [ref.index for ref in controller.session.state.slices]
-
-
-def press(qtbot, controller, key, held=Qt.KeyboardModifier.NoModifier):
-    controller.timeline.view.setFocus()
-    qtbot.keyClick(controller.timeline.view, key, held)
+def chosen(board):
+    return [ref.index for ref in board.session.state.slices]
 
 
 def test_ctrl_click_adds_and_takes_out(rows, qtbot):
@@ -137,17 +123,17 @@ def test_shift_drag_still_pans(rows, qtbot):
     assert session.state.slices == before.slices
 
 
-def test_ctrl_a_selects_all_of_the_name_then_everything(rows, qtbot):
+def test_select_same_takes_all_of_the_name_then_everything(rows, qtbot):
     click(qtbot, rows, 2)
-    press(qtbot, rows, Key.Key_A, CTRL)
+    select_same(rows.session)
     assert chosen(rows) == list(range(0, 16, 2))
     assert rows.session.state.slice == SliceRef(0, 2)
-    press(qtbot, rows, Key.Key_A, CTRL)
+    select_same(rows.session)
     assert rows.session.state.area == Area(0, 150, frozenset({(0, 0), (0, 1)}))
     assert chosen(rows) == []
 
 
-def test_ctrl_a_goes_by_the_name_on_screen(attention, qtbot):
+def test_select_same_goes_by_the_name_on_screen(attention):
     """In a dump all calls of operators have one name; on screen that of their operator."""
     shown = attention.session.traces[0]
     labels = [shown.label(i) for i in range(len(shown.trace.slices))]
@@ -157,46 +143,36 @@ def test_ctrl_a_goes_by_the_name_on_screen(attention, qtbot):
         and shown.span_ns(i)[1] > shown.span_ns(i)[0]
     )  # fmt: skip
     attention.session.select_slice(SliceRef(0, index))
-    press(qtbot, attention, Key.Key_A, CTRL)
+    select_same(attention.session)
     assert chosen(attention) == [i for i, text in enumerate(labels) if text == labels[index]]
 
 
-def test_ctrl_a_in_a_table_marks_its_rows(attention, qtbot):
-    attention.docks.show_panel("events")
-    attention.events.table.setFocus()
-    before = attention.session.state
-    qtbot.keyClick(attention.events.table, Key.Key_A, CTRL)
-    assert attention.session.state == before
-    marked = attention.events.table.selectionModel().selectedRows()
-    assert len(marked) == attention.events.model.rowCount() > 1
-
-
-def test_r_makes_an_area_of_what_is_selected(rows, qtbot):
+def test_an_area_is_made_of_what_is_selected(rows, qtbot):
     click(qtbot, rows, 1)
     click(qtbot, rows, 12, CTRL)
-    press(qtbot, rows, Key.Key_R)
+    make_area(rows.session)
     assert rows.session.state.area == Area(20, 90, frozenset({(0, 0), (0, 1)}))
     assert chosen(rows) == []
 
 
-def test_r_makes_an_area_of_a_highlighted_operator(attention, qtbot):
+def test_an_area_is_made_of_a_highlighted_operator(attention):
     session = attention.session
     session.select_operators(0, (10,))
     shown, found = session.traces[0], slices_of(session, 0, (10,))
     assert len(found)
     spans = [shown.span_ns(i) for i in found.tolist()]
-    press(qtbot, attention, Key.Key_R)
+    make_area(session)
     area = session.state.area
     assert (area.t0, area.t1) == (min(a for a, _ in spans), max(b for _, b in spans))
     assert area.tracks == {(0, shown.trace.slices.track(i)) for i in found.tolist()}
 
 
-def test_f_fits_all_that_is_selected(rows, qtbot):
+def test_fitting_shows_all_that_is_selected(rows, qtbot):
     session = rows.session
     click(qtbot, rows, 2)
     click(qtbot, rows, 5, CTRL)
     assert selected_span_ns(session) == (40, 110)
-    press(qtbot, rows, Key.Key_F)
+    navigation.fit_selection(session)
     assert (session.state.t0, session.state.t1) == (39, 111)
 
 
@@ -204,22 +180,14 @@ def test_undo_and_redo_walk_through_the_selection(rows, qtbot):
     click(qtbot, rows, 1)
     click(qtbot, rows, 2, CTRL)
     click(qtbot, rows, 3, CTRL)
-    press(qtbot, rows, Key.Key_Z, CTRL)
+    rows.session.undo()
     assert chosen(rows) == [1, 2]
-    press(qtbot, rows, Key.Key_Z, CTRL)
+    rows.session.undo()
     assert chosen(rows) == [1]
-    press(qtbot, rows, Key.Key_Z, CTRL | SHIFT)
+    rows.session.redo()
     assert chosen(rows) == [1, 2]
-    press(qtbot, rows, Key.Key_Escape)
+    clear(rows.session)
     assert chosen(rows) == []
-
-
-def test_the_status_bar_tells_count_and_total(rows, qtbot):
-    click(qtbot, rows, 1)
-    click(qtbot, rows, 2, CTRL)
-    click(qtbot, rows, 12, CTRL)
-    settle(qtbot, rows)
-    assert rows.window.status.said.text() == f"3 slices selected · {format_time(30)} added up"
 
 
 def test_a_ring_is_in_every_selected_slice_and_in_no_other(rows, qtbot):
@@ -240,7 +208,7 @@ def test_a_ring_is_in_every_selected_slice_and_in_no_other(rows, qtbot):
     assert before != after
 
 
-def test_a_drag_on_the_ruler_selects_all_tracks(rows, qtbot):
+def test_a_drag_on_the_ruler_selects_all_tracks(rows):
     ruler = rows.timeline.ruler
     session = rows.session
     t0, t1, width = session.state.t0, session.state.t1, canvas(rows).width()
@@ -253,16 +221,16 @@ def test_a_drag_on_the_ruler_selects_all_tracks(rows, qtbot):
     assert session.state.area == area
 
 
-def test_the_area_dragged_on_the_ruler_is_seen_while_it_is_dragged(rows, qtbot):
+def test_the_area_dragged_on_the_ruler_is_seen_while_it_is_dragged(rows):
     ruler, view = rows.timeline.ruler, rows.timeline.view
-    press_at(ruler, QPoint(200, 10))
+    press(ruler, QPoint(200, 10))
     move(ruler, QPoint(260, 10), LEFT)
     assert view._overlay.dragged is not None
     release(ruler, QPoint(260, 10))
     assert view._overlay.dragged is None
 
 
-def test_zero_length_slices_can_be_several(attention, qtbot):
+def test_zero_length_slices_can_be_several(attention):
     session = attention.session
     slices = session.traces[0].trace.slices
     zero = np.flatnonzero(slices.start == slices.end)[:5]
@@ -273,15 +241,18 @@ def test_zero_length_slices_can_be_several(attention, qtbot):
 
 
 def test_closing_forgets_what_is_selected(rows, qtbot):
+    panel = SelectionPanel(rows.session, rows.theme)
+    rows.add(panel)
     click(qtbot, rows, 1)
     click(qtbot, rows, 2, CTRL)
+    assert not panel.is_empty
     rows.session.close_all()
     assert not rows.session.state.slices
     assert rows.timeline.scene.selected_rasters.rasters == {}
-    assert rows.selection.is_empty
+    assert panel.is_empty
 
 
-def test_many_slices_are_drawn_and_counted_off_the_gui_thread(controller, qtbot):
+def test_many_slices_are_drawn_and_counted_off_the_gui_thread(board):
     count = 60_000
     builder = TraceBuilder("/large.csv", "test", "", Clock())
     start = np.arange(count, dtype=np.int64) * 100
@@ -292,22 +263,26 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(controller, qtbot)
         track=builder.track("p", "t", flat=True), start=start, end=start + 70 + odd,
         name=names[odd], key=keys[odd],
     )  # fmt: skip
-    controller.session.add([builder.build()])
-    settle(qtbot, controller)
-    controller.session.select_slice(SliceRef(0, 1))
-    press(qtbot, controller, Key.Key_A, CTRL)
-    assert len(controller.session.state.slices) == count // 2
-    assert controller.timeline.scene.selected_rasters.rasters == {}
-    settle(qtbot, controller)
-    drawn = controller.timeline.scene.selected_rasters.rasters[0].drawn
+    session = board.session
+    panel, details = (kind(session, board.theme) for kind in (SelectionPanel, DetailsPanel))
+    board.add(panel)
+    board.add(details)
+    session.add([builder.build()])
+    board.settle()
+    session.select_slice(SliceRef(0, 1))
+    select_same(board.session)
+    assert len(board.session.state.slices) == count // 2
+    assert board.timeline.scene.selected_rasters.rasters == {}
+    board.settle()
+    drawn = board.timeline.scene.selected_rasters.rasters[0].drawn
     assert len(drawn.start) == count // 2
-    assert controller.window.status.said.text().endswith(f"{format_time(71 * count // 2)} added up")
-    assert not canvas(controller).grab().isNull()
-    press(qtbot, controller, Key.Key_A, CTRL)
-    settle(qtbot, controller)
-    model = controller.selection.model
+    assert selection_text(session).endswith(f"{format_time(71 * count // 2)} added up")
+    assert not canvas(board).grab().isNull()
+    select_same(board.session)
+    board.settle()
+    model = panel.model
     assert [model.index(r, 0).data() for r in range(2)] == ["b", "a"]
-    assert controller.details.widget().rows("Busy")
+    assert details.widget().rows("Busy")
 
 
 @given(st.lists(st.sets(st.integers(0, 30)), min_size=1, max_size=3), st.data())

@@ -6,13 +6,6 @@ from tests.gui.board import Board
 
 
 @pytest.fixture
-def attention(board: Board) -> Board:
-    """The attention sample."""
-    board.open_sample("attention_xnnpack")
-    return board
-
-
-@pytest.fixture
 def tall(board: Board, tmp_path) -> Board:
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"

@@ -5,7 +5,8 @@ from PySide6.QtCore import QPoint, Qt
 from tests.gui.events import canvas, move, place_of, settle
 from viewer.gui.qt import crash_report
 from viewer.gui.session.selection import slices_of
-from viewer.view.state import SliceRef
+from viewer.model.times import format_time
+from viewer.view.state import SliceRef, SliceSet
 
 
 def marked(controller):
@@ -54,6 +55,17 @@ def test_the_details_panel_shows_what_a_click_selected(attention, qtbot):
     length = int(slices.end[index] - slices.start[index])
     assert any(f"{length / 1000:.3f}" in text for text in texts), texts
     assert attention.window.status.said.text().startswith("1 slice selected · ")
+
+
+def test_the_status_bar_tells_count_and_total(attention, qtbot):
+    session = attention.session
+    first, last = SliceRef(0, 10), SliceRef(0, 20)
+    session.select_slices(SliceSet.of_refs({first, last}), first)
+    settle(qtbot, attention)
+    spans = [session.traces[0].span_ns(ref.index) for ref in (first, last)]
+    total = format_time(sum(end - start for start, end in spans))
+    said = attention.window.status.said.text()
+    assert said == f"2 slices selected · {total} added up"
 
 
 def test_light_and_dark_are_different_pictures(attention, qtbot):

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QLabel,
+    QLineEdit,
     QScrollArea,
     QTableView,
     QTextEdit,
@@ -48,6 +49,7 @@ from viewer.gui.session.search import Search
 from viewer.gui.timeline.held_keys import HeldKeys, traveled
 from viewer.gui.window.dialogs.command_palette import found_rows
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+from viewer.model.inference_views import Inferences
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 
@@ -427,6 +429,43 @@ def test_slash_and_ctrl_f_search_enter_and_shift_enter_go_through_hits(attention
     assert QApplication.focusWidget() is attention.timeline.view
 
 
+def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(attention, qtbot):
+    field, session = attention.toolbar.search, attention.session
+    attention.docks.show_panel("search")
+    for table, ask in (
+        (attention.hits.table, lambda table: qtbot.keyClick(table, Key.Key_Slash)),
+        (attention.operators, lambda table: qtbot.keyClick(attention.window, Key.Key_F, CTRL)),
+    ):
+        session.select_slice(None)
+        table.setFocus()
+        ask(table)
+        assert field.hasFocus()
+        assert field.help.isVisible()
+        qtbot.keyClicks(field, "gelu")
+        assert not field.help.isVisible()
+        session.select_slice(SliceRef(0, 5))
+        qtbot.keyClick(field, Key.Key_Escape)
+        assert session.state.query == ""
+        assert session.state.slice == SliceRef(0, 5)
+        assert attention.timeline.view.hasFocus()
+        assert not field.help.isVisible()
+
+
+def test_f3_goes_from_hit_to_hit_and_down_to_their_list(attention, qtbot):
+    session, field = attention.session, attention.toolbar.search
+    Search.of(session).set_query("op:chunk")
+    settle(qtbot, attention)
+    reached = []
+    for held in (PLAIN, PLAIN, SHIFT):
+        qtbot.keyClick(attention.window, Key.Key_F3, held)
+        reached.append(Search.of(session).at)
+    assert reached[1] == reached[0] + 1
+    assert reached[2] == reached[0]
+    field.setFocus()
+    qtbot.keyClick(field, Key.Key_Down)
+    assert attention.hits.table.hasFocus()
+
+
 def test_h_dims_all_but_the_hits(attention, qtbot):
     Search.of(attention.session).set_query("linear")
     type_key(qtbot, attention, Key.Key_H)
@@ -444,6 +483,24 @@ def test_r_makes_the_selection_an_area(attention, qtbot):
     assert area.tracks == {(0, session.traces[0].trace.slices.track(51))}
 
 
+def test_ctrl_a_selects_all_of_the_name_and_in_a_table_its_rows(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, 51))
+    shown = session.traces[0]
+    named = [i for i in range(len(shown.trace.slices)) if shown.label(i) == shown.label(51)]
+    type_key(qtbot, attention, Key.Key_A, CTRL)
+    assert [ref.index for ref in session.state.slices] == named
+    assert len(named) > 1
+    # In a table it marks the rows of that.
+    attention.docks.show_panel("events")
+    attention.events.table.setFocus()
+    before = session.state
+    qtbot.keyClick(attention.events.table, Key.Key_A, CTRL)
+    assert session.state == before
+    marked = attention.events.table.selectionModel().selectedRows()
+    assert len(marked) == attention.events.model.rowCount() > 1
+
+
 def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
     session = attention.session
     session.select_slice(SliceRef(0, 51))
@@ -454,8 +511,44 @@ def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
     assert (mark.t0, mark.t1) == session.traces[0].span_ns(51)
     type_key(qtbot, attention, Key.Key_Delete)
     assert session.state.marks == ()
+    actions = attention.commands.actions
+    assert not actions["mark.remove"].isEnabled()
     type_key(qtbot, attention, Key.Key_Z, CTRL)
     assert session.state.marks == (mark,)
+    assert actions["mark.keep"].isEnabled()
+    session.show_inferences(Inferences.MEAN)
+    assert not actions["mark.keep"].isEnabled()
+
+
+def test_without_a_selection_m_and_shift_m_are_about_the_time_under_the_mouse(attention, qtbot):
+    type_key(qtbot, attention, Key.Key_M)
+    assert attention.session.state.measured is None
+    assert "point at the timeline" in attention.window.status.said.text()
+    move(canvas(attention), AT)
+    at = attention.timeline.view.time_at(AT.x())
+    type_key(qtbot, attention, Key.Key_M)
+    assert attention.session.state.measured == (at, at)
+    type_key(qtbot, attention, Key.Key_Escape)
+    type_key(qtbot, attention, Key.Key_M, SHIFT)
+    (mark,) = attention.session.state.marks
+    assert (mark.t0, mark.t1) == (at, at)
+
+
+def test_f2_lets_the_name_of_a_mark_be_typed_and_delete_is_no_command_there(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_M, SHIFT)
+    type_key(qtbot, attention, Key.Key_F2)
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    editor.selectAll()
+    qtbot.keyClick(editor, Key.Key_Delete)
+    assert len(session.state.marks) == 1
+    assert editor.text() == ""
+    qtbot.keyClicks(editor, "warm up")
+    qtbot.keyClick(editor, Key.Key_Return)
+    qtbot.waitUntil(lambda: session.state.marks[0].name == "warm up")
+    assert session.state.slice == SliceRef(0, 51)
 
 
 def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, qtbot):

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 
-from tests.gui.events import canvas, open_files
+from tests.gui.events import canvas, open_files, settle
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, CSV, DEMO, TORQ, pick, runs_offered
 from viewer.gui.qt.theme.theme import ICON_SIZE
 from viewer.view.state import SliceRef
@@ -82,3 +82,13 @@ def test_the_link_pill_follows_the_trace_of_the_selection(controller, qtbot):
 def test_the_pill_leads_to_the_problems(attention, qtbot):
     qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
     assert attention.problems.isVisible()
+
+
+def test_the_help_of_the_search_stays_inside_the_window(attention, qtbot):
+    attention.window.resize(900, 600)
+    settle(qtbot, attention)
+    attention.commands.run("search.find")
+    sheet = attention.toolbar.search.help
+    assert sheet.isVisible()
+    assert attention.window.rect().contains(sheet.geometry().topLeft())
+    assert sheet.geometry().right() < attention.window.width()
