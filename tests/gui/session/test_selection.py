@@ -22,7 +22,14 @@ from tests.model.test_queries import slices, trace_of
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.session import navigation
-from viewer.gui.session.selection import clear, make_area, select_same, selected_span_ns, slices_of
+from viewer.gui.session.selection import (
+    can_make_area,
+    clear,
+    make_area,
+    select_same,
+    selected_span_ns,
+    slices_of,
+)
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
@@ -161,6 +168,7 @@ def test_an_area_is_made_of_a_highlighted_operator(attention):
     shown, found = session.traces[0], slices_of(session, 0, (10,))
     assert len(found)
     spans = [shown.span_ns(i) for i in found.tolist()]
+    assert can_make_area(session)
     make_area(session)
     area = session.state.area
     assert (area.t0, area.t1) == (min(a for a, _ in spans), max(b for _, b in spans))

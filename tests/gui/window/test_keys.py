@@ -528,7 +528,8 @@ def test_without_a_selection_m_and_shift_m_are_about_the_time_under_the_mouse(at
     at = attention.timeline.view.time_at(AT.x())
     type_key(qtbot, attention, Key.Key_M)
     assert attention.session.state.measured == (at, at)
-    type_key(qtbot, attention, Key.Key_Escape)
+    type_key(qtbot, attention, Key.Key_Delete)
+    assert attention.session.state.measured is None
     type_key(qtbot, attention, Key.Key_M, SHIFT)
     (mark,) = attention.session.state.marks
     assert (mark.t0, mark.t1) == (at, at)
