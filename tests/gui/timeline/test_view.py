@@ -396,7 +396,7 @@ def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
     assert attention.timeline.view._overlay.mouse == QPoint(512, 60)
     attention.timeline.view.leaveEvent(None)
     assert told[-1] is None
-    assert attention.timeline.view._overlay.mouse is None
+    assert attention.timeline.view.pointed_time is None
 
 
 def tip_of(board, at):
