@@ -16,15 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import shiboken6
-from PySide6.QtCore import QByteArray, QCoreApplication, QSettings, QSize
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSize
+from PySide6.QtWidgets import QApplication, QComboBox, QHeaderView, QLineEdit, QWidget
 
-from tests.gui.events import SAMPLE, open_files, put_away, settle
-from viewer.gui.qt.settings import RECENT_COMMANDS
+from tests.gui.events import SAMPLE, canvas, open_files, put_away, settle
+from viewer.gui.qt.settings import RECENT_COMMANDS, THEME
 from viewer.gui.window.controller import WindowController
 from viewer.gui.window.frame.docks import Docks
 from viewer.view.state import ViewState
 from viewer.workspace.workspace import Workspace
+
+# Settings that the shared window takes back by itself.
+RESTORED = (RECENT_COMMANDS, THEME)
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Found:
     docks: dict[str, tuple[int, ...]]
     sheet: str
     settings: dict[str, object]
+    controls: list[object]
 
 
 class SharedWindow:
@@ -49,6 +53,7 @@ class SharedWindow:
         self._controller: WindowController | None = None
         self._paths: tuple[str | Path, ...] = ()
         self._found: Found | None = None
+        self._controls: list[QWidget] = []
         self._focus: QWidget | None = None
         self._layout, self._size = QByteArray(), QSize()
 
@@ -70,6 +75,11 @@ class SharedWindow:
             self._paths = paths
             self._focus = self._controller.window.focusWidget()
             self._layout = self._controller.window.saveState()
+            self._controls = [
+                control
+                for kind in (QLineEdit, QComboBox, QHeaderView)
+                for control in self._controller.window.findChildren(kind)
+            ]
             self._found = None
         if self._found is None:
             self._found = self._now()
@@ -88,12 +98,14 @@ class SharedWindow:
         assert self._controller is not None
         session = self._controller.session
         store = QSettings(self._store, QSettings.Format.IniFormat)
+        names = [setting.name for setting in RESTORED]
         return Found(
             session.workspace,
             session.state,
             _places(self._controller.docks),
             QApplication.instance().styleSheet(),
-            {key: store.value(key) for key in store.allKeys() if key != RECENT_COMMANDS.name},
+            {key: store.value(key) for key in store.allKeys() if key not in names},
+            [_value(control) for control in self._controls],
         )
 
     def _is_reset(self) -> bool:
@@ -110,7 +122,8 @@ class SharedWindow:
                 other.close()
         controller.theme.set_choice("dark")
         controller.palette.put_away()
-        controller.settings.reset(RECENT_COMMANDS)
+        for setting in RESTORED:
+            controller.settings.reset(setting)
         controller.window.message.dismiss()
         controller.session.show_inferences(found.view.inferences)
         controller.session.restore_view(found.view)
@@ -119,6 +132,7 @@ class SharedWindow:
             self._qtbot.waitUntil(lambda: not controller.docks.is_misfit)
         window.restoreState(self._layout)
         controller.timeline.scene.scroll_to(0)
+        QApplication.sendEvent(canvas(controller), QEvent(QEvent.Type.Leave))
         window.activateWindow()
         self._qtbot.waitUntil(window.isActiveWindow)
         if self._focus is not None:
@@ -135,3 +149,12 @@ def _places(docks: Docks) -> dict[str, tuple[int, ...]]:
         for name, dock in docks.by_name.items()
         if not dock.isHidden()
     }
+
+
+def _value(control: QWidget) -> object:
+    """What a user chose in a control: a text, an entry, a column to sort by."""
+    if not shiboken6.isValid(control):
+        return None
+    if isinstance(control, QHeaderView):
+        return control.sortIndicatorSection(), control.sortIndicatorOrder()
+    return control.currentIndex() if isinstance(control, QComboBox) else control.text()

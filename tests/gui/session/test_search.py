@@ -196,6 +196,7 @@ def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, fie
 
 def test_rows_are_copied_with_plain_numbers(attention, panel):
     Search.of(attention.session).set_query("op:linear")
+    attention.settle()
     panel.table.selectRow(0)
     panel.copy()
     head, line, _ = QGuiApplication.clipboard().text().split("\n")

@@ -327,6 +327,15 @@ def test_two_bursts_are_two_steps(session):
     assert session.state == between
 
 
+def test_a_wheel_that_still_turns_after_a_view_was_restored_can_be_taken_back(session):
+    first = session.state
+    navigation.zoom(session, 0.8, 700_000, now=100)
+    session.restore_view(first)
+    navigation.zoom(session, 0.8, 700_000, now=100.1)
+    session.undo()
+    assert session.state == first
+
+
 def test_a_wheel_after_undo_can_be_taken_back(session):
     navigation.zoom(session, 0.8, 700_000, now=100)
     session.undo()

@@ -51,12 +51,7 @@ from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
 from viewer.view.selected_slices import SelectedSpan, nearest_slice
 from viewer.view.state import Area, SliceRef, SliceSet, TrackView, ViewState
-from viewer.view.visible_range import (
-    axis_length,
-    first_view,
-    limited,
-    with_margin,
-)
+from viewer.view.visible_range import axis_length, first_view, limited, with_margin
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
 
@@ -137,7 +132,7 @@ class Session(QObject):
     def restore_view(self, state: ViewState) -> None:
         """Show a saved view of the open files, and clear the history; the inference view stays."""
         t0, t1 = limited(state.t0, state.t1, self.span_ns())
-        self.history.clear()
+        self._clear_history()
         self._apply(
             replace(
                 state,
@@ -198,7 +193,7 @@ class Session(QObject):
             self.state = ViewState()
         self._show(self.state.inferences)
         if reset:
-            self.history.clear()
+            self._clear_history()
             self.state = self._first_state()
         else:
             clocks = self.workspace.choices.clocks
@@ -211,7 +206,7 @@ class Session(QObject):
                 # View states refer to traces and slices by position, which is no longer valid.
                 tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
                 self.state = replace(self.state, run=None, tracks=tracks)
-                self.history.clear()
+                self._clear_history()
             elif any(
                 t.table.program is not previous
                 for t, previous in zip(self.traces, programs, strict=False)
@@ -442,6 +437,10 @@ class Session(QObject):
         if state != self.state:
             self._apply(state)
         self.history_changed.emit()
+
+    def _clear_history(self) -> None:
+        self.history.clear()
+        self._last_range_change = float("-inf")  # a burst that goes on is a step of its own
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
