@@ -6,7 +6,7 @@ from pathlib import Path
 import shiboken6
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from tests.gui.events import SAMPLE, settle
+from tests.gui.events import SAMPLE, release_modifiers, settle
 from viewer.formats import open_file
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
@@ -36,6 +36,7 @@ class Board:
         self.window.show()
         self.window.activateWindow()
         qtbot.waitUntil(self.window.isActiveWindow)
+        release_modifiers(self.window)
         self.timeline.view.setFocus()
 
     def open(self, *paths: str | Path) -> None:

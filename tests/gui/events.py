@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from viewer.gui.qt.background import Latest
@@ -39,6 +40,7 @@ def controller_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
     window.activateWindow()
     qtbot.waitExposed(window)
     qtbot.waitUntil(window.isActiveWindow)
+    release_modifiers(window)
     return controller
 
 
@@ -62,6 +64,11 @@ def open_files(qtbot, controller, *paths):
 def open_sample(qtbot, controller, key):
     """Open a bundled sample."""
     open_files(qtbot, controller, *SAMPLE[key].paths())
+
+
+def release_modifiers(widget):
+    """Let go of Ctrl and Shift: Qt takes those of the last key event for held."""
+    QTest.keyRelease(widget, Qt.Key.Key_Shift, PLAIN)
 
 
 def settle(qtbot, shown):

@@ -19,7 +19,7 @@ import shiboken6
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSize
 from PySide6.QtWidgets import QApplication, QComboBox, QHeaderView, QLineEdit, QWidget
 
-from tests.gui.events import SAMPLE, canvas, open_files, put_away, settle
+from tests.gui.events import SAMPLE, canvas, open_files, put_away, release_modifiers, settle
 from viewer.gui.qt.settings import RECENT_COMMANDS, THEME
 from viewer.gui.window.controller import WindowController
 from viewer.gui.window.frame.docks import Docks
@@ -135,6 +135,7 @@ class SharedWindow:
         QApplication.sendEvent(canvas(controller), QEvent(QEvent.Type.Leave))
         window.activateWindow()
         self._qtbot.waitUntil(window.isActiveWindow)
+        release_modifiers(window)
         if self._focus is not None:
             self._focus.setFocus()
         settle(self._qtbot, controller)
