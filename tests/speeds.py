@@ -1,8 +1,8 @@
-"""How long a test takes, told from what it calls: the marks `window` and `slow`.
+"""The marks `window` and `slow`, from what a test uses; `packaging/test --quick` runs the rest.
 
-`window`: it builds the whole window with all panels. `slow`: it asks a peer (trace_processor,
-torch, executorch), looks into a built bundle, or is a benchmark. `packaging/test --quick` runs the
-rest.
+`window`: it needs Qt's application, as it shows a widget. `slow`: it asks a peer (trace_processor,
+torch, executorch), looks into a built bundle, is a benchmark, or reads hundreds of damaged files.
+Others that take more than a second have `@pytest.mark.slow` themselves.
 """
 
 from __future__ import annotations
@@ -15,17 +15,26 @@ from types import CodeType, FunctionType
 import pytest
 
 TESTS = Path(__file__).parent
-WINDOWS = {"MainWindow", "controller_of"}
-PEERS = {"TraceProcessor", "torch", "executorch"}
-SLOW_PLACES = (TESTS / "bench", TESTS / "peers", TESTS / "packaging/test_bundle.py")
+SLOW_CALLS = {"TraceProcessor", "torch", "executorch", "damaged"}
+SLOW_PLACES = tuple(
+    TESTS / place
+    for place in (
+        "bench",
+        "cli/test_batch_export.py",
+        "formats/test_fuzz.py",
+        "packaging/test_bundle.py",
+        "peers",
+        "render/test_fidelity.py",
+    )
+)
 
 
 def mark(item: pytest.Function) -> None:
     """Mark a test by what it and its fixtures call."""
     names = {name for each in _functions(item) for name in _names_in(each, set())}
-    if names & WINDOWS:
+    if "qapp" in item.fixturenames:
         item.add_marker("window")
-    if names & PEERS or any(item.path.is_relative_to(place) for place in SLOW_PLACES):
+    if names & SLOW_CALLS or any(item.path.is_relative_to(place) for place in SLOW_PLACES):
         item.add_marker("slow")
 
 

@@ -27,6 +27,7 @@ def test_the_window_waits_for_no_command():
     assert not [name for name in loaded if name.startswith("viewer.cli.commands.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_imports_nothing_of_another(command):
     loaded = loaded_by(f"import viewer.cli.commands.{command}")

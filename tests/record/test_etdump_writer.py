@@ -126,6 +126,7 @@ def read(path: Path) -> list[Logged]:
     return [found[row] for row in range(len(found))]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(BLOCKS)
 def test_every_event_is_read_back_as_it_was_logged(tmp_path_factory, blocks):
@@ -185,6 +186,7 @@ def test_events_of_workers_are_parts_of_the_call_that_they_worked_for(tmp_path):
 # -- a million -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_million_events_are_read_back(tmp_path):
     """Put into batches without the tracer, which takes 2 s for as many."""
     runs, calls = 1000, 333

@@ -114,6 +114,7 @@ AXES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=3), AXES, st.data())
 def test_sparse_rows_are_drawn_exactly(rows, axis, data):
@@ -168,6 +169,7 @@ def crowded(n: int, seed: int = 3) -> Trace:
     return trace_of((np.column_stack([start, start + length]) + ANCHOR).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [97, 640, 1920])
 def test_crowded_rows_miss_no_slice_by_more_than_a_pixel(width):
     trace = crowded(20_000)

@@ -263,6 +263,7 @@ def walk(traces, view, busy):
     return found, hidden, filtered
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(TRACKS, COUNTERS), max_size=3), st.data())
 def test_any_choice_stacks_as_a_plain_walk_does(traces, data):

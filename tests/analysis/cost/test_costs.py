@@ -40,6 +40,7 @@ def union(spans) -> int:
     return total
 
 
+@pytest.mark.slow
 def test_rows_and_the_time_without_an_operator_are_the_whole(tables):
     for table in tables:
         cost = Costs(table).table()

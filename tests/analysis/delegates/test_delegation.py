@@ -74,6 +74,7 @@ def test_calls_outside_and_neither_are_the_time_of_the_inferences(of_dump):
         assert report.neither == rest
 
 
+@pytest.mark.slow
 def test_of_every_call_the_part_that_no_event_accounts_for(of_dump):
     trace, found = of_dump.trace, Delegation(of_dump)
     for first, last in ranges(trace):

@@ -253,6 +253,7 @@ def slow(slices, pairs, run_of, n, *, forward):
     return found
 
 
+@pytest.mark.slow
 @given(SEQUENCES, DAGS, st.integers(0, 12))
 @settings(max_examples=200, deadline=None)
 def test_random_programs_on_one_thread(sequence, pairs, cut):

@@ -66,6 +66,7 @@ def facts(path, fewest: int):
     return found, counters, problems(trace), trace.clock
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(EVENTS, st.sampled_from((None, (",", ":"))), st.booleans(), st.data())
 def test_the_same_trace_as_event_by_event(tmp_path_factory, given, separators, is_ascii, data):

@@ -46,6 +46,7 @@ def test_an_object_or_an_array_with_anything_around_it(tmp_path, text, packed):
     assert trace.format == "Chrome trace"
 
 
+@pytest.mark.slow
 def test_long_metadata_before_the_events_and_a_large_event_among_them(tmp_path):
     large = slice_event("large", 5, 1, args={"source": 'x},{"\\' * 600_000})
     text = json.dumps({"samples": [{"q": i} for i in range(90_000)], "traceEvents": [large]})

@@ -81,6 +81,7 @@ def test_a_chosen_range_of_an_import_says_so(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_random_traces_with_flows_come_back_byte_by_byte(tmp_path):
     paths = tmp_path / "first.pftrace", tmp_path / "again.pftrace"
     flows = 0

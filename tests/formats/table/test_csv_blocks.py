@@ -42,6 +42,7 @@ def number(cell: str) -> int | None:
     return int(whole) if abs(int(whole)) < 2**62 else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 17, 64, 1 << 20])
 @settings(deadline=None)  # block by block, byte by byte: a slow machine is no fault of it
 @given(rows=ROWS)

@@ -79,6 +79,7 @@ def test_rows_without_a_header_read_alike(tmp_path, monkeypatch, rows):
     same(path, monkeypatch)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(with_ids, ends), max_size=5))
 def test_rows_with_a_header_read_alike(tmp_path, monkeypatch, rows):

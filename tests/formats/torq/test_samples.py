@@ -118,6 +118,7 @@ def test_a_header_alone_is_an_empty_trace(tmp_path, header, ending):
     assert facts["problems"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_last_line_that_is_cut_costs_at_most_its_own_slice(data, tmp_path, name):
     whole = (data / "torq" / name).read_bytes().rstrip()

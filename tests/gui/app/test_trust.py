@@ -91,6 +91,7 @@ print("code", code, "asked", asked)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the system's own tables of sockets")
 def test_the_window_works_where_every_socket_is_forbidden(tmp_path):
     out = tmp_path / "out.pftrace"

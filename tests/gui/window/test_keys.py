@@ -732,6 +732,7 @@ def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
     )
 
 
+@pytest.mark.slow
 def test_no_text_of_the_program_names_a_key_that_can_be_chosen():
     """A key with Ctrl or Shift, or F1 to F12, in a sentence is asked of the table of commands."""
     fixed = (
