@@ -98,7 +98,7 @@ def test_read(kind, packed, tmp_path):
     size = len(text)
     del text
     print(f"\n{kind.__name__}{' gzip' if packed else ''}: {size / EVENTS:.0f} bytes an event")
-    for how in ("ours", "json"):
+    for how in ("ours",) if packed else ("ours", "json"):
         out = subprocess.run(
             [sys.executable, "-c", MEASURE, how, str(path if how == "ours" else plain)],
             capture_output=True, check=True, text=True, cwd=ROOT,
