@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from PySide6.QtCore import QObject, QThread
+from PySide6.QtCore import QCoreApplication, QObject, QThread
 
 from viewer.gui.qt import background
 from viewer.gui.qt.background import Latest
@@ -131,7 +131,7 @@ def test_nothing_is_told_after_shutdown(qtbot, monkeypatch):
     latest.shutdown()
     gate.set()
     latest.submit(lambda: "too late")
-    qtbot.wait(1)
+    QCoreApplication.processEvents()
     assert heard.answers == []
     assert not latest.pending
 

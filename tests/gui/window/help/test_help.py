@@ -1,7 +1,7 @@
 """Help for where the keyboard or the mouse is, and the tour through the window."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QTabBar
 
@@ -82,6 +82,13 @@ def tour(attention, qtbot):
     return attention.help.tour
 
 
+def wait_for_note(qtbot, tour):
+    """Wait until the note has followed what it points at."""
+    timers = tour.findChildren(QTimer)
+    assert timers
+    qtbot.waitUntil(lambda: not any(timer.isActive() for timer in timers))
+
+
 def test_from_the_start_page_the_tour_opens_the_sample(controller, qtbot):
     controller.window.start_page.tour_requested.emit()
     qtbot.waitUntil(lambda: controller.help.tour.number == 1, timeout=20_000)
@@ -95,7 +102,7 @@ def test_the_tour_points_at_a_slice_of_the_inferences_that_are_seen(attention, t
     for way in (Inferences.MEAN, Inferences.ALIGNED, Inferences.AS_RUN):
         attention.session.show_inferences(way)
         settle(qtbot, attention)
-        qtbot.wait(60)  # the note follows; an exception in a slot fails the test
+        wait_for_note(qtbot, tour)  # an exception in a slot fails the test
         example = tour._example_now()
         assert example.index < len(attention.session.traces[0].trace.slices)
     tour.callout.next.click()
@@ -181,7 +188,7 @@ def test_the_tour_does_not_survive_that_files_are_closed(attention, tour, qtbot)
 
 
 def test_the_callout_stands_beside_what_it_points_at_and_lets_it_be_used(attention, tour, qtbot):
-    qtbot.wait(60)
+    wait_for_note(qtbot, tour)
     callout = tour.callout
     place = tour._slice_rect(tour._example())
     assert not callout.geometry().intersects(place)
