@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import RUNS, opened
-from viewer.analysis.findings.findings import FindingsOf
+from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
 from viewer.gui.qt.theme.theme import Theme
 
@@ -36,9 +36,9 @@ def printed(shown):
     def floor():
         return np.bincount(slices.key, weights=slices.end - slices.start)
 
-    findings = FindingsOf(shown.table, shown.costs)
+    findings = FindingsAnalysis(shown.table, shown.costs)
     run = shown.trace.runs[RUNS // 2]
-    cold = _best(lambda: FindingsOf(shown.table, shown.costs).of(None, NS))
+    cold = _best(lambda: FindingsAnalysis(shown.table, shown.costs).of(None, NS))
     every, one = (_best(lambda of=of: findings.of(of, NS)) for of in (None, run))
     costs = _best(lambda: shown.costs.table())
     print(
@@ -58,19 +58,19 @@ def _best(ask) -> float:
 
 def test_the_first_findings(benchmark, shown):
     answer = benchmark.pedantic(
-        lambda: FindingsOf(shown.table, shown.costs).of(None, NS), rounds=rounds(3)
+        lambda: FindingsAnalysis(shown.table, shown.costs).of(None, NS), rounds=rounds(3)
     )
     assert answer.found
 
 
 def test_the_findings_of_another_run(benchmark, shown):
-    findings = FindingsOf(shown.table, shown.costs)
+    findings = FindingsAnalysis(shown.table, shown.costs)
     findings.of(None, NS)
     assert benchmark(findings.of, shown.trace.runs[RUNS // 2], NS).found
 
 
 def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
-    rows = rows_of(FindingsOf(shown.table, shown.costs).of(None, NS))
+    rows = rows_of(FindingsAnalysis(shown.table, shown.costs).of(None, NS))
     model = FindingsModel()
     view = FindingsList(model, Theme(qapp, "dark"))
     qtbot.addWidget(view)
@@ -85,6 +85,6 @@ def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
 
 
 def test_a_click_finds_its_slices(benchmark, shown):
-    findings = FindingsOf(shown.table, shown.costs)
+    findings = FindingsAnalysis(shown.table, shown.costs)
     one = next(one for one in findings.of(None, NS).found if one.family.key == "outside")
     assert len(benchmark(findings.slices_of, one, None))

@@ -91,7 +91,7 @@ def test_lines_what_they_share_and_the_rest_are_method_execute(pair, run):
     table = pair.costs.table() if run is None else pair.costs.of_run(runs[run])
     costs = line_costs(pair.program, table, pair.path())
     by_lines = ticks_by(pair.calls, 3, run)
-    own = {line: cost.ticks for line, cost in costs.own.items() if cost.ticks}
+    own = {line: cost.ticks for line, cost in costs.self_costs.items() if cost.ticks}
     shared = {cost.lines: cost.ticks for cost in costs.shared if cost.ticks}
     assert own == {lines[0]: t for lines, t in by_lines.items() if len(lines) == 1}
     assert shared == {lines: t for lines, t in by_lines.items() if len(lines) > 1}
@@ -104,7 +104,9 @@ def test_modules_and_the_rest_are_method_execute(pair, run):
     runs = list(pair.trace.inferences())
     table = pair.costs.table() if run is None else pair.costs.of_run(runs[run])
     found = module_costs(module_tree(pair.program), table)
-    assert int(found.own.sum() + found.shared.sum()) + table.without_operator == pair.executes(run)
+    assert int(
+        found.self_ticks.sum() + found.shared.sum()
+    ) + table.without_operator == pair.executes(run)
     assert int(found.total[0]) == sum(ticks_by(pair.calls, 1, run).values())
 
 

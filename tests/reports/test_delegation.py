@@ -39,7 +39,7 @@ def test_the_data_add_up_and_are_those_of_the_report(answer):
         space.open(path)
     report = Delegation(space.links(space.traces[0])).report()
     assert [row["time_ticks"] for row in file["delegates"]] == [x.ticks for x in report.instances]
-    assert sum(row["time_ticks"] for row in file["stayed_outside"]) == report.stayed
+    assert sum(row["time_ticks"] for row in file["stayed_outside"]) == report.not_delegated
     unlinked = sum(row["slices"] for row in file["unlinked"] if row["linkable"])
     assert unlinked == file["coverage"]["linkable"] - file["coverage"]["linked"] == 270
 

@@ -82,10 +82,12 @@ def _report_facts(
         "has_delegate_calls": report.has_calls,
         **_time("whole", report.whole, rate),
         **_time("delegated", report.delegated, rate),
-        **_time("outside", report.stayed, rate),
-        **_time("neither", report.neither, rate),
+        **_time("outside", report.not_delegated, rate),
+        **_time("neither", report.no_operator, rate),
         "delegates": [_instance_facts(row, report, program, rate) for row in report.instances],
-        "stayed_outside": [_outside_facts(row, report, program, rate) for row in report.outside],
+        "stayed_outside": [
+            _not_delegated_facts(row, report, program, rate) for row in report.not_delegated_rows
+        ],
         "coverage": {
             "linkable": found.linkable,
             "linked": found.linked,
@@ -115,7 +117,7 @@ def _instance_facts(
     }
 
 
-def _outside_facts(
+def _not_delegated_facts(
     row: NotDelegated, report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
     return {
@@ -148,7 +150,7 @@ def _map_facts(
             "instruction_id": row.instruction if row.instruction >= 0 else None,
             "backend": row.backend or None,
             "identifier": row.identifier or None,
-            "standing": row.standing.value,
+            "standing": row.status.value,
             "debug_handles": list(row.handles),
             "operators": _labels(row.operators, program),
             "slices": row.slices,
@@ -211,8 +213,8 @@ def _file_lines(file: Facts) -> list[str]:
         lines += [f"  {of} not known: {why}" for of, why in dict.fromkeys(unknown) if why]
     if file["stayed_outside"] and file["has_delegate_calls"]:
         note = f" ({UPPER_BOUND})" if ran else ""
-        outside = [_OUTSIDE, *map(_outside_cells, file["stayed_outside"])]
-        lines += ["", f"stayed outside{note}", *_aligned(outside, left=1)]
+        not_delegated = [_NOT_DELEGATED, *map(_not_delegated_cells, file["stayed_outside"])]
+        lines += ["", f"stayed outside{note}", *_aligned(not_delegated, left=1)]
     if ran:
         lines += ["", *_link_lines(file)]
     if file["handle_map"]:
@@ -239,11 +241,11 @@ def _map_lines(rows: Sequence[Facts]) -> list[str]:
 
 
 _DELEGATE = ("delegate", "method", "instruction", "operators", "time", "share", "unattributed")
-_OUTSIDE = ("operators", "slices", "time", "share")
+_NOT_DELEGATED = ("operators", "slices", "time", "share")
 _IDENTIFIER = ("identifier", "standing", "instruction", "handles", "note")
 
 
-def _outside_cells(row: Facts) -> tuple[str, ...]:
+def _not_delegated_cells(row: Facts) -> tuple[str, ...]:
     return one_line(row["label"]), str(row["slices"]), _ns(row["time_ns"]), _part(row["share"])
 
 

@@ -18,9 +18,9 @@ from viewer.analysis.findings.finding import (
     RunRef,
     SliceKeys,
     SliceNumbers,
-    Stretch,
+    TimeSpan,
 )
-from viewer.analysis.findings.findings import FindingsOf
+from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.text import one_line
@@ -49,7 +49,7 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
         runs: list[Run | None] = [None]
         if number is not None:
             runs = [run for run in trace.inferences() if run.number == number]
-        findings = FindingsOf(workspace.links(trace))
+        findings = FindingsAnalysis(workspace.links(trace))
         answers += [_facts(workspace, trace, findings, run, of_all_files) for run in runs]
     if number is not None and not answers:
         numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
@@ -60,7 +60,7 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
 
 
 def _facts(
-    workspace: Workspace, trace: Trace, findings: FindingsOf, run: Run | None, made: Estimates
+    workspace: Workspace, trace: Trace, findings: FindingsAnalysis, run: Run | None, made: Estimates
 ) -> Facts:
     rate = workspace.clocks.ns_per_tick(trace)
     answer = findings.of(run, rate, made)
@@ -86,20 +86,20 @@ def _facts(
             for one in answer.found
         ],
         "left_out": answer.left_out,
-        "not_told": [_silent_facts(one) for one in answer.silent],
+        "not_told": [_not_reported_facts(one) for one in answer.not_reported],
     }
 
 
-def _silent_facts(one: NotReported) -> Facts:
-    return {"kind": one.family.key, "rule_asked": one.asked, "why": plain_spaces(one.why)}
+def _not_reported_facts(one: NotReported) -> Facts:
+    return {"kind": one.family.key, "rule_asked": one.applicable, "why": plain_spaces(one.why)}
 
 
 def _place_facts(
-    finding: Finding, table: LinkTable, findings: FindingsOf, run: Run | None
+    finding: Finding, table: LinkTable, findings: FindingsAnalysis, run: Run | None
 ) -> Facts:
     """Return where a finding is: ticks and tracks, a run, a command, or a number of slices."""
     place: FindingPlace = finding.place
-    if isinstance(place, Stretch):
+    if isinstance(place, TimeSpan):
         tracks = [table.trace.tracks[i].thread for i in place.tracks]
         return {"start_ticks": place.start, "end_ticks": place.end, "threads": tracks}
     if isinstance(place, RunRef):

@@ -29,8 +29,8 @@ PROGRAM = program(("a.py", 4), ("a.py", 4), ("a.py", 7), ("b.py", 1))
 
 def test_a_line_owns_the_sets_that_stand_on_it_alone():
     costs = line_costs(PROGRAM, TABLE, "a.py")
-    assert {line: own.ticks for line, own in costs.own.items()} == {4: 80}
-    assert costs.own[4].sets == ((0,), (0, 1))
+    assert {line: own.ticks for line, own in costs.self_costs.items()} == {4: 80}
+    assert costs.self_costs[4].sets == ((0,), (0, 1))
 
 
 def test_time_on_several_lines_is_shared_and_not_divided():
@@ -43,7 +43,7 @@ def test_time_on_several_lines_is_shared_and_not_divided():
 
 def test_another_file_has_costs_of_its_own():
     costs = line_costs(PROGRAM, TABLE, "b.py")
-    assert costs.own[1].ticks == 5
+    assert costs.self_costs[1].ticks == 5
     assert [(s.lines, s.elsewhere) for s in costs.shared] == [((1,), True)]
 
 

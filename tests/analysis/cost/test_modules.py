@@ -102,7 +102,7 @@ def test_sets_are_charged_to_the_deepest_module_around_them():
     costs = module_costs(tree, table)
     forward, a, x, y, b = range(5)
     assert names(tree) == ["forward", "  a", "    x", "    y", "  b"]
-    assert costs.own.tolist() == [0, 0, 140, 0, 0]
+    assert costs.self_ticks.tolist() == [0, 0, 140, 0, 0]
     assert costs.shared.tolist() == [7, 20, 0, 0, 0]
     assert costs.total.tolist() == [167, 160, 140, 0, 0]
     assert costs.slices.tolist() == [5, 4, 3, 0, 0]
@@ -246,7 +246,7 @@ def test_modules_cost_what_a_plain_count_over_the_slices_finds(linked):
         for first, last, track in ranges_of(table.trace):
             found = module_costs(tree, costs.table(first, last, track))
             plain = brute_force(table, first, last, track)
-            direct = found.own + found.shared
+            direct = found.self_ticks + found.shared
             assert {
                 path_of(tree, n): int(ticks) for n, ticks in enumerate(direct.tolist()) if ticks
             } == {path: ticks for path, ticks in plain.items() if ticks}
@@ -266,7 +266,7 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
             made = costs.table(first, last, track)
             found = module_costs(tree, made)
             assert found.whole == int(found.total[0]) + made.without_operator == made.whole
-            assert int((found.own + found.shared).sum()) == made.single + made.shared
+            assert int((found.self_ticks + found.shared).sum()) == made.single + made.shared
             assert int(found.slices[0]) == sum(row.slices for row in made.rows)
             charged = [*found.single.values(), *(r for rows in found.sets for r in rows)]
             assert sorted(charged, key=id) == sorted(made.rows, key=id)
@@ -337,7 +337,7 @@ def test_the_attention_sample_is_cut_as_its_operators_are(data):
     calls = np.isin(table.trace.keys.kind, (KeyKind.DELEGATE_CALL,))
     assert calls.any()
     # A delegate's call of several modules is theirs together.
-    assert int(found.shared.sum()) + int(found.own.sum()) == made.single + made.shared
+    assert int(found.shared.sum()) + int(found.self_ticks.sum()) == made.single + made.shared
 
 
 def test_a_text_has_no_modules_and_all_of_it_is_the_methods(data):

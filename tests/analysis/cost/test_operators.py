@@ -12,7 +12,7 @@ LINKED = ((0,), (1, 2), (2, 3, 4), (2,), (5,), (6,))
 
 def test_own_and_shared_time_are_told_apart_and_never_divided():
     costs = operator_costs(8, CostTable(ROWS, 3), LINKED)
-    assert costs.own.tolist() == [50, -1, 5, -1, -1, 0, -1, -1]
+    assert costs.self_ticks.tolist() == [50, -1, 5, -1, -1, 0, -1, -1]
     assert costs.shared.tolist() == [-1, 30, 42, 12, 12, -1, -1, -1]
     assert costs.sets.tolist() == [0, 1, 2, 1, 1, 0, 0, 0]
     assert costs.members.tolist() == [0, 2, 3, 3, 3, 0, 0, 0]
@@ -24,6 +24,6 @@ def test_own_and_shared_time_are_told_apart_and_never_divided():
 
 def test_without_rows_nothing_cost_anything():
     costs = operator_costs(2, CostTable((), 0), ())
-    assert costs.own.tolist() == [-1, -1]
+    assert costs.self_ticks.tolist() == [-1, -1]
     assert costs.most_expensive == 0
     assert not costs.linked.any()

@@ -68,10 +68,10 @@ def test_calls_outside_and_neither_are_the_time_of_the_inferences(of_dump):
     for first, last in ranges(trace):
         report = found.report(first, last)
         assert report.delegated == within(calls, first, last)
-        assert report.stayed == within(outside, first, last)
+        assert report.not_delegated == within(outside, first, last)
         assert report.whole == within(executes, first, last)
         rest = within(executes, first, last) - within(calls + outside, first, last)
-        assert report.neither == rest
+        assert report.no_operator == rest
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_the_whole_is_that_of_the_costs_and_operators_outside_cost_the_same(tabl
         report, cost = found.report(first, last), costs.table(first, last)
         assert report.whole == cost.whole
         charged = {row.operators: (row.ticks, row.slices) for row in cost.rows}
-        for row in report.outside:
+        for row in report.not_delegated_rows:
             if row.operators and table.sets.index(row.operators) not in inside:
                 assert charged[row.operators] == (row.ticks, row.slices)
 
@@ -141,7 +141,7 @@ def test_the_runs_on_their_tracks_are_the_whole(of_dump):
     whole = found.report()
     assert sum(part.whole for part in parts) == whole.whole
     assert sum(part.delegated for part in parts) == whole.delegated
-    assert sum(part.stayed for part in parts) == whole.stayed
+    assert sum(part.not_delegated for part in parts) == whole.not_delegated
 
 
 # -- links -----------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_a_call_without_events_has_an_unknown_rest_and_says_so(dump):
     events = [operator("DELEGATE_CALL", 0, 0, 10), framework(EXECUTE, 0, 15)]
     report = Delegation(unlinked(open_file(str(dump(("Execute", events)))))).report()
     (row,) = report.instances
-    assert (row.ticks, row.unattributed, report.neither) == (10, None, 5)
+    assert (row.ticks, row.unattributed, report.no_operator) == (10, None, 5)
     assert row.why_not_attributed == "the delegate logged no events in its calls"
 
 
@@ -273,7 +273,7 @@ def test_a_record_alone_lists_its_instances_and_what_stays_outside():
     assert [(row.label, row.instruction) for row in report.instances] == [
         ("XnnpackBackend · 3 ops", 0), ("XnnpackBackend · 2 ops", 2), ("XnnpackBackend · 2 ops", 4)
     ]  # fmt: skip
-    assert [row.label for row in report.outside] == ["features.3 · max_pool2d", "mean"]
+    assert [row.label for row in report.not_delegated_rows] == ["features.3 · max_pool2d", "mean"]
 
 
 def test_a_profile_of_an_npu_has_no_calls_to_report():
@@ -287,14 +287,14 @@ def test_a_profile_of_an_npu_has_no_calls_to_report():
 
 
 def test_what_stayed_outside_is_ranked_and_named(attention):
-    labels = [(row.label, row.ticks) for row in attention.report().outside]
+    labels = [(row.label, row.ticks) for row in attention.report().not_delegated_rows]
     assert labels[0][0] == "blocks.0 · scaled_dot_product_attention"
     assert [ticks for _, ticks in labels] == sorted((t for _, t in labels), reverse=True)
 
 
 def test_kernels_without_a_record_are_told_by_their_names():
     trace = open_file(str(DATA / "etdump/cnn_xnnpack_x10.etdp"))
-    (row,) = Delegation(unlinked(trace)).report().outside
+    (row,) = Delegation(unlinked(trace)).report().not_delegated_rows
     assert (row.label, row.operators, row.slices) == ("mean.out", (), 10)
     calls = spans(trace, KeyKind.OPERATOR_CALL)
     assert row.ticks == sum(end - start for start, end in calls)

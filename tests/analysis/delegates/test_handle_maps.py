@@ -17,8 +17,8 @@ from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program
 
 
-def standings(rows):
-    return {row.identifier or f"handle {row.handles[0]}": row.standing for row in rows}
+def statuses(rows):
+    return {row.identifier or f"handle {row.handles[0]}": row.status for row in rows}
 
 
 @pytest.mark.parametrize("pair", DUMPS, ids=map(name_of, DUMPS))
@@ -30,7 +30,7 @@ def test_the_times_of_identifiers_are_what_events_account_for(pair):
     for first, last in ranges(trace):
         rows = maps.rows(first, last)
         assert sum(row.ticks for row in rows) == within(events, first, last)
-        of_calls = [row for row in rows if row.standing is not IdentifierStatus.OUTSIDE_CALLS]
+        of_calls = [row for row in rows if row.status is not IdentifierStatus.OUTSIDE_CALLS]
         report = delegation.report(first, last)
         assert sum(row.ticks for row in of_calls) == sum(x.covered for x in report.instances)
         assert sum(row.slices for row in of_calls) == sum(x.events for x in report.instances)
@@ -46,7 +46,7 @@ def test_every_event_is_in_one_row(pair):
 
 def test_text_identifiers():
     rows = HandleMaps(linked(*DUMPS[1])).rows()
-    assert standings(rows) == {
+    assert statuses(rows) == {
         "Fancy Fusion": IdentifierStatus.LOGGED,
         "Fancy Fusion 2": IdentifierStatus.LOGGED,
         "sin:0;a=b": IdentifierStatus.LOGGED,
@@ -62,13 +62,13 @@ def test_text_identifiers():
 def test_numbers_that_are_parts_of_each_other_stay_apart():
     rows = {row.identifier: row for row in HandleMaps(linked(*DUMPS[2])).rows()}
     assert (rows["10"].handles, rows["1"].handles, rows["0"].handles) == ((1, 2), (3, 4), (5,))
-    assert rows["9999"].standing is IdentifierStatus.NOT_REGISTERED
+    assert rows["9999"].status is IdentifierStatus.NOT_REGISTERED
     assert "which its debug handle map does not have" in rows["9999"].detail
 
 
 def test_of_a_backend_without_a_map_every_handle_is_uncovered():
     rows = HandleMaps(linked(*DUMPS[4])).rows()
-    found = Counter((row.instruction, row.standing) for row in rows)
+    found = Counter((row.instruction, row.status) for row in rows)
     assert found == {
         (0, IdentifierStatus.NOT_REGISTERED): 3, (0, IdentifierStatus.UNCOVERED): 3,
         (2, IdentifierStatus.NOT_REGISTERED): 3, (2, IdentifierStatus.UNCOVERED): 2,
@@ -83,7 +83,7 @@ def test_what_a_run_did_not_log_another_may_have():
     maps = HandleMaps(table)
     load = next(run for run in table.trace.runs if run.kind == 0)
     rows = maps.rows(*TimeScope(load).span)
-    assert standings(rows)["div"] is IdentifierStatus.LOGGED
+    assert statuses(rows)["div"] is IdentifierStatus.LOGGED
     assert {row.identifier for row in rows if row.ticks} == {"DEMO_INIT"}
 
 
@@ -118,7 +118,7 @@ def made(dump):
 
 def test_registered_and_never_logged_logged_and_not_registered_and_uncovered(made):
     first = [row for row in HandleMaps(made).rows() if row.instruction == 0]
-    assert standings(first) == {
+    assert statuses(first) == {
         "a": IdentifierStatus.LOGGED,
         "b": IdentifierStatus.NEVER_LOGGED,
         "odd": IdentifierStatus.NEVER_LOGGED,
@@ -132,7 +132,7 @@ def test_registered_and_never_logged_logged_and_not_registered_and_uncovered(mad
 
 def test_an_instance_that_was_not_called_did_not_fail_to_log(made):
     (second,) = [row for row in HandleMaps(made).rows() if row.instruction == 1]
-    assert (second.identifier, second.standing) == ("a", IdentifierStatus.NOT_RUN)
+    assert (second.identifier, second.status) == ("a", IdentifierStatus.NOT_RUN)
 
 
 def test_what_is_wrong_with_the_handles_of_an_entry_is_said(made):
@@ -146,13 +146,13 @@ def test_what_is_wrong_with_the_handles_of_an_entry_is_said(made):
 def test_a_record_alone_has_its_entries_and_what_none_of_them_covers():
     rows = recorded_rows(MADE)
     assert [row.instruction for row in rows] == [0] * 6 + [1]
-    assert {row.standing for row in rows} == {IdentifierStatus.NOT_RUN, IdentifierStatus.UNCOVERED}
+    assert {row.status for row in rows} == {IdentifierStatus.NOT_RUN, IdentifierStatus.UNCOVERED}
 
 
 def test_without_a_record_nothing_is_called_unregistered():
     trace = open_file(str(DATA / "etdump/demo_str_x4.etdp"))
     rows = HandleMaps(unlinked(trace)).rows()
-    assert {row.standing for row in rows} == {
+    assert {row.status for row in rows} == {
         IdentifierStatus.NO_RECORD,
         IdentifierStatus.OUTSIDE_CALLS,
     }
@@ -161,7 +161,7 @@ def test_without_a_record_nothing_is_called_unregistered():
 def test_totals_of_a_call_are_not_missing_from_a_map():
     rows = HandleMaps(linked(*DUMPS[-1])).rows()
     total = next(row for row in rows if "execute" in row.identifier)
-    assert (total.standing, total.has_time, total.foreign) == (
+    assert (total.status, total.has_time, total.foreign) == (
         IdentifierStatus.WHOLE_CALL,
         False,
         1,
@@ -177,7 +177,7 @@ def test_where_the_method_is_not_decided_nothing_is_called_never_logged():
     )
     rows = HandleMaps(replace(table, program=program)).rows()
     row = next(row for row in rows if row.identifier == "x")
-    assert row.standing is IdentifierStatus.UNCLEAR
+    assert row.status is IdentifierStatus.UNCLEAR
     assert "choose it under Links" in row.detail
 
 
@@ -211,7 +211,7 @@ def trace(dump):
 def test_the_map_of_any_call_is_of_those_that_have_none(trace):
     program = map_file(any={"a": (1,), 10: (2,), "never": (3,)}, i3={"10": (4,), "no": (4,)})
     rows = HandleMaps(link(trace, program)).rows()
-    assert [(r.identifier, r.instruction, r.standing, r.slices, r.ticks) for r in rows] == [
+    assert [(r.identifier, r.instruction, r.status, r.slices, r.ticks) for r in rows] == [
         ("a", -1, IdentifierStatus.LOGGED, 1, 4),
         ("10", -1, IdentifierStatus.NEVER_LOGGED, 0, 0),
         ("never", -1, IdentifierStatus.NEVER_LOGGED, 0, 0),
@@ -231,9 +231,9 @@ def test_numbers_and_texts_have_rows_of_their_own(trace):
 
 def test_a_map_of_calls_that_nobody_made_was_not_run(trace):
     rows = HandleMaps(link(trace, map_file(i0={"a": (1,)}, i7={"x": (2,)}))).rows()
-    assert {r.identifier: r.standing for r in rows if r.instruction in (0, 7)} == {
+    assert {r.identifier: r.status for r in rows if r.instruction in (0, 7)} == {
         "a": IdentifierStatus.LOGGED,
         "new": IdentifierStatus.NOT_REGISTERED,
         "x": IdentifierStatus.NOT_RUN,
     }
-    assert recorded_rows(map_file(any={"a": (1,)}))[0].standing is IdentifierStatus.NOT_RUN
+    assert recorded_rows(map_file(any={"a": (1,)}))[0].status is IdentifierStatus.NOT_RUN

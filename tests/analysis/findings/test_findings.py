@@ -9,8 +9,8 @@ import pytest
 
 from tests.builders.delegation_cases import DATA, DUMPS, OTHERS, SAMPLES, linked, name_of, spans
 from viewer.analysis.delegates.delegation import Delegation
-from viewer.analysis.findings.finding import Family, OperatorSets, PanelRef, RunRef, Stretch
-from viewer.analysis.findings.findings import MOST, FindingsOf
+from viewer.analysis.findings.finding import Family, OperatorSets, PanelRef, RunRef, TimeSpan
+from viewer.analysis.findings.findings import MOST, FindingsAnalysis
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, ActionRow, Estimates, Measured
@@ -77,9 +77,9 @@ def runs(*lengths: int):
 def found(table: LinkTable, family: Family, run: int | None = None, **more):
     """The one finding of a family, or why there is none."""
     picked = None if run is None else table.trace.runs[run]
-    answer = FindingsOf(table).of(picked, NS, **more)
+    answer = FindingsAnalysis(table).of(picked, NS, **more)
     told = [one for one in answer.found if one.family is family]
-    silent = [one for one in answer.silent if one.family is family]
+    silent = [one for one in answer.not_reported if one.family is family]
     assert len(told) + len(silent) == 1
     return (told or silent)[0]
 
@@ -107,7 +107,7 @@ def test_six_operators_that_it_takes_for_half_are_too_many():
     five = dump((120, calls(*[12] * 5, *[10] * 6)), record=program(*RELUS))
     assert text(found(five, Family.LARGEST)).startswith("5 operators take 50.0 %")
     silent = found(dump((120, calls(*[10] * 12)), record=program(*RELUS)), Family.LARGEST)
-    assert silent.asked
+    assert silent.applicable
     assert silent.why.startswith("it takes 6 of 12 to make half")
 
 
@@ -153,7 +153,7 @@ def test_a_copy_in_the_call_of_another_operator(name):
     one = found(dump(with_kernel(name, 50)), Family.COPIES)
     assert text(one).endswith("take 5.0 % of the time of the one inference")
     assert plain_spaces(one.detail) == f"50 ns: {name.partition('.')[0]} 50 ns."
-    assert found(dump(with_kernel(name, 49)), Family.COPIES).asked
+    assert found(dump(with_kernel(name, 49)), Family.COPIES).applicable
 
 
 @pytest.mark.parametrize("name", ["embedding.out", "add.out", "full.out", "my::transpose.out"])
@@ -196,8 +196,8 @@ def test_what_stayed_outside():
         text(one) == "What ran outside of delegates takes 10.0 % of the time of the one inference"
     )
     assert plain_spaces(one.detail).startswith("100 ns: m1 · relu 100 ns. Delegating it would save")
-    assert found(dump(partly_delegated(99), record=record), Family.OUTSIDE).asked
-    assert not found(dump((100, calls(100)), record=record), Family.OUTSIDE).asked
+    assert found(dump(partly_delegated(99), record=record), Family.OUTSIDE).applicable
+    assert not found(dump((100, calls(100)), record=record), Family.OUTSIDE).applicable
 
 
 def gapped(*between: int):
@@ -226,10 +226,10 @@ def test_gaps_between_delegate_calls_and_not_before_or_after_them():
         "2 gaps from the first delegate call of an inference to its last in which no event of the "
         "runtime or of a delegate lies, 17 ns together; the largest is 12 ns."
     )
-    assert one.place == Stretch(212, 224, (0,))
+    assert one.place == TimeSpan(212, 224, (0,))
     silent = found(dump(gapped(5, 11)), Family.GAPS)  # 16 of 330
     assert plain_spaces(silent.why).startswith("time between instructions is 4.8 % of the time of")
-    assert silent.asked
+    assert silent.applicable
 
 
 def test_an_operator_or_a_move_between_calls_is_no_gap():
@@ -237,7 +237,7 @@ def test_an_operator_or_a_move_between_calls_is_no_gap():
     operator = (CALL, 5, 107, 157, "OPERATOR_CALL")
     move = (KeyKind.CONTROL, 6, 157, 187, "MOVE_CALL")
     one = found(dump((length, [*events, operator, move])), Family.GAPS)
-    assert (one.ticks, one.place) == (20, Stretch(187, 207, (0,)))
+    assert (one.ticks, one.place) == (20, TimeSpan(187, 207, (0,)))
     events += [(CALL, 10 + at, 110 + 3 * at, 112 + 3 * at, "OPERATOR_CALL") for at in range(30)]
     one = found(dump((length, events)), Family.GAPS)  # of two delegate calls, but 32 instructions
     assert plain_spaces(one.detail).startswith("31 gaps from the first delegate call")
@@ -255,9 +255,9 @@ def test_time_without_an_operator():
     record = program(*RELUS)
     one = found(dump((100, calls(30, 60)), record=record), Family.NO_OPERATOR)
     assert text(one) == "10.0 % of the time of the one inference lies in no slice of an operator"
-    assert one.place == Stretch(90, 100, (0,))
-    assert found(dump((100, calls(30, 61)), record=record), Family.NO_OPERATOR).asked
-    assert not found(dump((100, calls(30, 61))), Family.NO_OPERATOR).asked
+    assert one.place == TimeSpan(90, 100, (0,))
+    assert found(dump((100, calls(30, 61)), record=record), Family.NO_OPERATOR).applicable
+    assert not found(dump((100, calls(30, 61))), Family.NO_OPERATOR).applicable
 
 
 def test_slices_without_a_link():
@@ -266,7 +266,7 @@ def test_slices_without_a_link():
     assert text(one).startswith("1 of 10 linkable slices of the one inference (10.0 %)")
     assert (one.place, one.share) == (PanelRef("delegation"), None)
     eleven = dump((110, calls(*[10] * 11)), record=program(*RELUS[:10]))
-    assert found(eleven, Family.LINKS).asked  # 9.1 %
+    assert found(eleven, Family.LINKS).applicable  # 9.1 %
 
 
 # -- between inferences ----------------------------------------------------------------------------
@@ -278,15 +278,15 @@ def test_a_slow_first_inference():
     assert (one.ticks, one.whole, one.place, one.across) == (31, 431, RunRef(0), True)
     assert "31 ns more, 7.2 % of the time of all 4 inferences" in plain_spaces(one.detail)
     assert "beside run 3 (the median): OPERATOR_CALL 31 ns" in plain_spaces(one.detail)
-    assert found(dump(*runs(130, 100, 100, 100)), Family.WARM_UP).asked
-    assert not found(dump(*runs(500, 100, 100)), Family.WARM_UP).asked
+    assert found(dump(*runs(130, 100, 100, 100)), Family.WARM_UP).applicable
+    assert not found(dump(*runs(500, 100, 100)), Family.WARM_UP).applicable
 
 
 def test_a_first_inference_within_the_spread_of_the_others():
     # The median is 100 and half of the others lie 10 from it: 150 is 5 deviations above.
     others = (100, 90, 110, 100, 110)
     assert found(dump(*runs(151, *others)), Family.WARM_UP).ticks == 51
-    assert found(dump(*runs(150, *others)), Family.WARM_UP).asked
+    assert found(dump(*runs(150, *others)), Family.WARM_UP).applicable
 
 
 def test_a_call_of_a_delegate_is_told_without_its_events():
@@ -307,14 +307,14 @@ def test_slow_inferences_after_the_first():
     assert "the slowest inference took 1.3 times the median" in silent.why
     few = found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS)
     assert few.why.startswith("it needs 5 inferences after the first, there are 4. Told when")
-    assert not few.asked
+    assert not few.applicable
     few = found(dump(*runs(900)), Family.SLOW_RUNS)
     assert few.why.startswith("it needs 5 inferences after the first, there are none. ")
 
 
 def test_comparisons_of_inferences_stand_last_where_one_is_picked():
     table = dump(*runs(10_000, 100, 100, 100))
-    findings = FindingsOf(table)
+    findings = FindingsAnalysis(table)
     assert findings.of(None, NS).scope == "all 4 inferences"
     picked = findings.of(table.trace.runs[2], NS)
     assert picked.scope == "run 3"
@@ -347,25 +347,25 @@ def test_only_dma_for_a_quarter_of_the_time():
     spans = [(Unit.DMA_IN, 0, 30), (Unit.SLICE, 25, 100), (Unit.DMA_OUT, 50, 60)]
     one = found(units(*spans), Family.DMA)
     assert text(one).startswith("For 25.0 % of the whole trace only DMA is at work")
-    assert (one.ticks, one.whole, one.place) == (25, 100, Stretch(0, 25, (0, 1, 2)))
+    assert (one.ticks, one.whole, one.place) == (25, 100, TimeSpan(0, 25, (0, 1, 2)))
     assert plain_spaces(one.detail).endswith("stretch is 25 ns, of DMA_IN.")
     fewer = [(Unit.DMA_IN, 0, 30), (Unit.SLICE, 24, 100)]
-    assert found(units(*fewer), Family.DMA).asked
-    assert not found(units((Unit.DMA_IN, 0, 30)), Family.DMA).asked
+    assert found(units(*fewer), Family.DMA).applicable
+    assert not found(units((Unit.DMA_IN, 0, 30)), Family.DMA).applicable
 
 
 def test_time_in_which_no_unit_works():
     one = found(units((Unit.DMA_IN, 0, 45), (Unit.SLICE, 50, 100)), Family.GAPS)
     assert (one.ticks, one.whole) == (5, 100)
     assert (one.place.start, one.place.end) == (45, 50)
-    assert found(units((Unit.DMA_IN, 0, 46), (Unit.SLICE, 50, 100)), Family.GAPS).asked
+    assert found(units((Unit.DMA_IN, 0, 46), (Unit.SLICE, 50, 100)), Family.GAPS).applicable
 
 
 def test_gaps_between_jobs():
     one = found(units((Unit.NSS, 0, 45), (Unit.NSS, 50, 100)), Family.GAPS)
     assert text(one) == "Gaps between NSS jobs are 5.0 % of the time of the whole trace"
-    assert (one.ticks, one.place) == (5, Stretch(45, 50, (0,)))
-    assert found(units((Unit.NSS, 0, 46), (Unit.NSS, 50, 100)), Family.GAPS).asked
+    assert (one.ticks, one.place) == (5, TimeSpan(45, 50, (0,)))
+    assert found(units((Unit.NSS, 0, 46), (Unit.NSS, 50, 100)), Family.GAPS).applicable
 
 
 def estimated(table: LinkTable, mean: float, estimate: float) -> Estimates:
@@ -386,8 +386,8 @@ def test_estimates_that_are_off():
     shorter = found(table, Family.ESTIMATES, estimates=estimated(table, 49, 100))
     assert text(shorter).endswith("took less than half of its estimate")
     for mean in (200, 50):
-        assert found(table, Family.ESTIMATES, estimates=estimated(table, mean, 100)).asked
-    assert not found(table, Family.ESTIMATES).asked
+        assert found(table, Family.ESTIMATES, estimates=estimated(table, mean, 100)).applicable
+    assert not found(table, Family.ESTIMATES).applicable
 
 
 # -- all of them -----------------------------------------------------------------------------------
@@ -399,16 +399,16 @@ def table(request):
 
 
 def test_no_finding_is_of_more_than_the_whole_and_each_leads_somewhere(table):
-    findings = FindingsOf(table)
+    findings = FindingsAnalysis(table)
     for run in (None, *table.trace.runs):
         answer = findings.of(run, NS)
-        asked = [one.family for one in (*answer.found, *answer.silent)]
+        asked = [one.family for one in (*answer.found, *answer.not_reported)]
         assert set(asked) == set(Family)
         for one in answer.found:
             assert one.threshold.startswith("Told when")
             assert one.ticks <= one.whole or not one.whole
             place = one.place
-            if isinstance(place, Stretch):
+            if isinstance(place, TimeSpan):
                 assert place.end > place.start
                 if run is not None and not one.across:
                     assert run.start <= place.start < place.end <= run.end
@@ -423,9 +423,9 @@ def test_what_stayed_outside_is_what_the_delegation_report_says():
     table = linked(*DUMPS[0])
     for run in (None, *table.trace.runs[1:]):
         report = Delegation(table).report(*TimeScope(run).span)
-        answer = FindingsOf(table).of(run, NS)
+        answer = FindingsAnalysis(table).of(run, NS)
         (one,) = (one for one in answer.found if one.family is Family.OUTSIDE)
-        assert (one.ticks, one.whole) == (report.stayed, report.whole)
+        assert (one.ticks, one.whole) == (report.not_delegated, report.whole)
 
 
 def test_the_attention_model_by_hand():
@@ -498,7 +498,7 @@ def test_estimates_of_the_bundled_torq_profile():
         space.open(str(SAMPLES / "torq_npu" / name))
     (trace,) = space.traces
     rate = space.clocks.ns_per_tick(trace)
-    answer = FindingsOf(space.links(trace)).of(None, rate, of_workspace(space))
+    answer = FindingsAnalysis(space.links(trace)).of(None, rate, of_workspace(space))
     (one,) = (one for one in answer.found if one.family is Family.ESTIMATES)
     # Cycles of the debug info at 1.25 ns, and both executions of each job as the file has them.
     off = 2 * (65_500 - 13_113.75) + 2 * (83_000 - 37_525)
@@ -520,28 +520,28 @@ def test_a_list_is_cut_where_there_are_very_many():
                 key=key,
             )  # fmt: skip
             builder.run(RunKind.INFERENCE, "Execute", track, scope, at, at + length)
-    answer = FindingsOf(unlinked(builder.build())).of(None, NS)
+    answer = FindingsAnalysis(unlinked(builder.build())).of(None, NS)
     assert (len(answer.found), answer.left_out) == (MOST, 3)
     assert text(answer.found[0]).startswith("The first of 4 inferences of Execute 14 took 10.1")
 
 
 def test_an_empty_trace_has_no_finding_and_says_why():
     table = unlinked(TraceBuilder("empty", "test", "", Clock()).build())
-    answer = FindingsOf(table).of(None, NS)
+    answer = FindingsAnalysis(table).of(None, NS)
     assert answer.found == ()
-    assert {one.family for one in answer.silent} == set(Family)
-    assert all(one.why for one in answer.silent)
+    assert {one.family for one in answer.not_reported} == set(Family)
+    assert all(one.why for one in answer.not_reported)
 
 
 def test_a_mean_of_runs_compares_none():
     table = dump(*runs(500, 100, 100, 100))
     mean = tuple(replace(run, count=4) for run in table.trace.runs[:1])
     trace = replace(table.trace, runs=mean)
-    assert not found(unlinked(trace), Family.WARM_UP).asked
+    assert not found(unlinked(trace), Family.WARM_UP).applicable
 
 
 def test_damaged_dumps_raise_nothing():
     for path in sorted((DATA / "etdump").glob("SYN*.etdp")):
         table = linked(f"etdump/{path.name}", None)
         for run in (None, *table.trace.runs):
-            FindingsOf(table).of(run, NS)
+            FindingsAnalysis(table).of(run, NS)

@@ -68,7 +68,7 @@ def test_totals_and_the_ungrouped_rest_are_the_whole(table):
         assert sum(group.total for group in found.groups) + found.ungrouped == found.whole
         assert found.ungrouped >= 0
         for group in found.groups:
-            assert 0 <= group.own <= group.total
+            assert 0 <= group.self_ticks <= group.total
             assert group.share == pytest.approx(group.total / found.whole if found.whole else 0)
             spread = group.spread
             assert spread.min <= spread.p50 <= spread.p90 <= spread.max
@@ -108,12 +108,12 @@ def test_a_range_of_the_whole_is_the_whole_and_ranges_side_by_side_add_up(table)
             )]  # fmt: skip
             for group in part.groups:
                 ticks[group.label] += group.total
-                own[group.label] += group.own or 0
+                own[group.label] += group.self_ticks or 0
                 count[group.label] += group.spread.count if group.spread else 0
         assert sums == [whole.whole, whole.ungrouped, whole.foreign]
         for counted, of in (
             (ticks, lambda g: g.total),
-            (own, lambda g: g.own or 0),
+            (own, lambda g: g.self_ticks or 0),
             (count, lambda g: g.spread.count if g.spread else 0),
         ):
             expected: Counter[str] = Counter()
@@ -213,7 +213,8 @@ def test_a_kernel_in_its_call_is_no_second_occurrence(dump):
         framework("Method::execute", 100, 150),
     ]  # fmt: skip
     grouping = Grouping(unlinked(_read(dump(("Execute", events)))))
-    assert {g.label: (g.total, g.own, g.spread.mean) for g in grouping.by("name").groups} == {
+    groups = grouping.by("name").groups
+    assert {g.label: (g.total, g.self_ticks, g.spread.mean) for g in groups} == {
         "Method::execute": (30, 30, 50), "OPERATOR_CALL": (10, 10, 20),
         "native_call_add.out": (10, 10, 10),
     }  # fmt: skip
@@ -244,7 +245,7 @@ def test_gaps_between_the_events_of_a_call_are_the_call(dump):
     grouping = Grouping(unlinked(trace))
     assert totals(grouping, "name") == {"Method::execute": 25, "DELEGATE_CALL": 15, "conv": 10}
     (call,) = grouping.by("delegate").groups
-    assert (call.label, call.total, call.own) == ("delegate · instruction 0", 25, 25)
+    assert (call.label, call.total, call.self_ticks) == ("delegate · instruction 0", 25, 25)
 
 
 def test_equal_labels_are_told_apart_by_their_debug_handles():

@@ -101,7 +101,7 @@ def fast(found):
     of = found.figures
     return {
         name: (
-            int(of.statistics.count[i]), int(of.statistics.total[i]), int(of.own[i]),
+            int(of.statistics.count[i]), int(of.statistics.total[i]), int(of.self_ticks[i]),
             int(of.busy[i]),
         )
         for i, name in enumerate(found.labels)
@@ -119,7 +119,7 @@ def agree(found, wanted):
             assert of.avg[i] == pytest.approx(sum(long) / len(long))
             assert of.p50[i] == pytest.approx(np.percentile(long, 50))
             assert of.p90[i] == pytest.approx(np.percentile(long, 90))
-    assert sum(row[2] for row in wanted.values()) == found.whole.own[0]
+    assert sum(row[2] for row in wanted.values()) == found.whole.self_ticks[0]
 
 
 def named(table):
@@ -207,7 +207,7 @@ def test_a_shared_slice_is_one_group_and_never_divided():
     gaps = int((trace.keys.kind[trace.slices.key] == KeyKind.UNATTRIBUTED).sum())
     assert found.gaps == gaps > 0
     # All self time together is what is busy: each instant once, on this one thread.
-    assert found.whole.own[0] == found.whole.busy[0] == int(found.figures.own.sum())
+    assert found.whole.self_ticks[0] == found.whole.busy[0] == int(found.figures.self_ticks.sum())
 
 
 def test_jobs_beside_what_they_are_made_of_are_left_out_by_operator():

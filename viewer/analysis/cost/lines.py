@@ -15,7 +15,7 @@ from viewer.program.program import Program
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCost:
+class SelfCost:
     """The self time of one line, in ticks, and its operator sets, most expensive first."""
 
     ticks: int
@@ -36,7 +36,7 @@ class SharedCost:
 class LineCosts:
     """The costs of one file: self time by line, and shared time, most expensive first."""
 
-    own: Mapping[int, OwnCost]
+    self_costs: Mapping[int, SelfCost]
     shared: tuple[SharedCost, ...]
 
 
@@ -58,7 +58,7 @@ def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
         for (lines, elsewhere), rows in shared.items()
     ]
     return LineCosts(
-        {line: OwnCost(sum(r.ticks for r in rows), _sets(rows)) for line, rows in own.items()},
+        {line: SelfCost(sum(r.ticks for r in rows), _sets(rows)) for line, rows in own.items()},
         tuple(sorted(parts, key=lambda part: -part.ticks)),
     )
 

@@ -1,10 +1,10 @@
 """The cost of modules: each set of operators is charged to the deepest module that contains it.
 
-`own` is the time of sets whose operators are all directly in a module. `shared` is the time of sets
-that span several modules of which it is the deepest common ancestor; no part of it is assigned to
-one of them. `total` is both, for the module and all its descendants. So own and shared time of all
-modules, which is the root's total, and the time without an operator add up to the total of the cost
-table, in ticks.
+`self_ticks` is the time of sets whose operators are all directly in a module. `shared` is the time
+of sets that span several modules of which it is the deepest common ancestor; no part of it is
+assigned to one of them. `total` is both, for the module and all its descendants. So own and shared
+time of all modules, which is the root's total, and the time without an operator add up to the total
+of the cost table, in ticks.
 
 Time that a module shares with modules outside it (`outside`) is in none of its other numbers; it is
 in the total of the modules that contain both. One set may count as outside of several modules.
@@ -32,8 +32,8 @@ MOST_OF_RUNS = 10_000_000
 class ModuleCosts:
     """A cost table broken down by module.
 
-    Arrays with one int64 per module: own, shared, outside and total in ticks, and slices, the
-    number of slices that start in the range, including those of all descendants.
+    Arrays with one int64 per module: self_ticks, shared, outside and total in ticks, and slices,
+    the number of slices that start in the range, including those of all descendants.
 
     single: the row of every operator that has a cost of its own. sets: per module the rows of
     several operators that are charged to it, most expensive first.
@@ -41,7 +41,7 @@ class ModuleCosts:
 
     tree: ModuleTree
     table: CostTable
-    own: Ints
+    self_ticks: Ints
     shared: Ints
     outside: Ints
     total: Ints

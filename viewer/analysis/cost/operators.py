@@ -21,13 +21,13 @@ from viewer.arrays import Bools, Ints
 class OperatorCosts:
     """Columns with one value per operator.
 
-    own: ticks of the operator alone, -1 if it has no such row. shared: ticks of the sets that it
-    shares, -1 if there are none. sets: the number of these sets. members: the number of operators
-    in the largest of them. linked: whether any slice of the trace, in this range or not, is linked
-    to it. whole: the total ticks that shares are relative to.
+    self_ticks: ticks of the operator alone, -1 if it has no such row. shared: ticks of the sets
+    that it shares, -1 if there are none. sets: the number of these sets. members: the number of
+    operators in the largest of them. linked: whether any slice of the trace, in this range or
+    not, is linked to it. whole: the total ticks that shares are relative to.
     """
 
-    own: Ints
+    self_ticks: Ints
     shared: Ints
     sets: Ints
     members: Ints
@@ -36,13 +36,13 @@ class OperatorCosts:
 
     @property
     def cost_order(self) -> Ints:
-        """The ranking key per operator: the larger of own and shared ticks, at least 0."""
-        return np.maximum(np.maximum(self.own, self.shared), 0)
+        """The ranking key per operator: the larger of self and shared ticks, at least 0."""
+        return np.maximum(np.maximum(self.self_ticks, self.shared), 0)
 
     @property
     def most_expensive(self) -> int:
         """The largest self time of any operator in ticks, 0 if none has any."""
-        return max(int(self.own.max(initial=0)), 0)
+        return max(int(self.self_ticks.max(initial=0)), 0)
 
 
 def operator_costs(

@@ -130,14 +130,15 @@ class Unlinked:
 class DelegationReport:
     """What was delegated in a range of a trace, most expensive first.
 
-    whole = the ticks of all instances + all of `outside` + `neither`. unlinked: linkable reasons
-    first, then by slices. ran: False for an ETRecord alone, where nothing ran and all times are 0.
-    has_calls: whether the file comes from a runtime that calls delegates.
+    whole = the ticks of all instances + all of `not_delegated_rows` + `no_operator`. unlinked:
+    linkable reasons first, then by slices. ran: False for an ETRecord alone, where
+    nothing ran and all times are 0. has_calls: whether the file comes from a runtime that calls
+    delegates.
     """
 
     instances: tuple[Instance, ...]
-    outside: tuple[NotDelegated, ...]
-    neither: int
+    not_delegated_rows: tuple[NotDelegated, ...]
+    no_operator: int
     coverage: Coverage
     unlinked: tuple[Unlinked, ...]
     ran: bool = True
@@ -149,14 +150,14 @@ class DelegationReport:
         return sum(instance.ticks for instance in self.instances)
 
     @property
-    def stayed(self) -> int:
+    def not_delegated(self) -> int:
         """Ticks of everything that ran outside delegates."""
-        return sum(row.ticks for row in self.outside)
+        return sum(row.ticks for row in self.not_delegated_rows)
 
     @property
     def whole(self) -> int:
         """The total behind all shares: `Method::execute`, else the busy time of all tracks."""
-        return self.delegated + self.stayed + self.neither
+        return self.delegated + self.not_delegated + self.no_operator
 
 
 class Delegation:

@@ -64,7 +64,7 @@ class MapRow:
     identifier: str
     handles: tuple[int, ...]
     operators: tuple[int, ...]
-    standing: IdentifierStatus
+    status: IdentifierStatus
     detail: str = ""
     slices: int = 0
     ticks: int = 0
@@ -75,7 +75,7 @@ class MapRow:
     def no_instruction(self) -> str:
         """Label of a row without an instruction: "any call" for a map's row, else "no call"."""
         of_map = (IdentifierStatus.LOGGED, IdentifierStatus.NEVER_LOGGED, IdentifierStatus.NOT_RUN)
-        return "any call" if self.standing in of_map else "no call"
+        return "any call" if self.status in of_map else "no call"
 
     @property
     def has_time(self) -> bool:
@@ -186,15 +186,15 @@ class HandleMaps:
         program, row = self._table.program, entry.row
         assert program is not None
         if entry.keys:
-            return replace(row, standing=IdentifierStatus.LOGGED)
+            return replace(row, status=IdentifierStatus.LOGGED)
         if at in unclear:
             why = "It was logged without its call, and more than one map has it"
-            return replace(row, standing=IdentifierStatus.UNCLEAR, detail=row.detail or why)
+            return replace(row, status=IdentifierStatus.UNCLEAR, detail=row.detail or why)
         if at[:2] in asked or (at[0], NO_INSTRUCTION) in ran:
-            return replace(row, standing=IdentifierStatus.NEVER_LOGGED)
+            return replace(row, status=IdentifierStatus.NEVER_LOGGED)
         if any(program.method(method) is None for method, _ in ran):
             why = "The method of some runs is not known: choose it under Links"
-            return replace(row, standing=IdentifierStatus.UNCLEAR, detail=row.detail or why)
+            return replace(row, status=IdentifierStatus.UNCLEAR, detail=row.detail or why)
         return row
 
     def _method_of(self, key: int) -> str:
@@ -243,11 +243,11 @@ class HandleMaps:
         """Return the row of an event that is in no map, or possibly in several."""
         keys, link = self._trace.keys, self._table.links[key]
         identifier: Identifier = keys.identifier[key]
-        standing = _STANDING_OF.get(link.reason, IdentifierStatus.NOT_REGISTERED)
+        status = _STATUS_OF.get(link.reason, IdentifierStatus.NOT_REGISTERED)
         if link.reason is not Reason.OUTSIDE_CALLS and is_of_whole_call(identifier):
-            standing = IdentifierStatus.WHOLE_CALL
+            status = IdentifierStatus.WHOLE_CALL
         if link.operators:
-            standing = IdentifierStatus.UNCLEAR
+            status = IdentifierStatus.UNCLEAR
         return MapRow(
             self._method_of(key),
             int(keys.instruction[key]),
@@ -255,12 +255,12 @@ class HandleMaps:
             str(identifier),
             link.handles,
             link.operators,
-            standing,
+            status,
             link.detail,
         )
 
 
-_STANDING_OF = {
+_STATUS_OF = {
     Reason.OUTSIDE_CALLS: IdentifierStatus.OUTSIDE_CALLS,
     Reason.WHOLE_CALL: IdentifierStatus.WHOLE_CALL,
     Reason.IDENTIFIER_AMBIGUOUS: IdentifierStatus.UNCLEAR,

@@ -37,10 +37,10 @@ _RULE = (
 )
 
 
-def estimates(asked: FindingContext) -> FamilyAnswer:
+def estimates(context: FindingContext) -> FamilyAnswer:
     """Report actions above twice their estimate, and actions below half of it."""
-    compared = asked.estimates
-    if compared is None or (asked.trace.path, "measurement") not in compared.sources:
+    compared = context.estimates
+    if compared is None or (context.trace.path, "measurement") not in compared.sources:
         why = "no estimates of what this profile measured are open"
         return NotReported(Family.ESTIMATES, why, False)
     rows = [row for row in compared.actions if row.ratio is not None]
@@ -50,7 +50,7 @@ def estimates(asked: FindingContext) -> FamilyAnswer:
     longer = [row for row in rows if row.ratio is not None and row.ratio > OFF]
     shorter = [row for row in rows if row.ratio is not None and row.ratio * OFF < 1]
     found = [
-        _finding(asked, own, len(rows), how)
+        _finding(context, own, len(rows), how)
         for own, how in (
             (longer, "more than twice their estimate"),
             (shorter, "less than half of their estimate"),
@@ -64,18 +64,18 @@ def estimates(asked: FindingContext) -> FamilyAnswer:
     return NotReported(Family.ESTIMATES, f"{why}. {_RULE}", True)
 
 
-def _finding(asked: FindingContext, rows: list[ActionRow], of: int, how: str) -> Finding:
+def _finding(context: FindingContext, rows: list[ActionRow], of: int, how: str) -> Finding:
     rows = sorted(rows, key=lambda row: -_off(row))
-    off = sum(_off(row) * (1 if asked.run is not None else _runs(row)) for row in rows)
+    off = sum(_off(row) * (1 if context.run is not None else _runs(row)) for row in rows)
     their = how.replace("their", plural(len(rows), "its", "their"))
     return Finding(
         Family.ESTIMATES,
         f"{len(rows)} of {counted(of, 'estimated action')} took {their}",
         f"{joined([_told(row) for row in rows[:NAMED]], len(rows))}.",
         _RULE,
-        round(off / float(asked.rate)),
+        round(off / float(context.rate)),
         0,
-        SliceNumbers(tuple(_slices_of(asked, rows).tolist())),
+        SliceNumbers(tuple(_slices_of(context, rows).tolist())),
         across=True,
     )
 
@@ -102,25 +102,25 @@ def _name(row: ActionRow) -> str:
     return f"{number} ({row.label})" if row.label and row.label != number else number
 
 
-def _slices_of(asked: FindingContext, rows: Sequence[ActionRow]) -> Ints:
+def _slices_of(context: FindingContext, rows: Sequence[ActionRow]) -> Ints:
     """Return the executions of some jobs and actions in this profile, ascending."""
     jobs = [(row.dispatch, row.job) for row in rows if row.job is not None]
     actions = [(r.dispatch, r.action) for r in rows if r.job is None and r.action is not None]
     found = (
-        _with_number(asked, JOB_ID, Unit.NSS, jobs),
-        _with_number(asked, ACTION_ID, Unit.HOST, actions),
+        _with_number(context, JOB_ID, Unit.NSS, jobs),
+        _with_number(context, ACTION_ID, Unit.HOST, actions),
     )
     return np.sort(np.concatenate(found))
 
 
 def _with_number(
-    asked: FindingContext, column: str, of: Unit, wanted: Sequence[tuple[str, int]]
+    context: FindingContext, column: str, of: Unit, wanted: Sequence[tuple[str, int]]
 ) -> Ints:
     """Return a unit's slices that have one of the (dispatch, number) pairs.
 
     The dispatch is only compared if the trace names it.
     """
-    trace = asked.trace
+    trace = context.trace
     at, ids = numbers(trace, column, units_of(trace) == of)
     known, code = np.unique(ids, return_inverse=True)
     places = {number: i for i, number in enumerate(known.tolist())}

@@ -68,7 +68,7 @@ class SliceNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TimeSpan:
     """The ticks [start, end) on some tracks."""
 
     start: int
@@ -90,7 +90,7 @@ class PanelRef:
     name: str
 
 
-FindingPlace = OperatorSets | SliceKeys | SliceNumbers | Stretch | RunRef | PanelRef
+FindingPlace = OperatorSets | SliceKeys | SliceNumbers | TimeSpan | RunRef | PanelRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class NotReported:
 
     family: Family
     why: str
-    asked: bool
+    applicable: bool
 
 
 # The result of a family: findings, or why there are none.

@@ -47,17 +47,17 @@ MOST = 12
 class Findings:
     """The findings of a scope, largest possible savings first, and the families without one.
 
-    silent: the families without a finding. left_out: how many more findings there are. scope: "run
-    2", "all 5 inferences".
+    not_reported: the families without a finding. left_out: how many more findings there are.
+    scope: "run 2", "all 5 inferences".
     """
 
     scope: str
     found: tuple[Finding, ...]
-    silent: tuple[NotReported, ...]
+    not_reported: tuple[NotReported, ...]
     left_out: int
 
 
-class FindingsOf:
+class FindingsAnalysis:
     """Computes the findings of one linked trace; everything run-independent is cached."""
 
     def __init__(self, table: LinkTable, costs: Costs | None = None) -> None:
@@ -92,16 +92,16 @@ class FindingsOf:
             lambda: of_operators.links(context),
         )
         found: list[Finding] = []
-        silent: list[NotReported] = []
+        not_reported: list[NotReported] = []
         for family in families:
             answer = family()
             if isinstance(answer, NotReported):
-                silent.append(answer)
+                not_reported.append(answer)
             else:
                 found += answer
         found.sort(key=lambda one: (run is not None and one.across, not one.ticks, -one.ticks))
         scope = scope_text(self.table, run)
-        return Findings(scope, tuple(found[:MOST]), tuple(silent), max(len(found) - MOST, 0))
+        return Findings(scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0))
 
     def slices_of(self, finding: Finding, run: Run | None) -> Ints:
         """Return the slices that a finding is about, ascending, in a run or in the whole trace.

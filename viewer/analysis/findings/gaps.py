@@ -20,7 +20,7 @@ from viewer.analysis.findings.finding import (
     Finding,
     FindingContext,
     NotReported,
-    Stretch,
+    TimeSpan,
     inferences_text,
     joined,
     percent,
@@ -45,104 +45,104 @@ _DMA = _UNITS[:3]
 _GAPS_RULE = f"Told when these gaps are at least {percent(GAPS_SHARE)} of it."
 
 
-def gaps(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
+def gaps(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     """Report idle time between instructions, between NSS jobs, or of all NPU units."""
-    if _has_units(asked):
-        return _idle_units(asked, overview)
-    if (asked.trace.keys.kind == KeyKind.DELEGATE_CALL).any():
-        return _between_calls(asked)
-    if any(track.unit is Unit.NSS for track in asked.trace.tracks):
-        return _between_jobs(asked)
+    if _has_units(context):
+        return _idle_units(context, overview)
+    if (context.trace.keys.kind == KeyKind.DELEGATE_CALL).any():
+        return _between_calls(context)
+    if any(track.unit is Unit.NSS for track in context.trace.tracks):
+        return _between_jobs(context)
     why = "the file has no delegate calls, NSS jobs or units between which gaps could be"
     return NotReported(Family.GAPS, why, False)
 
 
-def dma(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
+def dma(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     """Report time in which only DMA is active."""
-    if not _has_units(asked):
+    if not _has_units(context):
         why = "the file does not tell when DMA and when compute units are at work"
         return NotReported(Family.DMA, why, False)
-    first, last, _ = asked.span
+    first, last, _ = context.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     alone, overall = rows["only_dma"], rows["overall"]
     rule = f"Told when only DMA is at work for at least {percent(DMA_SHARE)} of the time."
     part = share_text(alone, overall)
     where = overview.longest("only_dma", first, last)
     if where is None or alone < DMA_SHARE * overall:
-        why = f"only DMA is at work for {part} of {asked.scope}. {rule}"
+        why = f"only DMA is at work for {part} of {context.scope}. {rule}"
         return NotReported(Family.DMA, why, True)
     start, end = where
     return [
         Finding(
             Family.DMA,
-            f"For {part} of {asked.scope} only DMA is at work, and no compute unit",
-            f"{asked.time(alone)} of {asked.time(overall)}; compute units are at work for "
+            f"For {part} of {context.scope} only DMA is at work, and no compute unit",
+            f"{context.time(alone)} of {context.time(overall)}; compute units are at work for "
             f"{share_text(rows['compute'], overall)}. The longest such stretch is "
-            f"{asked.time(end - start)}{_transfers_in(asked, start, end)}.",
+            f"{context.time(end - start)}{_transfers_in(context, start, end)}.",
             rule,
             alone,
             overall,
-            Stretch(start, end, _tracks_of(asked, *_UNITS)),
+            TimeSpan(start, end, _tracks_of(context, *_UNITS)),
         )
     ]
 
 
-def _has_units(asked: FindingContext) -> bool:
+def _has_units(context: FindingContext) -> bool:
     """Return whether the trace has tracks for both transfers and compute."""
-    units = {track.unit for track in asked.trace.tracks}
+    units = {track.unit for track in context.trace.tracks}
     return bool(units & {*_DMA}) and bool(units & {Unit.SLICE, Unit.CSS})
 
 
-def _transfers_in(asked: FindingContext, start: int, end: int) -> str:
+def _transfers_in(context: FindingContext, start: int, end: int) -> str:
     """Return ", of tosa.conv2d@L11": the labels of the transfers in a time range."""
-    slices = asked.trace.slices
-    at = np.flatnonzero(np.isin(units_of(asked.trace), _DMA))
+    slices = context.trace.slices
+    at = np.flatnonzero(np.isin(units_of(context.trace), _DMA))
     at = at[(slices.start[at] < end) & (slices.end[at] > start)]
-    labels = key_labels(asked.links)
+    labels = key_labels(context.links)
     names = dict.fromkeys(labels[key] for key in slices.key[at].tolist())
     return f", of {joined(list(names))}" if names else ""
 
 
-def _tracks_of(asked: FindingContext, *units: Unit) -> tuple[int, ...]:
-    return tuple(i for i, track in enumerate(asked.trace.tracks) if track.unit in units)
+def _tracks_of(context: FindingContext, *units: Unit) -> tuple[int, ...]:
+    return tuple(i for i, track in enumerate(context.trace.tracks) if track.unit in units)
 
 
-def _idle_units(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
-    first, last, _ = asked.span
+def _idle_units(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
+    first, last, _ = context.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     idle, overall = rows["idle"], rows["overall"]
     where = overview.longest("idle", first, last)
     part = share_text(idle, overall)
     if where is None or idle < GAPS_SHARE * overall:
-        why = f"no unit is at work for {part} of {asked.scope}. {_GAPS_RULE}"
+        why = f"no unit is at work for {part} of {context.scope}. {_GAPS_RULE}"
         return NotReported(Family.GAPS, why, True)
     return [
         Finding(
             Family.GAPS,
-            f"For {part} of {asked.scope} no unit is at work",
-            f"{asked.time(idle)} of {asked.time(overall)}; the longest such stretch is "
-            f"{asked.time(where[1] - where[0])}.",
+            f"For {part} of {context.scope} no unit is at work",
+            f"{context.time(idle)} of {context.time(overall)}; the longest such stretch is "
+            f"{context.time(where[1] - where[0])}.",
             _GAPS_RULE,
             idle,
             overall,
-            Stretch(*where, _tracks_of(asked, *_UNITS)),
+            TimeSpan(*where, _tracks_of(context, *_UNITS)),
         )
     ]
 
 
-def _runs(asked: FindingContext) -> list[Run]:
-    return [asked.run] if asked.run is not None else list(asked.trace.inferences())
+def _runs(context: FindingContext) -> list[Run]:
+    return [context.run] if context.run is not None else list(context.trace.inferences())
 
 
-def _between_calls(asked: FindingContext) -> FamilyAnswer:
-    trace, segments = asked.trace, asked.work.segments
+def _between_calls(context: FindingContext) -> FamilyAnswer:
+    trace, segments = context.trace, context.work.segments
     slices = trace.slices
     is_call = (trace.keys.kind == KeyKind.DELEGATE_CALL)[slices.key]
     is_call[foreign(slices)] = False
     calls = np.flatnonzero(is_call)
     on = slices.tracks_of(calls)
     found: list[tuple[int, Intervals]] = []
-    runs = _runs(asked)
+    runs = _runs(context)
     for track in sorted({run.track for run in runs}):
         own = calls[on == track]
         hulls = _hulls(
@@ -152,7 +152,7 @@ def _between_calls(asked: FindingContext) -> FamilyAnswer:
         busy = segments.start[lo:hi], segments.end[lo:hi]
         found.append((track, intervals.subtract(hulls, busy)))
     return _told_gaps(
-        asked,
+        context,
         found,
         "time between instructions is",
         "from the first delegate call of an inference to its last in which no event of the runtime "
@@ -161,11 +161,11 @@ def _between_calls(asked: FindingContext) -> FamilyAnswer:
     )
 
 
-def _between_jobs(asked: FindingContext) -> FamilyAnswer:
-    trace, slices = asked.trace, asked.trace.slices
+def _between_jobs(context: FindingContext) -> FamilyAnswer:
+    trace, slices = context.trace, context.trace.slices
     jobs = np.flatnonzero(units_of(trace) == Unit.NSS)
     start, end = slices.start[jobs], slices.end[jobs]
-    runs = _runs(asked)
+    runs = _runs(context)
     if runs:
         hulls, whole = _hulls(runs, start, end), sum(run.end - run.start for run in runs)
     elif len(jobs):
@@ -173,10 +173,10 @@ def _between_jobs(asked: FindingContext) -> FamilyAnswer:
         whole = trace.end - trace.start
     else:
         hulls, whole = (start, end), 0
-    track = _tracks_of(asked, Unit.NSS)[0]
+    track = _tracks_of(context, Unit.NSS)[0]
     free = intervals.subtract(hulls, (start, end))
     return _told_gaps(
-        asked, [(track, free)], "gaps between NSS jobs are", "in which no job runs", whole
+        context, [(track, free)], "gaps between NSS jobs are", "in which no job runs", whole
     )
 
 
@@ -198,7 +198,7 @@ def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
 
 
 def _told_gaps(
-    asked: FindingContext, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
+    context: FindingContext, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
 ) -> FamilyAnswer:
     """Report the gaps if they reach the threshold.
 
@@ -207,9 +207,9 @@ def _told_gaps(
     """
     count = sum(len(start) for _, (start, _) in found)
     total = sum(int((end - start).sum()) for _, (start, end) in found)
-    part, scope = share_text(total, whole), asked.scope
-    if asked.run is None and any(asked.trace.inferences()):
-        scope = inferences_text(asked.trace)
+    part, scope = share_text(total, whole), context.scope
+    if context.run is None and any(context.trace.inferences()):
+        scope = inferences_text(context.trace)
     if not count or total < GAPS_SHARE * whole:
         why = f"{what} {part} of the time of {scope}. {_GAPS_RULE}"
         return NotReported(Family.GAPS, why, True)
@@ -222,11 +222,11 @@ def _told_gaps(
         Finding(
             Family.GAPS,
             f"{what[0].upper()}{what[1:]} {part} of the time of {scope}",
-            f"{counted(count, 'gap')} {where}, {asked.time(total)} together; the "
-            f"largest is {asked.time(length)}.",
+            f"{counted(count, 'gap')} {where}, {context.time(total)} together; the "
+            f"largest is {context.time(length)}.",
             _GAPS_RULE,
             total,
             whole,
-            Stretch(start, start + length, (track,)),
+            TimeSpan(start, start + length, (track,)),
         )
     ]

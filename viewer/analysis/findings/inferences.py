@@ -82,12 +82,12 @@ class _Scope:
         return sum(map(_length, self.runs))
 
 
-def warm_up(asked: FindingContext) -> FamilyAnswer:
+def warm_up(context: FindingContext) -> FamilyAnswer:
     """Report the first inference of each scope, if it took unusually long."""
     rule = f"Told when the first takes {_UNUSUAL}; both are of the others, at least {LEAST_OTHERS}."
     unusual: list[tuple[int, _Scope, Run]] = []
     why: list[str] = []
-    scopes = _scopes(asked.links)
+    scopes = _scopes(context.links)
     for scope in scopes:
         if len(scope.others) < LEAST_OTHERS:
             why.append(_too_few(scope, LEAST_OTHERS))
@@ -103,11 +103,11 @@ def warm_up(asked: FindingContext) -> FamilyAnswer:
     for more, scope, middle in sorted(unusual, key=lambda one: -one[0]):
         first = scope.runs[0]
         detail = (
-            f"{asked.time(_length(first))}, the median is {asked.time(_length(middle))}: "
-            f"{asked.time(more)} more, {scope.share(more)}."
+            f"{context.time(_length(first))}, the median is {context.time(_length(middle))}: "
+            f"{context.time(more)} more, {scope.share(more)}."
         )
         if len(found) < _EXPLAINED:
-            detail += _difference(asked, first, middle)
+            detail += _difference(context, first, middle)
         ratio = times_text(_length(first), _length(middle))
         title = f"The first of {scope.count} took {ratio} the median of the others"
         found.append(
@@ -125,7 +125,7 @@ def warm_up(asked: FindingContext) -> FamilyAnswer:
     return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS, scopes)
 
 
-def slow_runs(asked: FindingContext) -> FamilyAnswer:
+def slow_runs(context: FindingContext) -> FamilyAnswer:
     """Report inferences after the first that took unusually long; one finding per scope."""
     rule = (
         f"Told when one takes {_UNUSUAL}; the first is left out, and there are at least "
@@ -133,7 +133,7 @@ def slow_runs(asked: FindingContext) -> FamilyAnswer:
     )
     found: list[Finding] = []
     why: list[str] = []
-    scopes = _scopes(asked.links)
+    scopes = _scopes(context.links)
     for scope in scopes:
         if len(scope.others) < LEAST_COMPARED:
             why.append(_too_few(scope, LEAST_COMPARED))
@@ -143,7 +143,7 @@ def slow_runs(asked: FindingContext) -> FamilyAnswer:
         slow = [run for run in scope.others if _is_unusual(_length(run), usual, deviation)]
         slow.sort(key=lambda run: -_length(run))
         if slow:
-            found.append(_slow(asked, scope, slow, usual, rule))
+            found.append(_slow(context, scope, slow, usual, rule))
         else:
             ratio = times_text(max(map(_length, scope.others)), usual)
             why.append(f"the slowest inference{scope.name} took {ratio} the median")
@@ -151,10 +151,10 @@ def slow_runs(asked: FindingContext) -> FamilyAnswer:
 
 
 def _slow(
-    asked: FindingContext, scope: _Scope, slow: Sequence[Run], usual: int, rule: str
+    context: FindingContext, scope: _Scope, slow: Sequence[Run], usual: int, rule: str
 ) -> Finding:
     runs = [
-        f"{'run' if at else 'Run'} {group_digits(run.number)} {asked.time(_length(run))} "
+        f"{'run' if at else 'Run'} {group_digits(run.number)} {context.time(_length(run))} "
         f"({times_text(_length(run), usual)})"
         for at, run in enumerate(slow)
     ]
@@ -167,7 +167,7 @@ def _slow(
     return Finding(
         Family.SLOW_RUNS,
         title,
-        f"{joined(runs)}; the median is {asked.time(usual)}. {asked.time(more)} more together, "
+        f"{joined(runs)}; the median is {context.time(usual)}. {context.time(more)} more together, "
         f"{scope.share(more)}.",
         rule,
         more,
@@ -232,16 +232,16 @@ def _is_unusual(long: int, usual: int, deviation: int) -> bool:
     return long > TIMES * usual and long > usual + DEVIATIONS * deviation
 
 
-def _difference(asked: FindingContext, first: Run, middle: Run) -> str:
+def _difference(context: FindingContext, first: Run, middle: Run) -> str:
     """Describe which events took longer in the first run than in the median one; they add up."""
-    more = asked.work.ticks(first) - asked.work.ticks(middle)
+    more = context.work.ticks(first) - context.work.ticks(middle)
     rest = _length(first) - _length(middle) - int(more.sum())
-    named = asked.work.by_thing(more)
+    named = context.work.by_thing(more)
     named += [("outside of all events", rest)] if rest > 0 else []
     named.sort(key=lambda one: -one[1])
     if not named:
         return ""
-    text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:NAMED])
+    text = ", ".join(f"{name} {context.time(ticks)}" for name, ticks in named[:NAMED])
     return f" The largest parts of that, beside run {middle.number} (the median): {text}."
 
 

@@ -23,7 +23,7 @@ from viewer.analysis.findings.finding import (
     OperatorSets,
     PanelRef,
     SliceKeys,
-    Stretch,
+    TimeSpan,
     joined,
     percent,
     plural,
@@ -48,11 +48,11 @@ UNLINKED_SHARE = Fraction(1, 10)
 NO_PROGRAM = "no record or source is linked to this profile"
 
 
-def largest(asked: FindingContext) -> FamilyAnswer:
+def largest(context: FindingContext) -> FamilyAnswer:
     """Report the few operators (without an ETRecord: the few events) that take half of the time."""
-    links, cost = asked.links, asked.table
+    links, cost = context.links, context.table
     if links.program is None or not cost.rows:
-        return _largest_events(asked)
+        return _largest_events(context)
     # A function is only the caller of most locations, not an operator.
     program = links.program
     rows = [
@@ -60,33 +60,33 @@ def largest(asked: FindingContext) -> FamilyAnswer:
         for row in cost.rows
         if row.ticks and not all(program.operators[i].is_function for i in row.operators)
     ]
-    count, ticks = _until_half([row.ticks for row in rows], asked.whole_ticks)
+    count, ticks = _until_half([row.ticks for row in rows], context.whole_ticks)
     things = "operators, or sets that share slices,"
-    if why := _not_few(count, ticks, len(rows), asked, things):
+    if why := _not_few(count, ticks, len(rows), context, things):
         return why
-    named = [(_row_name(asked, row), row.ticks) for row in rows[:count]]
+    named = [(_row_name(context, row), row.ticks) for row in rows[:count]]
     who = _operators_text(rows[:count])
     return [
         Finding(
             Family.LARGEST,
-            f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, asked.whole_ticks)} of "
-            f"{asked.whole}",
-            f"{_shares(asked, named, asked.whole_ticks)}. "
+            f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, context.whole_ticks)} of "
+            f"{context.whole}",
+            f"{_shares(context, named, context.whole_ticks)}. "
             f"{group_digits(len(rows))} in all have any time.",
             _few_rule(things),
             ticks,
-            asked.whole_ticks,
+            context.whole_ticks,
             OperatorSets(tuple(row.operators for row in rows[:count])),
         )
     ]
 
 
-def _largest_events(asked: FindingContext) -> FamilyAnswer:
+def _largest_events(context: FindingContext) -> FamilyAnswer:
     """Report the most expensive events by name, if no slice is linked to an operator."""
-    work, whole = asked.work, asked.whole_ticks
-    named = work.by_thing(asked.ticks)
+    work, whole = context.work, context.whole_ticks
+    named = work.by_thing(context.ticks)
     count, most = _until_half([ticks for _, ticks in named], whole)
-    if why := _not_few(count, most, len(named), asked, "events, by name,"):
+    if why := _not_few(count, most, len(named), context, "events, by name,"):
         return why
     who = plural(count, "Events of one name take", f"Events of {count} names take")
     most_expensive = {name for name, _ in named[:count]}
@@ -94,8 +94,8 @@ def _largest_events(asked: FindingContext) -> FamilyAnswer:
     return [
         Finding(
             Family.LARGEST,
-            f"{who} {share_text(most, whole)} of {asked.whole}",
-            f"{_shares(asked, named[:count], whole)}. {group_digits(len(named))} in all have any "
+            f"{who} {share_text(most, whole)} of {context.whole}",
+            f"{_shares(context, named[:count], whole)}. {group_digits(len(named))} in all have any "
             "time; which operators they are of is not known.",
             _few_rule("events, by name,"),
             most,
@@ -119,16 +119,16 @@ def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
 
 
 def _not_few(
-    count: int, ticks: int, of: int, asked: FindingContext, things: str
+    count: int, ticks: int, of: int, context: FindingContext, things: str
 ) -> NotReported | None:
-    if not of or not asked.whole_ticks:
-        return NotReported(Family.LARGEST, f"nothing in {asked.scope} has a length", False)
+    if not of or not context.whole_ticks:
+        return NotReported(Family.LARGEST, f"nothing in {context.scope} has a length", False)
     if not count:
-        part = share_text(ticks, asked.whole_ticks)
-        why = f"all {group_digits(of)} with any time take {part} of {asked.whole}"
+        part = share_text(ticks, context.whole_ticks)
+        why = f"all {group_digits(of)} with any time take {part} of {context.whole}"
         return NotReported(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
     if count > FEW or 2 * count > of:
-        why = f"it takes {count} of {group_digits(of)} to make half of {asked.whole}"
+        why = f"it takes {count} of {group_digits(of)} to make half of {context.whole}"
         return NotReported(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
     return None
 
@@ -152,32 +152,32 @@ def _operators_text(rows: Sequence[CostRow]) -> str:
     return " and ".join(parts)
 
 
-def _row_name(asked: FindingContext, row: CostRow) -> str:
-    name = set_label(asked.links, row.operators)
+def _row_name(context: FindingContext, row: CostRow) -> str:
+    name = set_label(context.links, row.operators)
     return f"{name} (shared by {len(row.operators)})" if row.is_shared else name
 
 
-def _shares(asked: FindingContext, named: Sequence[tuple[str, int]], whole: int) -> str:
+def _shares(context: FindingContext, named: Sequence[tuple[str, int]], whole: int) -> str:
     """Format names with times and shares: "conv 3 µs (12 %), relu 1 µs (4 %) and 2 more"."""
     return joined(
-        [f"{name} {asked.time(ticks)} ({share_text(ticks, whole)})" for name, ticks in named]
+        [f"{name} {context.time(ticks)} ({share_text(ticks, whole)})" for name, ticks in named]
     )
 
 
 # -- copies ----------------------------------------------------------------------------------------
 
 
-def copies(asked: FindingContext) -> FamilyAnswer:
+def copies(context: FindingContext) -> FamilyAnswer:
     """Report events that only copy, rearrange or convert data."""
-    ticks, whole = asked.ticks, asked.whole_ticks
-    copy_groups = [(n, group) for n, group in enumerate(asked.work.groups) if group.copy]
+    ticks, whole = context.ticks, context.whole_ticks
+    copy_groups = [(n, group) for n, group in enumerate(context.work.groups) if group.copy]
     total = sum(int(ticks[n]) for n, _ in copy_groups)
     rule = f"Told when copies take at least {percent(COPIES_SHARE)} of it."
     if not copy_groups:
         return NotReported(Family.COPIES, "no event is known to be a copy", True)
     if not whole or total < COPIES_SHARE * whole:
         part = share_text(total, whole)
-        return NotReported(Family.COPIES, f"copies take {part} of {asked.whole}. {rule}", True)
+        return NotReported(Family.COPIES, f"copies take {part} of {context.whole}. {rule}", True)
     by_name: dict[str, int] = {}
     for n, group in copy_groups:
         by_name[group.copy] = by_name.get(group.copy, 0) + int(ticks[n])
@@ -186,8 +186,8 @@ def copies(asked: FindingContext) -> FamilyAnswer:
         Finding(
             Family.COPIES,
             f"Copies, changes of layout and conversions take {share_text(total, whole)} of "
-            f"{asked.whole}",
-            f"{asked.time(total)}: {asked.listed([item for item in named if item[1]])}.",
+            f"{context.whole}",
+            f"{context.time(total)}: {context.listed([item for item in named if item[1]])}.",
             rule,
             total,
             whole,
@@ -199,28 +199,28 @@ def copies(asked: FindingContext) -> FamilyAnswer:
 # -- not delegated ---------------------------------------------------------------------------------
 
 
-def outside(asked: FindingContext) -> FamilyAnswer:
+def outside(context: FindingContext) -> FamilyAnswer:
     """Report what ran outside delegates, if any delegate ran."""
-    groups, ticks, whole = asked.work.groups, asked.ticks, asked.whole_ticks
+    groups, ticks, whole = context.work.groups, context.ticks, context.whole_ticks
     delegated = any(g.part is WorkPart.DELEGATED and ticks[n] for n, g in enumerate(groups))
     if not delegated:
-        return NotReported(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
+        return NotReported(Family.OUTSIDE, f"no delegate ran in {context.scope}", False)
     is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)
     outside_ticks = np.where(is_outside, ticks, 0)
     total = int(outside_ticks.sum())
     rule = f"Told when what ran outside of delegates takes at least {percent(OUTSIDE_SHARE)} of it."
     if not whole or total < OUTSIDE_SHARE * whole:
         part = share_text(total, whole)
-        why = f"what ran outside of delegates takes {part} of {asked.whole}. {rule}"
+        why = f"what ran outside of delegates takes {part} of {context.whole}. {rule}"
         return NotReported(Family.OUTSIDE, why, True)
-    named = asked.work.by_thing(outside_ticks)
+    named = context.work.by_thing(outside_ticks)
     keys = tuple(key for i in np.flatnonzero(outside_ticks).tolist() for key in groups[i].keys)
     return [
         Finding(
             Family.OUTSIDE,
-            f"What ran outside of delegates takes {share_text(total, whole)} of {asked.whole}",
-            f"{asked.time(total)}: {asked.listed(named)}. Delegating it would save at most this, "
-            "since a delegate takes time too.",
+            f"What ran outside of delegates takes {share_text(total, whole)} of {context.whole}",
+            f"{context.time(total)}: {context.listed(named)}. Delegating it would save at most "
+            "this, since a delegate takes time too.",
             rule,
             total,
             whole,
@@ -232,41 +232,41 @@ def outside(asked: FindingContext) -> FamilyAnswer:
 # -- without an operator ---------------------------------------------------------------------------
 
 
-def no_operator(asked: FindingContext) -> FamilyAnswer:
+def no_operator(context: FindingContext) -> FamilyAnswer:
     """Report time of inferences in which no linked slice runs."""
-    cost = asked.table
-    if asked.links.program is None:
+    cost = context.table
+    if context.links.program is None:
         return NotReported(Family.NO_OPERATOR, NO_PROGRAM, False)
-    if not execute_keys(asked.trace).any() or not asked.whole_ticks or not cost.rows:
+    if not execute_keys(context.trace).any() or not context.whole_ticks or not cost.rows:
         why = "the file has no Method::execute, or no operator is linked"
         return NotReported(Family.NO_OPERATOR, why, False)
     rule = f"Told when at least {percent(NO_OPERATOR_SHARE)} of it lies in no operator's slice."
-    part = share_text(cost.without_operator, asked.whole_ticks)
-    where = asked.costs.longest_without_operator(*asked.span)
-    if where is None or cost.without_operator < NO_OPERATOR_SHARE * asked.whole_ticks:
-        why = f"{part} of {asked.whole} lies in no slice of an operator. {rule}"
+    part = share_text(cost.without_operator, context.whole_ticks)
+    where = context.costs.longest_without_operator(*context.span)
+    if where is None or cost.without_operator < NO_OPERATOR_SHARE * context.whole_ticks:
+        why = f"{part} of {context.whole} lies in no slice of an operator. {rule}"
         return NotReported(Family.NO_OPERATOR, why, True)
     track, start, end = where
     return [
         Finding(
             Family.NO_OPERATOR,
-            f"{part} of {asked.whole} lies in no slice of an operator",
-            f"{asked.time(cost.without_operator)} of Method::execute; the longest stretch without "
-            f"one is {asked.time(end - start)}.",
+            f"{part} of {context.whole} lies in no slice of an operator",
+            f"{context.time(cost.without_operator)} of Method::execute; the longest stretch "
+            f"without one is {context.time(end - start)}.",
             rule,
             cost.without_operator,
-            asked.whole_ticks,
-            Stretch(start, end, (track,)),
+            context.whole_ticks,
+            TimeSpan(start, end, (track,)),
         )
     ]
 
 
-def links(asked: FindingContext) -> FamilyAnswer:
+def links(context: FindingContext) -> FamilyAnswer:
     """Report linkable slices that have no link, by the most frequent reasons."""
-    table, trace = asked.links, asked.trace
+    table, trace = context.links, context.trace
     if table.program is None:
         return NotReported(Family.LINKS, NO_PROGRAM, False)
-    count = stated_per_key(trace, *asked.span)
+    count = stated_per_key(trace, *context.span)
     linkable = int(count[table.states > 0].sum())
     found: dict[tuple[Reason, str], int] = {}
     for key in np.flatnonzero((table.states == 1) & (count > 0)).tolist():
@@ -276,10 +276,12 @@ def links(asked: FindingContext) -> FamilyAnswer:
     missing = sum(found.values())
     rule = f"Told when at least {percent(UNLINKED_SHARE)} of the linkable slices have no operator."
     if not linkable:
-        return NotReported(Family.LINKS, f"no slice of {asked.scope} could be linked", False)
+        return NotReported(Family.LINKS, f"no slice of {context.scope} could be linked", False)
     part = f"{group_digits(missing)} of {counted(linkable, 'linkable slice')}"
     if missing < UNLINKED_SHARE * linkable:
-        return NotReported(Family.LINKS, f"{part} of {asked.scope} have no operator. {rule}", True)
+        return NotReported(
+            Family.LINKS, f"{part} of {context.scope} have no operator. {rule}", True
+        )
     reasons = [
         f"{group_digits(n)}: {reason.text}{f' ({backend})' if backend else ''}"
         for (reason, backend), n in sorted(found.items(), key=lambda item: -item[1])
@@ -287,8 +289,8 @@ def links(asked: FindingContext) -> FamilyAnswer:
     return [
         Finding(
             Family.LINKS,
-            f"{part} of {asked.scope} ({share_text(missing, linkable)}) have no operator of their "
-            "own",
+            f"{part} of {context.scope} ({share_text(missing, linkable)}) have no operator of "
+            "their own",
             f"{joined(reasons)}. The delegation report says what can be done.",
             rule,
             0,

@@ -20,11 +20,11 @@ summed over sets and never divided; their whole, and that of delegates, is `Meth
 the file has it. Otherwise the whole is the busy time of all tracks. Where lanes of one track
 overlap, an instant counts once for each group (set) that is active in it.
 
-`own` is the part of `total` in which the innermost slice belongs to the group: a call without the
-unlinked events in it. `spread` covers whole slices that start in the range. It skips a slice
-directly inside another of its group (a kernel in its call), and a derived NSS job next to its start
-and wait. Slices on foreign clocks are in no number, but are counted. All times are ticks of the
-trace.
+`self_ticks` is the part of `total` in which the innermost slice belongs to the group: a call
+without the unlinked events in it. `spread` covers whole slices that start in the range. It skips a
+slice directly inside another of its group (a kernel in its call), and a derived NSS job next to its
+start and wait. Slices on foreign clocks are in no number, but are counted. All times are ticks of
+the trace.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ class Spread:
 class Group:
     """One group: its label, the ticks charged to it, and their share of the whole.
 
-    key: a name for scripts, only for rows of `unit`. own, spread: None for rows of `unit`. number:
-    the argument of `Grouping.slices`; for `operator` also an index into the sets of the link table,
-    for `run` the position among the inferences; -1 for rows of `unit`.
+    key: a name for scripts, only for rows of `unit`. self_ticks, spread: None for rows of `unit`.
+    number: the argument of `Grouping.slices`; for `operator` also an index into the sets of the
+    link table, for `run` the position among the inferences; -1 for rows of `unit`.
     """
 
     label: str
     total: int
     share: float
-    own: int | None = None
+    self_ticks: int | None = None
     spread: Spread | None = None
     key: str = ""
     number: int = -1

@@ -57,7 +57,7 @@ class GroupFigures:
     """The numbers of some groups: parallel arrays, in ticks. See the module docstring."""
 
     statistics: Statistics
-    own: Ints
+    self_ticks: Ints
     busy: Ints
 
 
@@ -204,4 +204,4 @@ def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:
         old.max[order],
         old.total[order],
     )
-    return GroupFigures(statistics, figures.own[order], figures.busy[order])
+    return GroupFigures(statistics, figures.self_ticks[order], figures.busy[order])

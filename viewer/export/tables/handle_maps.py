@@ -39,7 +39,7 @@ def handle_map_columns(
             row.instruction if row.instruction >= 0 else "",
             row.backend,
             row.identifier,
-            row.standing.value,
+            row.status.value,
             json.dumps(list(row.handles)),
             json.dumps(operator_names(own)),
             "; ".join(operator.label for operator in own),

@@ -36,8 +36,8 @@ def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
         "share": round(group.share, 6),
         **in_ticks_and_ns("total", group.total, rate),
     }
-    if group.own is not None:
-        row |= in_ticks_and_ns("self", group.own, rate)
+    if group.self_ticks is not None:
+        row |= in_ticks_and_ns("self", group.self_ticks, rate)
     if group.spread is not None:
         row["count"] = group.spread.count
         for name in LENGTHS:

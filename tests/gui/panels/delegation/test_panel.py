@@ -130,7 +130,7 @@ def test_a_reason_says_what_to_do_over_the_whole_width(panel):
 def test_the_filter_keeps_the_sections_of_what_it_leaves(panel):
     panel.filter.setText("layer_norm")
     assert [row.op for _, row in lines(panel, DelegationLine.SECTION)] == ["Stayed outside"]
-    assert len(lines(panel, DelegationLine.OUTSIDE)) == 4
+    assert len(lines(panel, DelegationLine.NOT_DELEGATED)) == 4
     panel.filter.setText("softplus")
     assert not panel.model.rows
 
@@ -139,23 +139,23 @@ def test_sorting_stays_inside_the_sections(panel):
     panel.model.sort(0, Qt.SortOrder.AscendingOrder)
     kinds = [panel.model.item(i).section for i in range(len(panel.model.rows))]
     assert kinds == sorted(kinds, key=["Delegates", "Stayed outside", "Links"].index)
-    names = [row.keys[0] for _, row in lines(panel, DelegationLine.OUTSIDE)]
+    names = [row.keys[0] for _, row in lines(panel, DelegationLine.NOT_DELEGATED)]
     assert names == sorted(names)
 
 
 def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot, monkeypatch):
-    monkeypatch.setattr(delegation_page, "MOST_OUTSIDE", 3)
+    monkeypatch.setattr(delegation_page, "MOST_NOT_DELEGATED", 3)
     panel = DelegationPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
     pick_run(panel.session, None)
-    rows = lines(panel, DelegationLine.OUTSIDE)
+    rows = lines(panel, DelegationLine.NOT_DELEGATED)
     report = panel.answer.report
     of, row = rows[-1]
     assert (len(rows), row.name) == (4, "5 others that took less")
-    assert of.ticks == sum(out.ticks for out in report.outside[3:])
+    assert of.ticks == sum(out.ticks for out in report.not_delegated_rows[3:])
     panel.table.chosen.emit(row_of(panel, "others that took less"))
     assert len(panel.session.state.slices) == sum(
-        len(panel.answer.delegation.slices_of(out.keys)) for out in report.outside[3:]
+        len(panel.answer.delegation.slices_of(out.keys)) for out in report.not_delegated_rows[3:]
     )
 
 
@@ -206,7 +206,7 @@ def test_without_delegates_it_says_so_and_ranks_the_operators(shown):
     )
     assert NONE_CALLED in titles(panel)["Delegates"]
     assert (
-        len(lines(panel, DelegationLine.OUTSIDE)) == 9
+        len(lines(panel, DelegationLine.NOT_DELEGATED)) == 9
     )  # one more than 8 is not put behind a click
 
 

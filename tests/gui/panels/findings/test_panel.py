@@ -6,9 +6,9 @@ from PySide6.QtGui import QGuiApplication
 
 from tests.builders.delegation_cases import DATA
 from viewer.analysis.findings.finding import Family
-from viewer.analysis.findings.findings import FindingsOf
+from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.formats import open_file
-from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, FindingLine
+from viewer.gui.panels.findings.list import NONE_FOUND, NOT_APPLICABLE, NOT_MET, FindingLine
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
@@ -48,7 +48,7 @@ def click(qtbot, panel, family):
 
 def test_the_list_is_the_answer_by_rank(panel):
     shown = panel.session.traces[0]
-    answer = FindingsOf(shown.table).of(None, shown.axis.ns_per_tick)
+    answer = FindingsAnalysis(shown.table).of(None, shown.axis.ns_per_tick)
     rows = [row for row in panel.model.rows if row.line is FindingLine.FINDING]
     assert [row.finding.title for row in rows] == [one.title for one in answer.found]
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
@@ -64,7 +64,7 @@ def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
     said = panel.model.data(panel.model.index(0), Qt.ItemDataRole.AccessibleTextRole)
     assert said == panel.model.rows[0].plain
     headings = [row.plain for row in panel.model.rows if row.line is FindingLine.HEADING]
-    assert headings == [NOT_MET, NOT_ASKED]
+    assert headings == [NOT_MET, NOT_APPLICABLE]
     quiet = [row.plain for row in panel.model.rows if row.line is FindingLine.QUIET]
     assert "Estimates: No estimates of what this profile measured are open." in quiet
 
@@ -170,7 +170,7 @@ def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
     assert not panel.is_empty
     told = [row.plain for row in panel.model.rows]
     assert (NONE_FOUND in told) == (not panel.answer.findings.found)
-    assert NOT_ASKED in told
+    assert NOT_APPLICABLE in told
 
 
 def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, theme, qtbot, monkeypatch):

@@ -306,7 +306,7 @@ def test_no_time_there_and_never_linked_are_told_apart(theme, qtbot, opened, dat
     settle(qtbot, panel)
     costs = panel.answer.question.costs
     for each in panel.view.picture.nodes:
-        own, shared = costs.own[each.operator], costs.shared[each.operator]
+        own, shared = costs.self_ticks[each.operator], costs.shared[each.operator]
         if own < 0 and shared < 0:
             is_linked = bool(costs.linked[each.operator])
             assert each.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)

@@ -30,14 +30,14 @@ from viewer.model.times import (
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
-DELEGATES, OUTSIDE, LINKS = "Delegates", "Stayed outside", "Links"
-MOST_OUTSIDE = 5000  # operators; a longer table would block the window for more than 100 ms
+DELEGATES, NOT_DELEGATED, LINKS = "Delegates", "Stayed outside", "Links"
+MOST_NOT_DELEGATED = 5000  # operators; a longer table would block the window for more than 100 ms
 UPPER_BOUND = "Delegating them would save at most that: an upper bound, as delegates take time too."
 NO_CALLS = (
     "The profile has no delegate calls, and no operators of a runtime that could have made them."
 )
 NONE_CALLED = "No delegate was called: every operator ran by itself."
-NOTHING_OUTSIDE = "No operator ran outside the delegates."
+ALL_DELEGATED = "No operator ran outside the delegates."
 NONE_RECORDED = "The record has no delegates: nothing was lowered, or it does not say what was."
 _OTHERS = "others that took less"
 
@@ -47,7 +47,7 @@ class DelegationLine(Enum):
 
     SECTION = "section"
     INSTANCE = "instance"
-    OUTSIDE = "outside"
+    NOT_DELEGATED = "outside"
     REASON = "reason"
     MORE = "more"
 
@@ -80,11 +80,16 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     rate = shown.axis.ns_per_tick
     program = shown.table.program
     what = whole_text(shown.trace, "the busy time")
-    costs = [row.ticks for row in report.instances] + [row.ticks for row in report.outside]
+    costs = [row.ticks for row in report.instances] + [
+        row.ticks for row in report.not_delegated_rows
+    ]
     most = tick_to_ns(max(costs, default=0), rate)
     unit, factor = unit_for(most)
     whole = tick_to_ns(report.whole, rate)
-    delegated, stayed = tick_to_ns(report.delegated, rate), tick_to_ns(report.stayed, rate)
+    delegated, not_delegated = (
+        tick_to_ns(report.delegated, rate),
+        tick_to_ns(report.not_delegated, rate),
+    )
     rows = _Rows(max(costs, default=0))
 
     def cells(ticks: int, rest: str, operators: str, slices: int) -> tuple[str, ...]:
@@ -109,12 +114,12 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         )
         _instance(rows, row, several, texts, keys)
     if report.has_calls:
-        if report.outside:
-            text = f"{format_time(stayed)} · {_share(stayed, whole)} of {what}"
-            _section(rows, OUTSIDE, text, UPPER_BOUND)
+        if report.not_delegated_rows:
+            text = f"{format_time(not_delegated)} · {_share(not_delegated, whole)} of {what}"
+            _section(rows, NOT_DELEGATED, text, UPPER_BOUND)
         else:
-            _section(rows, OUTSIDE, "", NOTHING_OUTSIDE)
-        for out in _most(report.outside):
+            _section(rows, NOT_DELEGATED, "", ALL_DELEGATED)
+        for out in _most(report.not_delegated_rows):
             texts = cells(out.ticks, "", str(len(out.operators) or MISSING), out.slices)
             _outside(rows, out, texts, (out.label, out.ticks, out.ticks, -1, 1, out.slices))
     _section(rows, LINKS, *_links_text(report))
@@ -127,8 +132,8 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     if report.has_calls:
         parts = (
             ("Delegates", "accent", delegated),
-            ("Outside", "slab", stayed),
-            ("Neither", "", whole - delegated - stayed),
+            ("Outside", "slab", not_delegated),
+            ("Neither", "", whole - delegated - not_delegated),
         )
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
@@ -141,15 +146,15 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     return _page(headings, rows, program, parts, whole)
 
 
-def _most(outside: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
+def _most(not_delegated: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
     """Return the rows that were not delegated; beyond `MOST_OUTSIDE` one row sums up the rest."""
-    rest = outside[MOST_OUTSIDE:]
+    rest = not_delegated[MOST_NOT_DELEGATED:]
     if not rest:
-        return outside
+        return not_delegated
     keys = tuple(key for row in rest for key in row.keys)
     ticks, slices = sum(row.ticks for row in rest), sum(row.slices for row in rest)
     label = f"{group_digits(len(rest))} {_OTHERS}"
-    return (*outside[:MOST_OUTSIDE], NotDelegated(label, (), ticks, slices, keys))
+    return (*not_delegated[:MOST_NOT_DELEGATED], NotDelegated(label, (), ticks, slices, keys))
 
 
 def record_page(program: Program, report: DelegationReport) -> DelegationPage:
@@ -163,9 +168,9 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
     for row in report.instances:
         count = MISSING if row.why else group_digits(len(row.operators))
         _instance(rows, row, several, ("", count), (row.label, len(row.operators)))
-    outside = counted(len(report.outside), "instruction")
-    _section(rows, OUTSIDE, f"{outside} with operators of their own")
-    for out in report.outside:
+    not_delegated = counted(len(report.not_delegated_rows), "instruction")
+    _section(rows, NOT_DELEGATED, f"{not_delegated} with operators of their own")
+    for out in report.not_delegated_rows:
         texts = "", group_digits(len(out.operators))
         _outside(rows, out, texts, (out.label, len(out.operators)))
     headings = (
@@ -276,7 +281,7 @@ def _outside(
     hint = "" if row.operators or row.label.endswith(_OTHERS) else "no link"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
-    item = DelegationItem(DelegationLine.OUTSIDE, OUTSIDE, row)
+    item = DelegationItem(DelegationLine.NOT_DELEGATED, NOT_DELEGATED, row)
     rows.add(item, row.operators, name_parts(row.label), hint, texts, keys, ticks=row.ticks)
 
 

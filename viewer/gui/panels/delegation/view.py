@@ -41,7 +41,10 @@ class DelegationView(OperatorView):
         self.clearSpans()
         header = self.verticalHeader()
         for row in range(len(model.rows)):
-            spans = model.item(row).line not in (DelegationLine.INSTANCE, DelegationLine.OUTSIDE)
+            spans = model.item(row).line not in (
+                DelegationLine.INSTANCE,
+                DelegationLine.NOT_DELEGATED,
+            )
             if spans and columns > 1:
                 self.setSpan(row, 0, 1, columns)
             height = self._painter.height_of(row, self.viewport().width())
@@ -84,7 +87,7 @@ class _Painter(OperatorDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         item = self._page_model.item(index.row())
         row: TableRow = index.data(ROW_ROLE)
-        if item.line in (DelegationLine.INSTANCE, DelegationLine.OUTSIDE):
+        if item.line in (DelegationLine.INSTANCE, DelegationLine.NOT_DELEGATED):
             super().paint(painter, option, index)
             return
         rect: QRect = option.rect

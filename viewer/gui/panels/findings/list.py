@@ -31,7 +31,7 @@ from viewer.model.times import counted, format_share
 
 NONE_FOUND = "Nothing to tell: no rule below was met."
 NOT_MET = "Rules that were looked at and not met"
-NOT_ASKED = "Rules that cannot be asked here"
+NOT_APPLICABLE = "Rules that cannot be asked here"
 _INSET, _NUMBER, _SIDE, _AIR, _LINE = 12, 26, 128, 8, 3  # px at a scale of 1
 _BAR = 6
 _WRAP = int(Qt.TextFlag.TextWordWrap)
@@ -83,8 +83,8 @@ def rows_of(findings: Findings) -> tuple[FindingRow, ...]:
     if findings.left_out:
         more = f"And {counted(findings.left_out, 'more finding')} of less."
         rows.append(FindingRow(FindingLine.HEADING, ((more, "caption", "text2"),)))
-    for heading, is_checked in ((NOT_MET, True), (NOT_ASKED, False)):
-        not_reported = [rule for rule in findings.silent if rule.asked is is_checked]
+    for heading, is_checked in ((NOT_MET, True), (NOT_APPLICABLE, False)):
+        not_reported = [rule for rule in findings.not_reported if rule.applicable is is_checked]
         if not_reported:
             rows.append(FindingRow(FindingLine.HEADING, ((heading, "section", "text2"),)))
             rows += [_quiet(rule) for rule in not_reported]

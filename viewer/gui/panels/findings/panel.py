@@ -20,9 +20,9 @@ from viewer.analysis.findings.finding import (
     OperatorSets,
     PanelRef,
     RunRef,
-    Stretch,
+    TimeSpan,
 )
-from viewer.analysis.findings.findings import Findings, FindingsOf
+from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
@@ -58,7 +58,7 @@ class FindingsAnswer:
 
     shown: OpenTrace
     run: Run | None
-    of: FindingsOf
+    of: FindingsAnalysis
     findings: Findings
     space: Workspace
     made: Estimates
@@ -160,7 +160,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if isinstance(place, RunRef):
             pick_run(session, (number, place.run))
             return
-        if isinstance(place, Stretch):
+        if isinstance(place, TimeSpan):
             axis = answer.shown.axis
             t0, t1 = _first_ns(axis, place.start), _first_ns(axis, place.end)
             session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
@@ -203,10 +203,10 @@ def _first_ns(axis: Axis, tick: int) -> int:
 def _answer(
     shown: OpenTrace,
     run: Run | None,
-    of: FindingsOf | None,
+    of: FindingsAnalysis | None,
     space: Workspace,
     made: Estimates | None,
 ) -> FindingsAnswer:
-    of = of or FindingsOf(shown.table, shown.costs)
+    of = of or FindingsAnalysis(shown.table, shown.costs)
     made = made or of_workspace(space)
     return FindingsAnswer(shown, run, of, of.of(run, shown.axis.ns_per_tick, made), space, made)

@@ -105,7 +105,7 @@ def place_of(operator: Operator) -> str:
 
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
     """Return the fill of each of these operators."""
-    self_time, shared = costs.own[operators], costs.shared[operators]
+    self_time, shared = costs.self_ticks[operators], costs.shared[operators]
     step = np.minimum(self_time * RAMP_STEPS // max(costs.most_expensive, 1), RAMP_STEPS - 1)
     return [
         RAMP + at
@@ -127,7 +127,7 @@ def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
 
 def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
     """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", "no time here" or "not linked"."""
-    self_ticks, shared = int(costs.own[operator]), int(costs.shared[operator])
+    self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
     if self_ticks >= 0:
         share = f" · {format_share(self_ticks, costs.whole)}" if costs.whole else ""
         more = " + shared" if shared >= 0 else ""
@@ -180,7 +180,7 @@ def node_tip(
 
 
 def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction, scope: str) -> str:
-    self_ticks, shared = int(costs.own[node.operator]), int(costs.shared[node.operator])
+    self_ticks, shared = int(costs.self_ticks[node.operator]), int(costs.shared[node.operator])
     if self_ticks < 0 and shared < 0:
         linked = bool(costs.linked[node.operator])
         return f"no slice of it in {scope}" if linked else "no slice of the profile is linked to it"

@@ -224,7 +224,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
 
 def summary_text(rows: tuple[MapRow, ...]) -> str:
     """Count the identifiers by status, and list backends without a handle map."""
-    count = {status: sum(row.standing is status for row in rows) for status in IdentifierStatus}
+    count = {status: sum(row.status is status for row in rows) for status in IdentifierStatus}
     registered = sum(
         count[status]
         for status in (
@@ -232,7 +232,7 @@ def summary_text(rows: tuple[MapRow, ...]) -> str:
             IdentifierStatus.NEVER_LOGGED,
             IdentifierStatus.NOT_RUN,
         )
-    ) + sum(row.standing is IdentifierStatus.UNCLEAR and not row.keys for row in rows)
+    ) + sum(row.status is IdentifierStatus.UNCLEAR and not row.keys for row in rows)
     no_map = dict.fromkeys(row.detail for row in rows if row.detail.endswith(NO_MAP))
     texts = [*no_map, f"{counted(registered, 'identifier')} registered"]
     for status, text in (

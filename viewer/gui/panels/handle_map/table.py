@@ -37,13 +37,13 @@ class RowFilter(Enum):
     NOT_REGISTERED = ("Not registered", (IdentifierStatus.NOT_REGISTERED,))
     UNCOVERED = ("Uncovered handles", (IdentifierStatus.UNCOVERED,))
 
-    def __init__(self, title: str, standings: tuple[IdentifierStatus, ...]) -> None:
+    def __init__(self, title: str, statuses: tuple[IdentifierStatus, ...]) -> None:
         self.title = title
-        self.standings = standings
+        self.statuses = statuses
 
     def has(self, row: MapRow) -> bool:
         """Whether a row is shown."""
-        return not self.standings or row.standing in self.standings
+        return not self.statuses or row.status in self.statuses
 
 
 NONE_OF = {
@@ -85,10 +85,10 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
             ns = tick_to_ns(row.ticks, rate) if row.has_time else -1
             time = format_in(ns, factor) if ns >= 0 else MISSING
             slices = group_digits(row.slices) if row.slices else MISSING
-            texts = (time, row.standing.value, *texts[:2], slices, texts[2])
-            keys = (ns, row.standing.value, *keys[:2], row.slices, keys[2])
-        elif row.standing is IdentifierStatus.UNCOVERED:
-            where += f" · {row.standing.value}"
+            texts = (time, row.status.value, *texts[:2], slices, texts[2])
+            keys = (ns, row.status.value, *keys[:2], row.slices, keys[2])
+        elif row.status is IdentifierStatus.UNCOVERED:
+            where += f" · {row.status.value}"
         table_rows.append(
             TableRow(
                 row.operators,
@@ -176,7 +176,7 @@ class HandleMapModel(OperatorModel):
         copied = list(rows)
         head, *lines = super().tsv(copied).splitlines()
         entries = [self.map_row(row) for row in copied]
-        ends = [f"{row.standing.value}\t{' '.join(row.detail.split())}" for row in entries]
+        ends = [f"{row.status.value}\t{' '.join(row.detail.split())}" for row in entries]
         complete = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
         return "\n".join([f"{head}\tStanding\tNote", *complete]) + "\n"
 

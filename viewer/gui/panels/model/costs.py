@@ -77,9 +77,9 @@ def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, int], ...]:
     """
     costs, rate = costed.costs, costed.shown.axis.ns_per_tick
     unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
-    loose = int(costs.own[np.array(unplaced)].sum())
+    loose = int(costs.self_ticks[np.array(unplaced)].sum())
     whole = tick_to_ns(costs.whole, rate)
-    inside_one = tick_to_ns(int(costs.own.sum()) - loose, rate)
+    inside_one = tick_to_ns(int(costs.self_ticks.sum()) - loose, rate)
     across = tick_to_ns(int(costs.shared.sum()), rate)
     no_module = tick_to_ns(loose, rate)
     # Each part is rounded down; the last one is the remainder, so that the sum is exact. The names

@@ -217,7 +217,7 @@ class ModelRows:
             median = float(costed.medians.modules[n])
             return charged_figures(
                 int(costs.total[n]),
-                int(costs.own[n]),
+                int(costs.self_ticks[n]),
                 int(costs.outside[n]) or None,
                 int(costs.slices[n]),
                 median if median == median else None,
@@ -394,7 +394,7 @@ class ModelRows:
             costs, n = self.costed.costs, row.number
             inside = sum(int(costs.total[child]) for child in self.tree.modules[n].children)
             parts = (
-                (int(costs.own[n]), "of its own operators"),
+                (int(costs.self_ticks[n]), "of its own operators"),
                 (int(costs.shared[n]), "shared by modules in it"),
                 (inside, "in the modules in it"),
             )

@@ -103,7 +103,7 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
         statistics = figures.statistics
         for cell, ticks in (
             (SelectionColumn.TOTAL, statistics.total),
-            (SelectionColumn.SELF, figures.own),
+            (SelectionColumn.SELF, figures.self_ticks),
             (SelectionColumn.MEAN, statistics.avg),
             (SelectionColumn.MIN, statistics.min),
             (SelectionColumn.P50, statistics.p50),
@@ -267,7 +267,7 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
         figures = answer_part.found.figures
         for name, ticks in (
             ("total", figures.statistics.total),
-            ("self", figures.own),
+            ("self", figures.self_ticks),
             ("min", figures.statistics.min),
             ("max", figures.statistics.max),
             ("busy", figures.busy),

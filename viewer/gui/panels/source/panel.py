@@ -269,7 +269,7 @@ class SourcePanel(PagePanel):
         else:
             costs = line_costs(program, answer.table, path)
             rate = answer.shown.axis.ns_per_tick
-            ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.own.items()}
+            ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.self_costs.items()}
             most = max(ns_by_line.values(), default=0)
             unit, factor = unit_for(max([most, *(tick_to_ns(s.ticks, rate) for s in costs.shared)]))
             total = answer.table.whole
@@ -279,7 +279,7 @@ class SourcePanel(PagePanel):
                     ns_by_line[n] / most if most else 0,
                     format_share(c.ticks, total) if total else "",
                 )
-                for n, c in costs.own.items()
+                for n, c in costs.self_costs.items()
             }
             brackets = [
                 Bracket(s.lines, any(highlighted.intersection(x) for x in s.sets))
@@ -312,7 +312,7 @@ class SourcePanel(PagePanel):
     @Slot(int)
     def _click(self, line: int) -> None:
         answer = self._costs.answer
-        own = self._line_costs.own.get(line)
+        own = self._line_costs.self_costs.get(line)
         if answer is None:
             return
         sets = (
