@@ -22,10 +22,10 @@ MEASURE = """
 import json, sys, time
 how, path = sys.argv[1:]
 from viewer.formats import open_file
-from viewer.formats.memory import keep_freed
+from viewer.formats.memory import retain_freed
 def peak():
     return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
-keep_freed()
+retain_freed()
 open_file("tests/data/chrome_json/kineto_cpu.json")
 before, began = peak(), time.process_time()
 if how == "json":

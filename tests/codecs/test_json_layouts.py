@@ -32,7 +32,7 @@ def test_values_are_found_by_key_with_whatever_is_in_them(monkeypatch):
     ]
     objects = Objects(json.dumps(given)[1:-1].encode())
     assert objects.is_plain
-    (one,), left = objects.alike({}, "args")
+    (one,), left = objects.group_by_layout({}, "args")
     assert len(left) == 0
     assert [value.path for value in one.layout.values] == [
         ("name",), ("ts",), ("args", "shape"), ("args", "ok")
@@ -50,7 +50,7 @@ def test_values_that_all_objects_share_are_constants_until_one_differs(monkeypat
 
     def values_of(*objects: dict) -> list[tuple[str, ...]]:
         """Which values are looked at in each object, of a block of these."""
-        (one,), left = Objects(json.dumps(objects)[1:-1].encode()).alike(known, "args")
+        (one,), left = Objects(json.dumps(objects)[1:-1].encode()).group_by_layout(known, "args")
         assert len(left) == 0
         assert len(one.rows) == len(objects)
         return [value.path for value in one.layout.values]

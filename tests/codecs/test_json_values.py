@@ -1,39 +1,39 @@
-"""JSON of any kind: what can be read is, what was odd in it is said, and only NotJson is raised."""
+"""JSON of any kind: what can be read is, unexpected data warns, only InvalidJson is raised."""
 
 import pytest
 
 from tests.builders.record_cases import GRAPH, graph, made, node, read
-from viewer.codecs.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
+from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
 
 
 def test_a_clean_text_has_no_oddities():
     parsed = Parsed(b'{"a": [1, "\\ud83d\\ude00"]}')
-    assert (parsed.value, parsed.oddities) == ({"a": [1, "\U0001f600"]}, [])
+    assert (parsed.value, parsed.warnings) == ({"a": [1, "\U0001f600"]}, [])
 
 
 def test_half_a_surrogate_pair_is_replaced_wherever_it_is():
     parsed = Parsed(rb'{"\udc00": ["x\ud83d", {"b": "\udfff"}]}')
     assert parsed.value == {"\ufffd": ["x\ufffd", {"b": "\ufffd"}]}
-    assert parsed.oddities == ["text with half a surrogate pair: shown with \ufffd"]
+    assert parsed.warnings == ["text with half a surrogate pair: shown with \ufffd"]
     assert Parsed(rb'"\ud800"').value == "\ufffd"
 
 
 def test_bytes_that_are_no_utf8_are_replaced():
     parsed = Parsed(b'["\xff"]')
-    assert (parsed.value, len(parsed.oddities)) == (["\ufffd"], 1)
+    assert (parsed.value, len(parsed.warnings)) == (["\ufffd"], 1)
 
 
 def test_a_key_that_is_there_twice_is_told_when_asked_for():
     raw = b'{"a": 1, "a": 2}'
-    assert (Parsed(raw).value, Parsed(raw).oddities) == ({"a": 2}, [])
-    assert Parsed(raw, find_duplicates=True).oddities == [
+    assert (Parsed(raw).value, Parsed(raw).warnings) == ({"a": 2}, [])
+    assert Parsed(raw, find_duplicates=True).warnings == [
         "a key is there twice: the last one counts"
     ]
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[" * 10**6, b"1" * 9000, b'"\\x"', b"\0", b"{}{}"])
 def test_what_is_no_json_raises_one_error(raw):
-    with pytest.raises(NotJson):
+    with pytest.raises(InvalidJson):
         Parsed(raw)
 
 

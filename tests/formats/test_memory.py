@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from viewer.formats.memory import give_back, keep_freed, one_pool
+from viewer.formats.memory import release_freed, retain_freed, use_single_arena
 
 
 def resident_bytes() -> int:
@@ -20,26 +20,26 @@ def test_freed_small_blocks_go_back():
     full = resident_bytes()
     last = kept[-1]
     del kept
-    give_back()
+    release_freed()
     assert resident_bytes() < full - 60_000_000
     assert len(last) == 4000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems are not asked")
 def test_what_is_kept_for_the_next_block_goes_back_afterwards():
-    keep_freed()
+    retain_freed()
     block = bytearray(20_000_000)
     block[:] = b"x" * len(block)
     full = resident_bytes()
     del block
-    give_back()
+    release_freed()
     assert resident_bytes() < full - 15_000_000
 
 
 _IN_A_THREAD = """
 import sys
 from threading import Thread
-from viewer.formats.memory import give_back, keep_freed, one_pool
+from viewer.formats.memory import release_freed, retain_freed, use_single_arena
 
 def resident_bytes():
     with open("/proc/self/statm") as file:
@@ -48,11 +48,11 @@ def resident_bytes():
 def blocks():
     held = [bytearray(b"x" * 10_000_000) for _ in range(4)]
     del held
-    give_back()
+    release_freed()
 
-one_pool()
+use_single_arena()
 before = resident_bytes()
-keep_freed()
+retain_freed()
 for _ in range(3):
     reader = Thread(target=blocks)
     reader.start()
@@ -70,6 +70,6 @@ def test_what_threads_have_freed_goes_back_too():
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
 def test_elsewhere_nothing_happens(monkeypatch, platform):
     monkeypatch.setattr(sys, "platform", platform)
-    one_pool()
-    keep_freed()
-    give_back()
+    use_single_arena()
+    retain_freed()
+    release_freed()

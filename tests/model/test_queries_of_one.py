@@ -8,12 +8,12 @@ import pytest
 from viewer.formats import open_file
 from viewer.model import queries
 from viewer.model.queries import (
-    begin_in_run,
     busy_time,
     children_of,
     self_time,
     self_time_of,
     slices_within,
+    starts_in_run,
     tree,
 )
 
@@ -50,7 +50,7 @@ def test_a_run_has_the_slices_that_begin_in_it(data: Path, name: str):
             if trace.slices.track(i) == run.track
             and run.start <= trace.slices.start[i] < max(run.end, run.start + 1)
         ]  # fmt: skip
-        assert begin_in_run(trace, run, every).tolist() == expected
+        assert starts_in_run(trace, run, every).tolist() == expected
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -163,7 +163,7 @@ def test_vulkan_and_qnn_state_the_key_of_their_map(tmp_path):
 def test_totals_do_not_speak_against_a_pair(tmp_path):
     names = ["relu_default:OpId_3 (cycles)", "QNN (execute) time (cycles)", "ETVK_EXECUTE"]
     table = delegate_table(tmp_path, names, {"relu_default": (2,)})
-    assert table.fit.agreement == Match(1.0, 1)
+    assert table.trace_match.match == Match(1.0, 1)
 
 
 def test_a_total_that_a_map_lists_is_linked_all_the_same(tmp_path):

@@ -13,7 +13,7 @@ from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import calls_of, clear, selected_span_ns
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import WHOLE, TimeScope, begin_in
+from viewer.model.scope import WHOLE, TimeScope, starts_in
 from viewer.model.trace import KeyKind
 from viewer.view.state import Area, SliceRef, SliceSet
 
@@ -110,9 +110,9 @@ def test_ranges_side_by_side_add_up_to_the_whole(session):
 def test_what_begins_in_a_scope_is_counted_in_it_alone(session):
     shown = session.traces[0]
     every = np.arange(len(shown.trace.slices))
-    assert begin_in(shown.trace, WHOLE, every) is every
+    assert starts_in(shown.trace, WHOLE, every) is every
     runs = list(shown.trace.inferences())
-    of_runs = [begin_in(shown.trace, TimeScope(run=run), every) for run in runs]
+    of_runs = [starts_in(shown.trace, TimeScope(run=run), every) for run in runs]
     assert len(np.unique(np.concatenate(of_runs))) == sum(map(len, of_runs))
 
 

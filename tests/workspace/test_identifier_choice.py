@@ -58,7 +58,7 @@ def test_numbers_are_proposed_and_link_once_they_are_chosen(csv, record, column)
     assert handles(workspace) == DEMO
     assert warnings(workspace) == ""
     assert workspace.is_explicit(workspace.traces[0])
-    workspace.decide_by_agreement(trace.path)
+    workspace.match_automatically(trace.path)
     assert workspace.traces == [trace]
     assert chosen(workspace) == {csv: None}
 
@@ -119,7 +119,7 @@ def test_a_choice_is_remembered_for_profiles_of_its_form():
     assert in_force(other) == (None, "nobody")
     # A form with other columns is another one, and the choice can be taken back.
     other.add(read(MANUAL))
-    other.decide_by_agreement(other.traces[0].path)
+    other.match_automatically(other.traces[0].path)
     assert other.choices.remembered == {}
     assert in_force(other) == (None, "nobody")
     assert len(first.choices.remembered) == 1

@@ -22,8 +22,8 @@ def fits(monkeypatch):
         asked.append((trace.path, program.path))
         return fit(trace, program, *rest)
 
-    fit = match_cache.fit
-    monkeypatch.setattr(match_cache, "fit", count)
+    fit = match_cache.match_trace
+    monkeypatch.setattr(match_cache, "match_trace", count)
     return asked
 
 
@@ -44,10 +44,10 @@ def test_other_methods_are_another_match():
     trace = read("multi_forward_decode_xnnpack_x3.etdp")
     program = read("multi_forward_decode_teal_xnnpack.etrecord")
     matches = MatchCache()
-    undecided = matches.fit(trace, program, {})
-    assert matches.fit(trace, program, {}) is undecided
-    assert matches.fit(trace, program, {0: "decode"}).methods[0] == "decode"
-    assert matches.fit(trace, program, {}) == undecided
+    undecided = matches.match_trace(trace, program, {})
+    assert matches.match_trace(trace, program, {}) is undecided
+    assert matches.match_trace(trace, program, {0: "decode"}).methods[0] == "decode"
+    assert matches.match_trace(trace, program, {}) == undecided
 
 
 def test_a_closed_file_is_freed_although_all_copies_shared_what_is_known_of_it():
@@ -69,7 +69,7 @@ def test_a_closed_file_is_freed_although_all_copies_shared_what_is_known_of_it()
 
 def test_what_only_a_cache_knows_is_forgotten_with_the_files():
     matches, trace, program = MatchCache(), read(DUMP), read(STR)
-    matches.fit(trace, program, {})
+    matches.match_trace(trace, program, {})
     matches.columns(trace, program)
     held = weakref.ref(trace), weakref.ref(program)
     del trace

@@ -154,7 +154,7 @@ def test_an_explicit_choice_wins_and_is_warned_about():
     assert workspace.is_explicit(trace)
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_generated_int.etrecord"}
     assert "because you chose so" in warnings(workspace)
-    workspace.decide_by_agreement(trace.path)
+    workspace.match_automatically(trace.path)
     assert not workspace.is_explicit(trace)
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.etrecord"}
 
@@ -349,7 +349,7 @@ def test_a_choice_is_taken_back():
     assert not workspace.is_explicit(trace)
     workspace.choose_method(trace.path, "Execute 1", "decode")
     assert workspace.is_explicit(trace)
-    workspace.decide_by_agreement(trace.path)
+    workspace.match_automatically(trace.path)
     assert not workspace.is_explicit(trace)
     assert methods_of(workspace)["Execute 1"] is None
 
@@ -359,7 +359,7 @@ def test_a_pair_can_be_refused():
     workspace.pair(workspace.traces[0].path, None)
     assert chosen(workspace) == {"demo_str_x4.etdp": None}
     assert warnings(workspace) == ""
-    workspace.decide_by_agreement(workspace.traces[0].path)
+    workspace.match_automatically(workspace.traces[0].path)
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.etrecord"}
 
 

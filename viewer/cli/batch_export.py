@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from viewer.codecs.atomic_file import is_same_file, mark_parts, remove_parts
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import HEAD_SIZE, choose, open_file
-from viewer.formats.memory import keep_freed
+from viewer.formats.memory import retain_freed
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.workspace.exports import NothingToExport, export
@@ -203,7 +203,7 @@ def _run(
 
 def write(task: ExportTask, table: str, by: str | None) -> Outcome:
     """Write one profile, in a worker process. Never raises an Exception."""
-    keep_freed()
+    retain_freed()
     warnings = [f"{task.profile}: {task.note}"] if task.note else []
     try:
         space = Workspace()

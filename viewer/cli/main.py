@@ -52,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(command: str, arguments: list[str]) -> int:
-    from viewer.formats.memory import keep_freed
+    from viewer.formats.memory import retain_freed
 
-    keep_freed()
+    retain_freed()
     return run(command, arguments)
 
 

@@ -184,7 +184,7 @@ def _members(text: str, nested: str) -> Iterator[tuple[tuple[str, ...], int, int
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeObjects:
+class ObjectGroup:
     """Objects of one layout in a block: their rows in the block, and the spans of their values."""
 
     layout: JsonLayout
@@ -242,13 +242,13 @@ class Objects:
         self._first = np.searchsorted(quotes, self.begin)
         return True
 
-    def alike(
+    def group_by_layout(
         self, known: dict[int, list[JsonLayout]], nested: str
-    ) -> tuple[list[AlikeObjects], Ints]:
+    ) -> tuple[list[ObjectGroup], Ints]:
         """Group objects by layout and return the rest. known: layouts by number of quotes."""
         first = self._first
         count = np.diff(first, append=len(self._quotes))
-        found: list[AlikeObjects] = []
+        found: list[ObjectGroup] = []
         left: list[Ints] = []
         for quotes in np.flatnonzero(np.bincount(count)).tolist():
             rows = np.flatnonzero(count == quotes)
@@ -269,20 +269,20 @@ class Objects:
             left.append(rows)
         return found, np.sort(np.concatenate(left))
 
-    def _take(self, layout: JsonLayout, rows: Ints, found: list[AlikeObjects]) -> Ints:
+    def _take(self, layout: JsonLayout, rows: Ints, found: list[ObjectGroup]) -> Ints:
         """Move rows with `layout` to `found` and return the others (all, if too few match)."""
         same, spans = self._matched(layout, rows, self._first[rows])
         matches = int(np.count_nonzero(same))
         if matches < FEWEST:
             return rows
         if matches == len(rows):
-            found.append(AlikeObjects(layout, rows, tuple(spans)))
+            found.append(ObjectGroup(layout, rows, tuple(spans)))
         else:
             spans = [(start[same], end[same]) for start, end in spans]
-            found.append(AlikeObjects(layout, rows[same], tuple(spans)))
+            found.append(ObjectGroup(layout, rows[same], tuple(spans)))
         return rows[~same]
 
-    def _with_constants(self, found: AlikeObjects) -> JsonLayout:
+    def _with_constants(self, found: ObjectGroup) -> JsonLayout:
         """A copy of the layout with values that are equal in a sample of objects as constants."""
         layout, text = found.layout, self.text
         some = np.linspace(0, len(found.rows) - 1, _LOOKED_AT).astype(np.int64)

@@ -16,19 +16,19 @@ _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _REPLACEMENT = "\ufffd"
 
 
-class NotJson(ValueError):
+class InvalidJson(ValueError):
     """The text is not JSON, or is nested deeper than Python can parse."""
 
 
 class Parsed:
-    """A parsed JSON text. `oddities` lists what was replaced or lost, one sentence each."""
+    """A parsed JSON text. `warnings` lists what was replaced or lost, one sentence each."""
 
     def __init__(self, raw: bytes | bytearray | str, *, find_duplicates: bool = False) -> None:
-        """Parse the text. Raises NotJson.
+        """Parse the text. Raises InvalidJson.
 
         find_duplicates: report duplicate keys. This costs a call per object: only for small texts.
         """
-        self.oddities: list[str] = []
+        self.warnings: list[str] = []
         text = raw if isinstance(raw, str) else self._decode(raw)
         self._duplicates = 0
         try:
@@ -36,18 +36,18 @@ class Parsed:
                 text, object_pairs_hook=self._object if find_duplicates else None
             )
         except (ValueError, RecursionError) as error:
-            raise NotJson(str(error)) from error
+            raise InvalidJson(str(error)) from error
         # An escaped half of a surrogate pair makes a string that can be neither shown nor written.
         if _SURROGATE_ESCAPE.search(text) and self._replace_lone_surrogates():
-            self.oddities.append("text with half a surrogate pair: shown with \ufffd")
+            self.warnings.append("text with half a surrogate pair: shown with \ufffd")
         if self._duplicates:
-            self.oddities.append("a key is there twice: the last one counts")
+            self.warnings.append("a key is there twice: the last one counts")
 
     def _decode(self, raw: bytes | bytearray) -> str:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
-            self.oddities.append("text is not UTF-8: shown with \ufffd")
+            self.warnings.append("text is not UTF-8: shown with \ufffd")
             return raw.decode("utf-8", "replace")
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

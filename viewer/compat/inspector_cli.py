@@ -137,12 +137,12 @@ def _right(
     answers = InspectorAnswers(event_statistics(table), source, target)
 
     def facts() -> dict[str, Any]:
-        fit = table.fit
+        trace_match = table.trace_match
         return {
             **_header(chosen),
             "linked": table.program is not None,
-            "agreement": None if fit is None else round(fit.agreement.value, 4),
-            "evidence": None if fit is None else fit.agreement.evidence,
+            "agreement": None if trace_match is None else round(trace_match.match.value, 4),
+            "evidence": None if trace_match is None else trace_match.match.evidence,
             "warnings": warnings,
             "problems": [{"kind": p.kind, "count": p.count, "first": p.first} for p in problems],
             "not_linked": unlinked,

@@ -19,28 +19,28 @@ _LARGEST = 32 << 20
 _KEPT, _KEPT_OTHERWISE = 512 << 20, 64 << 20
 
 
-def one_pool() -> None:
+def use_single_arena() -> None:
     """Make all threads that start later allocate from one arena (glibc).
 
     By default each thread has its own, and the top of an arena other than the main one is never
     returned: 200 MB after a large file. The reading threads allocate few but large blocks.
     """
-    _ask("mallopt", _POOLS, 1)
+    _call_libc("mallopt", _POOLS, 1)
 
 
-def keep_freed() -> None:
-    """Keep freed memory until `give_back`, if the C library supports it (glibc)."""
-    _ask("mallopt", _MMAP_THRESHOLD, _LARGEST)
-    _ask("mallopt", _TRIM_THRESHOLD, _KEPT)
+def retain_freed() -> None:
+    """Keep freed memory until `release_freed`, if the C library supports it (glibc)."""
+    _call_libc("mallopt", _MMAP_THRESHOLD, _LARGEST)
+    _call_libc("mallopt", _TRIM_THRESHOLD, _KEPT)
 
 
-def give_back() -> None:
+def release_freed() -> None:
     """Return freed memory to the system, if the C library supports it (glibc). Thread-safe."""
-    _ask("mallopt", _TRIM_THRESHOLD, _KEPT_OTHERWISE)
-    _ask("malloc_trim", 0)
+    _call_libc("mallopt", _TRIM_THRESHOLD, _KEPT_OTHERWISE)
+    _call_libc("malloc_trim", 0)
 
 
-def _ask(function: str, *arguments: int) -> None:
+def _call_libc(function: str, *arguments: int) -> None:
     if sys.platform != "linux":
         return
     found = getattr(ctypes.CDLL(None), function, None)

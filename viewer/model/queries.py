@@ -112,7 +112,7 @@ def run_of_slices(trace: Trace) -> Ints:
     return found
 
 
-def begins(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bools:
+def starts_between(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bools:
     """Which starts are in [first, last), so that adjacent ranges count no slice twice.
 
     If a range ends at the end of the trace, or has no duration, its end is included.
@@ -126,11 +126,11 @@ def begins(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bo
     return inside
 
 
-def begin_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
+def starts_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
     """The slices among `some` that start in a run, on its track."""
     slices = trace.slices
     on_track = slices.tracks_of(some) == run.track
-    inside: Ints = some[on_track & begins(trace, slices.start[some], run.start, run.end)]
+    inside: Ints = some[on_track & starts_between(trace, slices.start[some], run.start, run.end)]
     return inside
 
 
@@ -363,11 +363,11 @@ def sum_per_key(
 ) -> tuple[Ints, Ints]:
     """The number of slices per key that start in [first, last), and their total time in it.
 
-    `begins` defines which slices start in the range. track: count only this track.
+    `starts_between` defines which slices start in the range. track: count only this track.
     """
     slices = trace.slices
     start, end = slices.start, slices.end
-    inside = begins(trace, start, first, last)
+    inside = starts_between(trace, start, first, last)
     if track is not None:
         on_track = (slices.row_track == track)[slices.rows()]
         inside &= on_track

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.arrays import Ints
-from viewer.model.queries import begin_in_run, begins
+from viewer.model.queries import starts_between, starts_in_run
 from viewer.model.trace import Run, Trace
 
 ScopeSpan = tuple[int | None, int | None, int | None]
@@ -35,12 +35,12 @@ class TimeScope:
 WHOLE = TimeScope()
 
 
-def begin_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
+def starts_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
     """The slices among `some` that start in the scope, as its figures count them."""
     if scope.run is not None:
-        return begin_in_run(trace, scope.run, some)
+        return starts_in_run(trace, scope.run, some)
     if scope.ticks is None:
         return some
     first, last = scope.ticks
-    inside: Ints = some[begins(trace, trace.slices.start[some], first, last)]
+    inside: Ints = some[starts_between(trace, trace.slices.start[some], first, last)]
     return inside

@@ -118,13 +118,15 @@ class TrackView:
             filter=self.filter if found else "",
         )
 
-    def showing_only(self, stock: TrackList, part: HeaderPart) -> TrackView:
+    def showing_only(self, track_list: TrackList, part: HeaderPart) -> TrackView:
         """Return a copy with everything hidden except a process or track; pinned tracks stay."""
-        process = stock.process_of(part)
-        hidden: set[HeaderPart] = {p.part for i, p in enumerate(stock.processes) if i != process}
-        if stock.track_of(part) >= 0:
-            siblings = np.flatnonzero(stock.process == process).tolist()
-            hidden |= {stock.part(track) for track in siblings} - {part, *self.pinned}
+        process = track_list.process_of(part)
+        hidden: set[HeaderPart] = {
+            p.part for i, p in enumerate(track_list.processes) if i != process
+        }
+        if track_list.track_of(part) >= 0:
+            siblings = np.flatnonzero(track_list.process == process).tolist()
+            hidden |= {track_list.part(track) for track in siblings} - {part, *self.pinned}
         return replace(self, hidden=frozenset(hidden))
 
 
@@ -149,32 +151,32 @@ class Arrangement:
     filtered: int
 
 
-def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arrangement:
+def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) -> Arrangement:
     """Apply a view to the existing tracks. Parts that do not exist are ignored.
 
     busy: the busy time of each track in ns, needed only for `TrackOrder.BUSY`; without it, that
     order is file order.
     """
-    tracks, processes = len(stock.names), len(stock.processes)
-    hidden_track, hidden_process = _masks(stock, view.hidden)
-    folded_track, folded_process = _masks(stock, view.collapsed)
-    named = _holds(view.filter, [process.name for process in stock.processes])
-    found = named[stock.process] | _holds(view.filter, stock.names)
+    tracks, processes = len(track_list.names), len(track_list.processes)
+    hidden_track, hidden_process = _masks(track_list, view.hidden)
+    folded_track, folded_process = _masks(track_list, view.collapsed)
+    named = _holds(view.filter, [process.name for process in track_list.processes])
+    found = named[track_list.process] | _holds(view.filter, track_list.names)
 
-    pinned = [stock.track_of(part) for part in dict.fromkeys(view.pinned)]
+    pinned = [track_list.track_of(part) for part in dict.fromkeys(view.pinned)]
     pinned = [track for track in pinned if track >= 0 and not hidden_track[track]]
     on_top = np.zeros(tracks, np.bool_)
     on_top[pinned] = True
-    hidden = (hidden_track | hidden_process[stock.process]) & ~on_top
+    hidden = (hidden_track | hidden_process[track_list.process]) & ~on_top
     filtered = ~found & ~hidden & ~on_top
     below = ~hidden & ~filtered & ~on_top
 
-    order = _process_order(stock, view, busy)
-    has_some = named | np.bincount(stock.process[below], minlength=processes).astype(np.bool_)
+    order = _process_order(track_list, view, busy)
+    has_some = named | np.bincount(track_list.process[below], minlength=processes).astype(np.bool_)
     numbers, not_shown = [], [0, 0]
     shown: list[int] = []
     for process in order:
-        spec = stock.processes[process]
+        spec = track_list.processes[process]
         matches = _holds(view.filter, spec.counter_names) | named[process]
         plotted = tuple(n for n, keep in zip(spec.counters, matches.tolist(), strict=True) if keep)
         if hidden_process[process]:
@@ -186,8 +188,8 @@ def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arra
             numbers.append(() if folded_process[process] else plotted)
     rank = np.zeros(processes, np.int64)
     rank[order] = np.arange(processes)
-    stacked = _track_order(stock, view, rank, busy)
-    stacked = stacked[(below & ~folded_process[stock.process])[stacked]]
+    stacked = _track_order(track_list, view, rank, busy)
+    stacked = stacked[(below & ~folded_process[track_list.process])[stacked]]
     return Arrangement(
         np.array(pinned, np.int64),
         np.array(shown, np.int64),
@@ -200,15 +202,15 @@ def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arra
     )
 
 
-def _masks(stock: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]:
+def _masks(track_list: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]:
     """Return masks of the tracks and of the processes among some parts."""
-    tracks = np.zeros(len(stock.names), np.bool_)
-    processes = np.zeros(len(stock.processes), np.bool_)
+    tracks = np.zeros(len(track_list.names), np.bool_)
+    processes = np.zeros(len(track_list.processes), np.bool_)
     for part in parts:
-        track = stock.track_of(part)
+        track = track_list.track_of(part)
         if track >= 0:
             tracks[track] = True
-        elif (process := stock.process_of(part)) >= 0:
+        elif (process := track_list.process_of(part)) >= 0:
             processes[process] = True
     return tracks, processes
 
@@ -221,44 +223,44 @@ def _holds(text: str, names: Sequence[str]) -> Bools:
     return np.fromiter((needle in name.casefold() for name in names), np.bool_, len(names))
 
 
-def _process_order(stock: TrackList, view: TrackView, busy: Busy | None) -> list[int]:
+def _process_order(track_list: TrackList, view: TrackView, busy: Busy | None) -> list[int]:
     """Return all processes in order."""
-    order = list(range(len(stock.processes)))
+    order = list(range(len(track_list.processes)))
     if view.order is TrackOrder.NAME:
-        order.sort(key=lambda i: _natural(stock.processes[i].name))
+        order.sort(key=lambda i: _natural(track_list.processes[i].name))
     elif view.order is TrackOrder.TIME:
-        starts = stock.process_starts()
+        starts = track_list.process_starts()
         order.sort(key=lambda i: (starts[i] is None, starts[i] or 0))
     elif view.order is TrackOrder.BUSY and busy is not None:
-        total = np.bincount(stock.process, busy, minlength=len(order))
+        total = np.bincount(track_list.process, busy, minlength=len(order))
         order.sort(key=lambda i: -total[i])
     for part, before in view.moved:
         if isinstance(part[1], str) and (before is None or isinstance(before[1], str)):
-            at = stock.process_of(part)
-            order = _placed(order, at, None if before is None else stock.process_of(before))
+            at = track_list.process_of(part)
+            order = _placed(order, at, None if before is None else track_list.process_of(before))
     return order
 
 
-def _track_order(stock: TrackList, view: TrackView, rank: Ints, busy: Busy | None) -> Ints:
+def _track_order(track_list: TrackList, view: TrackView, rank: Ints, busy: Busy | None) -> Ints:
     """Return all tracks in order, one process after another."""
-    tracks = len(stock.names)
+    tracks = len(track_list.names)
     if view.order is TrackOrder.NAME:
-        by_name = sorted(range(tracks), key=lambda i: _natural(stock.names[i]))
+        by_name = sorted(range(tracks), key=lambda i: _natural(track_list.names[i]))
         key = np.empty(tracks, np.int64)
         key[by_name] = np.arange(tracks)
     elif view.order is TrackOrder.TIME:
-        key = stock.first
+        key = track_list.first
     elif view.order is TrackOrder.BUSY and busy is not None:
         key = np.argsort(np.argsort(-busy, kind="stable"), kind="stable")
     else:
         key = np.arange(tracks)
-    place = rank[stock.process]
+    place = rank[track_list.process]
     order: Ints = np.lexsort((key, place))
     for part, before in view.moved:
-        track = stock.track_of(part)
-        target = None if before is None else stock.track_of(before)
+        track = track_list.track_of(part)
+        target = None if before is None else track_list.track_of(before)
         is_elsewhere = target is not None and (
-            target < 0 or stock.process[target] != stock.process[track]
+            target < 0 or track_list.process[target] != track_list.process[track]
         )
         if track < 0 or is_elsewhere:
             continue

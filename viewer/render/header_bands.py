@@ -14,7 +14,7 @@ from viewer.render.track_table import TrackList
 class HeaderBands:
     """A track list, and a layout of it."""
 
-    stock: TrackList
+    track_list: TrackList
     layout: TimelineLayout
 
     def part_of(self, band: int) -> HeaderPart | None:
@@ -24,12 +24,12 @@ class HeaderBands:
         if self.layout.track[band] >= 0:
             return int(self.layout.trace[band]), int(self.layout.track[band])
         process = int(self.layout.process[band])
-        return self.stock.processes[process].part if process >= 0 else None
+        return self.track_list.processes[process].part if process >= 0 else None
 
     def process_of(self, band: int) -> int:
         """Return the process that a band belongs to, even if pinned; -1 for none."""
         part = self.part_of(band)
-        return -1 if part is None else self.stock.process_of(part)
+        return -1 if part is None else self.track_list.process_of(part)
 
     def is_title(self, band: int) -> bool:
         """Return whether a band is the header of a process, or the first band of a track."""
@@ -51,10 +51,10 @@ class HeaderBands:
     def first_band(self, part: HeaderPart) -> int:
         """Return the band that names a part, -1 while it is not shown."""
         layout = self.layout
-        if self.stock.track_of(part) >= 0:
+        if self.track_list.track_of(part) >= 0:
             own = (layout.trace == part[0]) & (layout.track == part[1])
         else:
-            process = self.stock.process_of(part)
+            process = self.track_list.process_of(part)
             own = (layout.process == process) & (layout.kind == BandKind.PROCESS) & (process >= 0)
         return int(np.argmax(own)) if own.any() else -1
 
@@ -63,11 +63,13 @@ class HeaderBands:
 
         True for any process, and for a track with more than one row, or with a row and a strip.
         """
-        track = self.stock.track_of(part)
+        track = self.track_list.track_of(part)
         if track < 0:
             return True
-        first, last = self.stock.row_ptr[track : track + 2].tolist()
-        both = last > first and self.stock.has_lengths[first] and self.stock.has_zeros[first]
+        first, last = self.track_list.row_ptr[track : track + 2].tolist()
+        both = (
+            last > first and self.track_list.has_lengths[first] and self.track_list.has_zeros[first]
+        )
         return last - first > 1 or bool(both)
 
     def has_rows(self, band: int) -> bool:
@@ -80,4 +82,4 @@ class HeaderBands:
 
     def all_processes(self) -> frozenset[HeaderPart]:
         """Return every process, including those that are not shown."""
-        return frozenset(process.part for process in self.stock.processes)
+        return frozenset(process.part for process in self.track_list.processes)

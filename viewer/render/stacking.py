@@ -31,19 +31,19 @@ _WHOLE = 4
 
 
 def stack(
-    stock: TrackList, view: TrackView, arrangement: Arrangement | None = None
+    track_list: TrackList, view: TrackView, arrangement: Arrangement | None = None
 ) -> TimelineLayout:
     """Stack the visible part of a track list, from top to bottom.
 
     A folded process keeps its header, a folded track its first row. The arrangement is computed
     unless given.
     """
-    seen = arrange(stock, view) if arrangement is None else arrangement
-    height = _row_heights(stock, view)
-    on_top = _rows_of(stock, seen.pinned, seen.folded, height)
-    below = _rows_of(stock, seen.tracks, seen.folded, height)
+    seen = arrange(track_list, view) if arrangement is None else arrangement
+    height = _row_heights(track_list, view)
+    on_top = _rows_of(track_list, seen.pinned, seen.folded, height)
+    below = _rows_of(track_list, seen.tracks, seen.folded, height)
     shown = seen.processes
-    rows = np.bincount(below.process, minlength=len(stock.processes))[shown]
+    rows = np.bincount(below.process, minlength=len(track_list.processes))[shown]
     plotted = np.array([len(numbers) for numbers in seen.counters], np.int64)
     pinned = len(on_top.row) + 2 if len(seen.pinned) else 0
     gap = np.ones(len(shown), np.int64)
@@ -60,7 +60,7 @@ def stack(
         bands.process[:pinned] = -1
         above = int(bands.height[: pinned - 1].sum()) + PROCESS_GAP
         bands.height[pinned - 1] += -above % _WHOLE
-    trace = np.array([process.trace for process in stock.processes], np.int64)
+    trace = np.array([process.trace for process in track_list.processes], np.int64)
     bands.kind[header], bands.height[header] = BandKind.PROCESS, HEADER_HEIGHT
     bands.process[header], bands.trace[header] = shown, trace[shown]
     bands.put(_within(header + 1, rows), below)
@@ -111,30 +111,32 @@ class _Bands:
             getattr(self, name)[at] = getattr(bands, name)
 
 
-def _rows_of(stock: TrackList, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
+def _rows_of(track_list: TrackList, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
     """Return the rows and strips of some tracks, in order; height: row height per process."""
-    size = np.diff(stock.row_ptr)[tracks]
+    size = np.diff(track_list.row_ptr)[tracks]
     fold = folded[tracks]
     size = np.where(fold, np.minimum(size, 1), size)
     owner = np.repeat(tracks, size)
-    at = _within(stock.row_ptr[tracks], size)
+    at = _within(track_list.row_ptr[tracks], size)
     closed = np.repeat(fold, size)
     # A folded track keeps one row so that it can be unfolded, even if it only has a strip.
-    drawn = np.column_stack([stock.has_lengths[at] | closed, stock.has_zeros[at] & ~closed])
+    drawn = np.column_stack(
+        [track_list.has_lengths[at] | closed, track_list.has_zeros[at] & ~closed]
+    )
     band = np.flatnonzero(drawn)
     at, owner, is_row = at[band >> 1], owner[band >> 1], (band & 1) == 0
-    process = stock.process[owner]
+    process = track_list.process[owner]
     strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
     kernels = (height * KERNEL_HEIGHT // ROW_HEIGHT)[process]
-    lower = np.where(stock.kernels[at], kernels, _slice_height(height)[process])
+    lower = np.where(track_list.kernels[at], kernels, _slice_height(height)[process])
     return _Bands(
         kind=np.where(is_row, BandKind.ROW, BandKind.STRIP),
         height=np.where(is_row, height[process], strip),
         slice_height=np.where(is_row, lower, 0),
         process=process,
-        trace=stock.trace[owner],
-        track=stock.number[owner],
-        row=stock.row[at],
+        trace=track_list.trace[owner],
+        track=track_list.number[owner],
+        row=track_list.row[at],
         counter=np.empty(0, np.int64),
     )
 
@@ -145,10 +147,10 @@ def _slice_height(row: Ints) -> Ints:
     return height
 
 
-def _row_heights(stock: TrackList, view: TrackView) -> Ints:
-    heights = np.full(len(stock.processes), ROW_HEIGHT, np.int64)
+def _row_heights(track_list: TrackList, view: TrackView) -> Ints:
+    heights = np.full(len(track_list.processes), ROW_HEIGHT, np.int64)
     for part, height in view.heights:
-        process = stock.process_of(part)
+        process = track_list.process_of(part)
         if process >= 0:
             heights[process] = height
     return heights

@@ -14,7 +14,7 @@ from viewer import __version__
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.match import UNCHECKABLE, mean_agreement
+from viewer.analysis.links.match import UNCHECKABLE, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.model.queries import unattributed_time
 from viewer.model.times import (
@@ -190,21 +190,21 @@ def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
 
 
 def _considered(table: LinkTable, candidate: Candidate) -> Facts:
-    known = [m for m in candidate.fit.methods if m]
-    agreement = candidate.fit.agreement
+    known = [m for m in candidate.trace_match.methods if m]
+    match = candidate.trace_match.match
     return {
         "trace": table.trace.path,
         "program": candidate.program.path,
         "method": known[0] if len(set(known)) == 1 else None,
         **coverage_of(table),
-        "agreement": round(agreement.value, 4),
-        "evidence": agreement.evidence,
+        "agreement": round(match.value, 4),
+        "evidence": match.evidence,
     }
 
 
 def _per_method(table: LinkTable) -> list[Facts]:
     assert table.program is not None
-    assert table.fit is not None
+    assert table.trace_match is not None
     scopes: dict[str | None, list[int]] = {m.name: [] for m in table.program.methods}
     if table.program.text_lines:
         scopes = {}
@@ -216,16 +216,16 @@ def _per_method(table: LinkTable) -> list[Facts]:
         scopes[used[0]] += scopes.pop(None)
     entries = []
     for method, members in scopes.items():
-        found = [a for s in members if (a := table.fit.by_scope[s]) is not None]
-        agreement = mean_agreement(found)
+        found = [a for s in members if (a := table.trace_match.by_scope[s]) is not None]
+        match = mean_match(found)
         entries.append(
             {
                 "trace": table.trace.path,
                 "program": table.program.path,
                 "method": method,
                 **coverage_facts(table, np.array(members, np.int64)),
-                "agreement": round(agreement.value, 4) if found else None,
-                "evidence": agreement.evidence,
+                "agreement": round(match.value, 4) if found else None,
+                "evidence": match.evidence,
             }
         )
     return entries

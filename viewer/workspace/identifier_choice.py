@@ -137,9 +137,10 @@ class Identifiers:
         if not texts or KeyKind.LOCATION not in key_kinds(read):
             return False
         fits = (
-            self.matches.fit(read, p, choices.methods.get((read.path, p.path), {})) for p in texts
+            self.matches.match_trace(read, p, choices.methods.get((read.path, p.path), {}))
+            for p in texts
         )
-        return any(fit.agreement.belongs for fit in fits)
+        return any(found.match.belongs for found in fits)
 
 
 def check_column(trace: Trace, column: str | None, name: str) -> None:

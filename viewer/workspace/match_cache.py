@@ -7,11 +7,11 @@ from weakref import WeakKeyDictionary
 
 from viewer.analysis.links.identifier_columns import ColumnMatch, identifier_columns
 from viewer.analysis.links.logged_identities import Signature, signatures
-from viewer.analysis.links.match import TraceMatch, fit
+from viewer.analysis.links.match import TraceMatch, match_trace
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
-_Fit = tuple[Mapping[int, str], TraceMatch]  # the chosen methods, and the match with them
+_Match = tuple[Mapping[int, str], TraceMatch]  # the chosen methods, and the match with them
 
 
 class MatchCache:
@@ -23,12 +23,14 @@ class MatchCache:
 
     def __init__(self) -> None:
         self._signatures: WeakKeyDictionary[Trace, list[Signature]] = WeakKeyDictionary()
-        self._fits: WeakKeyDictionary[Trace, WeakKeyDictionary[Program, _Fit]] = WeakKeyDictionary()
+        self._fits: WeakKeyDictionary[Trace, WeakKeyDictionary[Program, _Match]] = (
+            WeakKeyDictionary()
+        )
         self._columns: WeakKeyDictionary[
             Trace, WeakKeyDictionary[Program, Sequence[ColumnMatch]]
         ] = WeakKeyDictionary()
 
-    def fit(self, trace: Trace, program: Program, methods: Mapping[int, str]) -> TraceMatch:
+    def match_trace(self, trace: Trace, program: Program, methods: Mapping[int, str]) -> TraceMatch:
         """Return the match of a program and a trace, given the methods chosen for its scopes."""
         fits = self._fits.setdefault(trace, WeakKeyDictionary())
         known = fits.get(program)
@@ -36,7 +38,7 @@ class MatchCache:
             logged = self._signatures.get(trace)
             if logged is None:
                 logged = self._signatures[trace] = signatures(trace)
-            known = fits[program] = (methods, fit(trace, program, methods, logged))
+            known = fits[program] = (methods, match_trace(trace, program, methods, logged))
         return known[1]
 
     def columns(self, read: Trace, program: Program) -> Sequence[ColumnMatch]:

@@ -230,7 +230,7 @@ class Workspace:
                 raise ValueError(f"{program_path} is not an open record or source")
         self.choose(self.choices.with_pair(trace.path, program))
 
-    def decide_by_agreement(self, trace_path: str) -> None:
+    def match_automatically(self, trace_path: str) -> None:
         """Drop the choices for a trace: its program, its methods, its column."""
         trace = self.open_trace(trace_path)
         self.choose(self.choices.without_links(trace.path, form_of(trace)))
@@ -353,25 +353,25 @@ class Workspace:
     def warnings(self, trace: Trace) -> list[str]:
         """Return the warnings about the trace's pairing, as sentences."""
         table = self.links(trace)
-        if table.program is not None and table.fit is not None:
-            agreement = table.fit.agreement
-            undecided = undecided_sentences(trace, table.fit)
+        if table.program is not None and table.trace_match is not None:
+            match = table.trace_match.match
+            undecided = undecided_sentences(trace, table.trace_match)
             if undecided:
                 return undecided
-            if not agreement.checkable:
+            if not match.checkable:
                 return [
-                    self.identifiers.proposal(trace) or uncheckable(trace, table.program, agreement)
+                    self.identifiers.proposal(trace) or uncheckable(trace, table.program, match)
                 ]
-            if not agreement.belongs:
-                wrong = mismatch(trace, table.program, agreement)
+            if not match.belongs:
+                wrong = mismatch(trace, table.program, match)
                 return [f"{wrong} They are linked because you chose so."]
-            return [partial(trace, table.program, agreement)] if agreement.is_partial else []
+            return [partial(trace, table.program, match)] if match.is_partial else []
         why = self._why_unlinked(trace)
         return [why] if why else []
 
     def _fit(self, trace: Trace, program: Program) -> TraceMatch:
         chosen = self.choices.methods.get((trace.path, program.path), {})
-        return self._matches.fit(trace, program, chosen)
+        return self._matches.match_trace(trace, program, chosen)
 
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
@@ -384,7 +384,7 @@ class Workspace:
         if choice is not None:
             return choice[0]
         rated = self.candidates(trace)
-        if not rated or not rated[0].fit.agreement.belongs:
+        if not rated or not rated[0].trace_match.match.belongs:
             return None
         best = rated[0]
         if all(links_alike(c.program) == links_alike(best.program) for c in rivals(trace, rated)):
@@ -397,15 +397,15 @@ class Workspace:
             return ""
         name = os.path.basename(trace.path)
         best = rated[0]
-        agreement = best.fit.agreement
-        if not best.fit.agreement.belongs and self.identifiers.of_any_record(trace):
+        match = best.trace_match.match
+        if not best.trace_match.match.belongs and self.identifiers.of_any_record(trace):
             proposal = self.identifiers.proposal(trace)
             if proposal or is_aside(best.program, wants_text(trace)):
                 return proposal
-        if not best.fit.agreement.checkable:
-            return f"{uncheckable(trace, best.program, agreement)} They were not linked."
-        if not best.fit.agreement.belongs:
-            return f"{mismatch(trace, best.program, agreement)} They were not linked."
+        if not best.trace_match.match.checkable:
+            return f"{uncheckable(trace, best.program, match)} They were not linked."
+        if not best.trace_match.match.belongs:
+            return f"{mismatch(trace, best.program, match)} They were not linked."
         names = " and ".join(os.path.basename(c.program.path) for c in rivals(trace, rated))
         return f"{names} fit {name} about equally well: choose one."
 

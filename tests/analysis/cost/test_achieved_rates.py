@@ -9,7 +9,7 @@ from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.inference_views import aligned_runs, mean_run
-from viewer.model.queries import begin_in_run
+from viewer.model.queries import starts_in_run
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import base_name
@@ -49,7 +49,7 @@ def slices_of(table, operator):
 def in_run(table, operator, number):
     """The operator, and its slices in an inference counted from 1."""
     run = list(table.trace.inferences())[number - 1]
-    some = begin_in_run(table.trace, run, slices_of(table, operator))
+    some = starts_in_run(table.trace, run, slices_of(table, operator))
     return table.program.operators[operator], some
 
 
@@ -131,7 +131,9 @@ def test_an_identifier_that_was_not_logged_leaves_a_part_untold(demo):
     known = method.delegates[0]
     more = DelegateMap(known.backend, {**known.entries, "never": (5,)})
     other = link(
-        demo.trace, replace(program, methods=(replace(method, delegates={0: more}),)), demo.fit
+        demo.trace,
+        replace(program, methods=(replace(method, delegates={0: more}),)),
+        demo.trace_match,
     )
     operator, slices = in_run(other, TAN, 1)
     assert timed_in(other, operator, slices, 1).reason == (
@@ -144,7 +146,9 @@ def test_the_one_event_of_an_operator_is_its_time_and_one_of_several_is_not(demo
     (method,) = program.methods
     only = DelegateMap("Demo", {"cos/1": (5,)})
     other = link(
-        demo.trace, replace(program, methods=(replace(method, delegates={0: only}),)), demo.fit
+        demo.trace,
+        replace(program, methods=(replace(method, delegates={0: only}),)),
+        demo.trace_match,
     )
     operator, slices = in_run(other, TAN, 1)
     (event,) = slices[kinds(other, slices) == KeyKind.DELEGATE_EVENT].tolist()

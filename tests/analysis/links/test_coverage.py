@@ -2,10 +2,10 @@
 
 from tests.builders.delegation_cases import DATA, DUMPS, linked, ranges, spans, within
 from viewer.analysis.links.coverage import (
-    begins_within,
     coverage,
     coverage_of,
     covered_ticks,
+    starts_within,
     stated_per_key,
 )
 from viewer.analysis.links.linker import unlinked
@@ -58,6 +58,6 @@ def test_gaps_that_a_reader_computed_are_in_no_count():
 def test_ranges_side_by_side_have_every_slice_once():
     trace = open_file(str(DATA / "etdump/demo_str_x4.etdp"))
     middle = (trace.start + trace.end) // 2
-    parts = [begins_within(trace, trace.start, middle), begins_within(trace, middle, trace.end)]
+    parts = [starts_within(trace, trace.start, middle), starts_within(trace, middle, trace.end)]
     assert sum(int(part.sum()) for part in parts) == len(trace.slices)
     assert not (parts[0] & parts[1]).any()

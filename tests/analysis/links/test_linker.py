@@ -347,7 +347,7 @@ def test_an_operator_that_a_pass_replaced_is_linked_and_that_is_said():
 
 def test_an_unfinished_record_links_nothing_and_says_why():
     table = linked(ETDUMP / "cond_portable_x5.etdp", RECORD / "broken_partial_save.etrecord")
-    assert not table.fit.agreement.checkable
+    assert not table.trace_match.match.checkable
     linkable = [x for x in table.links if x.reason.state is not LinkState.NOT_LINKABLE]
     assert {x.reason for x in linkable} == {Reason.NOT_IN_MAP}
     assert {x.detail for x in linkable} == {"The record maps no instruction to any debug handle"}

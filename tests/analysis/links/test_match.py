@@ -6,7 +6,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.analysis.links.logged_identities import LoggedIdentities
-from viewer.analysis.links.match import BELONG, Match, agreement_with_method, fit
+from viewer.analysis.links.match import BELONG, Match, match_trace, match_with_method
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import DelegateMap
@@ -60,7 +60,7 @@ def test_true_pairs_reach_the_threshold(family, traces, programs):
     dumps, records = FAMILIES[family]
     for dump in dumps:
         for record in records:
-            found = fit(traces[dump], programs[record]).agreement
+            found = match_trace(traces[dump], programs[record]).match
             assert found.value >= BELONG, (dump, record, str(found))
             assert found.belongs
 
@@ -70,16 +70,16 @@ def test_false_pairs_with_evidence_stay_at_half_or_below(family, traces, program
     others = [r for name, (_, records) in FAMILIES.items() if name != family for r in records]
     for dump in FAMILIES[family][0]:
         for record in others:
-            found = fit(traces[dump], programs[record]).agreement
+            found = match_trace(traces[dump], programs[record]).match
             assert found.value <= 0.5 or not found.checkable, (dump, record, str(found))
 
 
 def test_a_fully_delegated_pair_without_identifiers_cannot_be_checked(traces, programs):
-    found = fit(
+    found = match_trace(
         traces["multi_forward_decode_xnnpack_x3"], programs["multi_forward_decode_teal_xnnpack"]
     )
-    assert not found.agreement.checkable
-    assert str(found.agreement) == "cannot be checked: nothing to compare"
+    assert not found.match.checkable
+    assert str(found.match) == "cannot be checked: nothing to compare"
     assert set(map(frozenset, found.undecided)) == {frozenset(), frozenset({"decode", "forward"})}
 
 
@@ -90,28 +90,28 @@ def test_a_fully_delegated_pair_without_identifiers_cannot_be_checked(traces, pr
 def test_what_no_map_has_does_not_speak_against_its_record(family, evidence, traces, programs):
     """Kernels in branches and bodies, write-backs of buffers, views, and what a failed run left."""
     (dump,), (record,) = FAMILIES[family]
-    found = fit(traces[dump], programs[record]).agreement
+    found = match_trace(traces[dump], programs[record]).match
     assert (found.value, found.evidence) == (1.0, evidence)
 
 
 def test_a_method_that_is_nothing_but_branches_cannot_be_checked():
     record = open_file(str(DATA / "etrecord" / "cond_alone_toedge_portable.etrecord"))
     trace = open_file(str(DATA / "etdump" / "cond_alone_portable_x2.etdp"))
-    own = fit(trace, record)
+    own = match_trace(trace, record)
     assert own.methods[0] == "forward"
-    assert own.agreement == Match(1.0, 0)
+    assert own.match == Match(1.0, 0)
     nested = open_file(str(DATA / "etdump" / "cond_nested_portable_x4.etdp"))
-    assert fit(nested, record).agreement.value < BELONG  # its cos is in no branch
+    assert match_trace(nested, record).match.value < BELONG  # its cos is in no branch
     # A dump that took no branch never entered such a method.
     other = open_file(str(DATA / "etdump" / "lstm_portable_x1.etdp"))
-    assert fit(other, record).agreement.value == 0.0
+    assert match_trace(other, record).match.value == 0.0
 
 
 def test_a_handle_of_many_kernels_has_each_of_them_so_many_times():
     """All of a GRU is one debug handle, as is all of an LSTM, with operators of the same names."""
     lstm = open_file(str(DATA / "etdump" / "lstm_portable_x1.etdp"))
     gru = open_file(str(DATA / "etrecord" / "gru_toedge_portable.etrecord"))
-    found = fit(lstm, gru).agreement
+    found = match_trace(lstm, gru).match
     assert round(found.value, 2) == 0.73
     assert found.is_partial
 
@@ -119,10 +119,10 @@ def test_a_handle_of_many_kernels_has_each_of_them_so_many_times():
 def test_an_operator_that_a_pass_replaced_agrees_under_its_new_name():
     dump = open_file(str(DATA / "etdump" / "cnn_transform_x3.etdp"))
     record = open_file(str(DATA / "etrecord" / "cnn_transform_portable.etrecord"))
-    assert fit(dump, record).agreement == Match(1.0, 10)
+    assert match_trace(dump, record).match == Match(1.0, 10)
     (method,) = record.methods
     without = replace(record, methods=(replace(method, later_names={}),))
-    assert round(fit(dump, without).agreement.value, 9) == 0.8
+    assert round(match_trace(dump, without).match.value, 9) == 0.8
 
 
 @pytest.mark.parametrize(
@@ -136,21 +136,21 @@ def test_an_operator_that_a_pass_replaced_agrees_under_its_new_name():
     ],
 )  # fmt: skip
 def test_methods_that_begin_alike_are_told_apart(dump, record, methods):
-    found = fit(
+    found = match_trace(
         open_file(str(DATA / "etdump" / f"{dump}.etdp")),
         open_file(str(DATA / "etrecord" / f"{record}.etrecord")),
     )
     assert found.methods == methods
-    assert found.agreement.value == 1.0
+    assert found.match.value == 1.0
 
 
 def test_an_unknown_identifier_costs_its_share_of_the_call(traces, programs):
-    found = fit(traces["demo_str_x4"], programs["demo_str"]).agreement
+    found = match_trace(traces["demo_str_x4"], programs["demo_str"]).match
     assert (round(found.value, 4), found.evidence) == (0.8333, 6)  # 5 of 6 identifiers
 
 
 def test_scopes_are_attributed_to_methods(traces, programs):
-    found = fit(
+    found = match_trace(
         traces["multi_forward_decode_portable_x3"], programs["multi_forward_decode_toedge_portable"]
     )
     assert {m for m in found.methods if m} == {"forward", "decode"}
@@ -205,12 +205,12 @@ NUMBERS = {0: (1,), 1: (2,), 2: (3,)}
 )
 def test_a_debug_handle_map_is_compared_with_what_delegates_logged(calls, events, value, evidence):
     (method,) = map_of(*calls).methods
-    found = agreement_with_method(logged(**events), method)
+    found = match_with_method(logged(**events), method)
     assert (round(found.value, 9), found.evidence) == (round(value, 9), evidence)
 
 
 def test_a_map_fits_its_dump_and_no_other(traces):
     program = open_file(str(DATA / "debug_handle_map" / "demo_str.json"))
     for name, trace in traces.items():
-        found = fit(trace, program).agreement
+        found = match_trace(trace, program).match
         assert found.belongs is (name == "demo_str_x4"), (name, str(found))

@@ -27,7 +27,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
-from viewer.model.scope import TimeScope, begin_in
+from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import KeyKind, Run, Trace, Unit
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -162,7 +162,7 @@ class Costs:
         selected = frozenset(sets)
         hit = np.array([*(own in selected for own in self._table.sets), False], np.bool_)
         found = np.flatnonzero(hit[self._set_of_key][slices.key])
-        found = begin_in(self._trace, scope, found)
+        found = starts_in(self._trace, scope, found)
         called = np.zeros(len(hit), np.bool_)
         is_kernel = kind[slices.key[found]] == KeyKind.KERNEL
         own = self._set_of_key[slices.key[found]]

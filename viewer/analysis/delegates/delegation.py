@@ -27,9 +27,9 @@ from viewer.analysis.cost.costs import (
 )
 from viewer.analysis.links.coverage import (
     Coverage,
-    begins_within,
     coverage,
     covered_ticks,
+    starts_within,
     stated_per_key,
 )
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
@@ -172,7 +172,7 @@ class Delegation:
     ) -> DelegationReport:
         """Return the report for the ticks [first, last], on one track or on all."""
         trace, table = self._trace, self.table
-        inside = begins_within(trace, first, last, track) & ~made_of_others(trace)
+        inside = starts_within(trace, first, last, track) & ~made_of_others(trace)
         count = np.bincount(trace.slices.key[inside], minlength=len(trace.keys))
         native = np.zeros(len(trace.slices), np.bool_)
         native[foreign(trace.slices)] = True
@@ -215,7 +215,7 @@ class Delegation:
         """Return the slices of some keys that start in a range and are not derived, ascending."""
         selected = np.zeros(len(self._trace.keys), np.bool_)
         selected[list(keys)] = True
-        selected = selected[self._trace.slices.key] & begins_within(self._trace, first, last, track)
+        selected = selected[self._trace.slices.key] & starts_within(self._trace, first, last, track)
         if self._trace.slices.derived is not None:
             selected &= ~self._trace.slices.derived
         return np.flatnonzero(selected)

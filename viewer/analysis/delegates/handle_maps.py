@@ -20,7 +20,7 @@ import numpy as np
 
 from viewer.analysis.cost.costs import made_of_others, stated_alone
 from viewer.analysis.delegates.delegation import operators_of
-from viewer.analysis.links.coverage import begins_within
+from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.model.queries import Segments, charge, foreign, total_per_group
 from viewer.model.trace import KeyKind
@@ -111,7 +111,7 @@ class HandleMaps:
         """
         trace, slices = self._trace, self._trace.slices
         ticks = total_per_group(self._segments, len(self._rows), first, last, track).tolist()
-        inside = begins_within(trace, first, last, track) & ~made_of_others(trace)
+        inside = starts_within(trace, first, last, track) & ~made_of_others(trace)
         native = np.zeros(len(slices), np.bool_)
         native[foreign(slices)] = True
         count, own_clock = (

@@ -31,7 +31,7 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.gaps import dma, gaps
 from viewer.analysis.findings.inferences import slow_runs, warm_up
-from viewer.analysis.links.coverage import begins_within
+from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
@@ -119,5 +119,5 @@ class FindingsAnalysis:
         selected = np.zeros(len(trace.keys), np.bool_)
         selected[list(place.keys)] = True
         inside = selected[trace.slices.key]
-        inside &= begins_within(trace, *TimeScope(run).span)
+        inside &= starts_within(trace, *TimeScope(run).span)
         return np.flatnonzero(inside)

@@ -16,7 +16,7 @@ import numpy as np
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.queries import begins, foreign
+from viewer.model.queries import foreign, starts_between
 from viewer.model.trace import Trace
 
 
@@ -48,18 +48,18 @@ def stated_per_key(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Ints:
     """Return per key the number of slices in the file (not derived) that start in a range."""
-    inside = begins_within(trace, first, last, track)
+    inside = starts_within(trace, first, last, track)
     if trace.slices.derived is not None:
         inside &= ~trace.slices.derived
     return np.bincount(trace.slices.key[inside], minlength=len(trace.keys)).astype(np.int64)
 
 
-def begins_within(
+def starts_within(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Bools:
-    """Return per slice whether it starts in [first, last), as in `begins`, on the track."""
+    """Return per slice whether it starts in [first, last), as in `starts_between`, on the track."""
     slices = trace.slices
-    inside = begins(trace, slices.start, first, last)
+    inside = starts_between(trace, slices.start, first, last)
     if track is not None:
         inside &= (slices.row_track == track)[slices.rows()]
     return inside

@@ -94,7 +94,7 @@ class LinkTable:
 
     trace: Trace
     program: Program | None
-    fit: TraceMatch | None
+    trace_match: TraceMatch | None
     links: tuple[Link, ...]
 
     @cached_property
@@ -133,7 +133,7 @@ class LinkTable:
     def method_of_scope(self, scope: int) -> str | None:
         """Return the method of a scope's runs, as given in the file or decided by the match."""
         stated = self.trace.scopes[scope].method
-        return stated or (self.fit.methods[scope] if self.fit else None)
+        return stated or (self.trace_match.methods[scope] if self.trace_match else None)
 
     def method_of_track(self, track: int) -> str | None:
         """Return the only method whose inferences are on a track, else None."""

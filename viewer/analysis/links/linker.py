@@ -14,7 +14,7 @@ import numpy as np
 from viewer.analysis.links.debug_info_locations import unplaced
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
-from viewer.analysis.links.match import WRITE_BACK, TraceMatch, fit
+from viewer.analysis.links.match import WRITE_BACK, TraceMatch, match_trace
 from viewer.analysis.links.text_positions import TextPositions, operators_at, positions_of
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
@@ -55,7 +55,7 @@ def link(
 
     dispatches: the open debug info, to say why an action or job is not in it.
     """
-    found = found or fit(trace, program)
+    found = found or match_trace(trace, program)
     linker = _Linker(trace, program, found, unplaced(trace, dispatches))
     return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
 
@@ -130,7 +130,7 @@ class _Linker:
         self._absent = absent
         self.keys = trace.keys
         self.program = program
-        self.fit = found
+        self.trace_match = found
         self._kind: list[int] = trace.keys.kind.tolist()
         self._scope: list[int] = trace.keys.scope.tolist()
         self._id: list[int] = trace.keys.instruction.tolist()
@@ -164,14 +164,14 @@ class _Linker:
 
     def _method(self, scope: int) -> Method | Link:
         """Return the method of a scope, or a link that says why its keys are unlinked."""
-        undecided = self.fit.undecided[scope]
+        undecided = self.trace_match.undecided[scope]
         if undecided:
             return Link(
                 Reason.METHOD_UNDECIDED,
                 f"The methods {' and '.join(undecided)} have the same instructions; the dump does "
                 "not say which one ran",
             )
-        method = self.program.method(self.fit.methods[scope] or "")
+        method = self.program.method(self.trace_match.methods[scope] or "")
         if method is None and not any(m.is_mapped for m in self.program.methods):
             return Link(
                 Reason.NOT_IN_MAP,

@@ -49,7 +49,7 @@ BELONG = 0.6
 # Real pairs reach 0.83. Below this, the ETRecord may be from another version of the model.
 IN_PART = 0.8
 AHEAD = 0.2
-AGREEMENT = (
+MATCH_EXPLANATION = (
     "How far the two fit, from 0 to 1. Compared are the names that both have: of kernels with the "
     "operators of their debug handles, of what a delegate logged with its map, of places with the "
     "text. Below 0.6 they do not belong together, below 0.8 they fit in part."
@@ -89,15 +89,15 @@ class Match:
         return f"agreement {self.value:.2f} on {names_compared(self)}"
 
 
-def names_compared(agreement: Match) -> str:
-    """Return "6 names compared", the evidence of a match; `AGREEMENT` explains the names."""
-    return f"{counted(agreement.evidence, 'name')} compared"
+def names_compared(match: Match) -> str:
+    """Return "6 names compared", the evidence of a match. See `MATCH_EXPLANATION`."""
+    return f"{counted(match.evidence, 'name')} compared"
 
 
-def agreement_with_method(logged: LoggedIdentities, method: Method, finished: bool = True) -> Match:
+def match_with_method(logged: LoggedIdentities, method: Method, finished: bool = True) -> Match:
     """Return how well the runs of a scope match one method of an ETRecord."""
     if method.delegates_only:
-        return _agreement_of_delegates(logged, method, finished)
+        return _match_of_delegates(logged, method, finished)
     score, evidence = 0.0, 0
     ids: set[int] = set(method.handles) | set(method.delegates)
     if not finished:
@@ -144,11 +144,11 @@ def agreement_with_method(logged: LoggedIdentities, method: Method, finished: bo
     return Match(score / len(ids), evidence) if ids else Match(0.0, 0)
 
 
-def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Match:
+def _match_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Match:
     """Return how well the delegates' logs match the maps of a debug handle map file."""
     unplaced = logged.identifiers.get(NO_INSTRUCTION, set())
     if unplaced:
-        return _agreement_without_calls(unplaced, method)
+        return _match_without_calls(unplaced, method)
     score, evidence, calls, unknown = 0.0, 0, 0, 0
     for instruction, identifiers in logged.identifiers.items():
         delegate = method.delegate_at(instruction)
@@ -169,7 +169,7 @@ def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: 
     return Match(score / calls, evidence) if calls else Match(0.0, unknown)
 
 
-def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -> Match:
+def _match_without_calls(unplaced: Collection[Identifier], method: Method) -> Match:
     """Return the match of identifiers without calls, with all maps treated as one."""
     maps = [d for d in method.delegates.values() if d.is_filled]
     known = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
@@ -232,13 +232,13 @@ class TraceMatch:
     its match. undecided: per scope the methods that match equally well.
     """
 
-    agreement: Match
+    match: Match
     methods: tuple[str | None, ...]
     by_scope: tuple[Match | None, ...]
     undecided: tuple[tuple[str, ...], ...]
 
 
-def fit(
+def match_trace(
     trace: Trace,
     program: Program,
     chosen: Mapping[int, str] | None = None,
@@ -276,7 +276,7 @@ def _fit_methods(
         scores.append(top[0][0] if top else None)
         undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
     _decide_the_last(methods, undecided, chosen)
-    total = mean_agreement([s for s in scores if s is not None])
+    total = mean_match([s for s in scores if s is not None])
     return TraceMatch(total, tuple(methods), tuple(scores), tuple(undecided))
 
 
@@ -295,7 +295,7 @@ def _decide_the_last(
             methods[left[0]], undecided[left[0]] = rest[0], ()
 
 
-def mean_agreement(known: Sequence[Match]) -> Match:
+def mean_match(known: Sequence[Match]) -> Match:
     """Return the mean match of several scopes, weighted by their evidence.
 
     So a scope with one stray identifier does not outweigh the runs of a whole method.
@@ -308,7 +308,7 @@ def mean_agreement(known: Sequence[Match]) -> Match:
 
 def _mean(own: Sequence[Signature], method: Method) -> Match:
     """Return the match averaged over runs; the evidence is the largest of any signature."""
-    rated = [(agreement_with_method(x.identities, method, x.finished), x.runs) for x in own]
+    rated = [(match_with_method(x.identities, method, x.finished), x.runs) for x in own]
     runs = sum(count for _, count in rated)
     return Match(
         sum(a.value * count for a, count in rated) / runs, max(a.evidence for a, _ in rated)

@@ -22,7 +22,7 @@ class Candidate:
     """A program that may belong to a trace, and how well it matches."""
 
     program: Program
-    fit: TraceMatch
+    trace_match: TraceMatch
 
 
 def wants_text(trace: Trace) -> bool | None:
@@ -43,24 +43,24 @@ def is_aside(program: Program, text: bool | None) -> bool:
 
 def rank(candidate: Candidate, text: bool | None) -> tuple[bool, bool, int, float]:
     """Return the sort key of a candidate: matching, then uncheckable, then not matching."""
-    agreement = candidate.fit.agreement
-    group = 1 if not agreement.checkable else 0 if agreement.belongs else 2
+    match = candidate.trace_match.match
+    group = 1 if not match.checkable else 0 if match.belongs else 2
     behind = AHEAD if candidate.program.delegates_only else 0.0
-    return group != 0, is_aside(candidate.program, text), group, behind - agreement.value
+    return group != 0, is_aside(candidate.program, text), group, behind - match.value
 
 
 def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
     """Return the best candidate and those that are too close to it to decide."""
-    best = rated[0].fit.agreement
+    best = rated[0].trace_match.match
     text = wants_text(trace)
     aside = is_aside(rated[0].program, text)
     return [
         c
         for c in rated
-        if c.fit.agreement.checkable == best.checkable
+        if c.trace_match.match.checkable == best.checkable
         and is_aside(c.program, text) == aside
         and c.program.delegates_only == rated[0].program.delegates_only
-        and round(best.value - c.fit.agreement.value, 9) < AHEAD
+        and round(best.value - c.trace_match.match.value, 9) < AHEAD
     ]
 
 
@@ -93,15 +93,15 @@ def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
     return texts
 
 
-def uncheckable(trace: Trace, program: Program, agreement: Match) -> str:
+def uncheckable(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair with nothing to compare, or nothing conclusive."""
     why = "they have nothing to compare"
-    if program.delegates_only and agreement.value:
+    if program.delegates_only and match.value:
         why = "the identifiers that they share are numbers, which match by chance too"
     return f"Whether {_name(program)} belongs to {_name(trace)} cannot be checked: {why}."
 
 
-def partial(trace: Trace, program: Program, agreement: Match) -> str:
+def partial(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair that matches only in part."""
     why = (
         "The record may be of another version of the model; kernels that contradict it are not "
@@ -109,15 +109,15 @@ def partial(trace: Trace, program: Program, agreement: Match) -> str:
     )
     if program.delegates_only:
         why = "Identifiers that its maps do not have are not linked."
-    return f"{_name(trace)} and {_name(program)} fit in part only: {agreement}. {why}"
+    return f"{_name(trace)} and {_name(program)} fit in part only: {match}. {why}"
 
 
-def mismatch(trace: Trace, program: Program, agreement: Match) -> str:
+def mismatch(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair that does not match."""
     why = "Either the record is of another model or export, or it was made without deepcopy."
     if program.delegates_only:
         why = "Its maps do not have most of the identifiers that were logged."
-    return f"{_name(trace)} and {_name(program)} do not belong together: {agreement}. {why}"
+    return f"{_name(trace)} and {_name(program)} do not belong together: {match}. {why}"
 
 
 def _name(item: Trace | Program) -> str:

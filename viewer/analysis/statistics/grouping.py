@@ -56,7 +56,15 @@ from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
 from viewer.model.intervals import Intervals
-from viewer.model.queries import Segments, Tree, begins, charge, foreign, total_per_group, tree
+from viewer.model.queries import (
+    Segments,
+    Tree,
+    charge,
+    foreign,
+    starts_between,
+    total_per_group,
+    tree,
+)
 from viewer.model.trace import KeyKind
 
 
@@ -161,7 +169,7 @@ class Grouping:
         """
         index, group = self._outermost() if key == "thread" else self._counted(key)
         own = index[group == number]
-        inside = begins(self._trace, self._trace.slices.start[own], first, last)
+        inside = starts_between(self._trace, self._trace.slices.start[own], first, last)
         return np.sort(own[inside]).astype(np.int64)
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
@@ -235,7 +243,7 @@ class Grouping:
         durations = end - start
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
-        started = np.flatnonzero(begins(self._trace, start, first, last))
+        started = np.flatnonzero(starts_between(self._trace, start, first, last))
         spread = _spreads(durations[started], started, len(runs))
         labels = [run_label(self._table, run) for run in runs]
         return _table("run", labels, total, total, spread, 0, 0)
@@ -362,7 +370,7 @@ class Grouping:
     ) -> list[Spread]:
         """Return the durations of the slices that start in a range, for each group."""
         start = self._trace.slices.start[index]
-        started = begins(self._trace, start, first, last)
+        started = starts_between(self._trace, start, first, last)
         durations = self._trace.slices.end[index[started]] - start[started]
         return _spreads(durations, group[started].astype(np.int64), count)
 
@@ -370,7 +378,9 @@ class Grouping:
         """Return how many slices of a mask are foreign and start in the range."""
         slices = self._trace.slices
         native = foreign(slices)
-        return int((of[native] & begins(self._trace, slices.start[native], first, last)).sum())
+        return int(
+            (of[native] & starts_between(self._trace, slices.start[native], first, last)).sum()
+        )
 
 
 def _table(

@@ -100,9 +100,9 @@ class MessageLayouts:
         self._known: dict[int, list[MessageLayout]] = {}
         self._rest = 0  # blocks left for which layouts are not tried
 
-    def sorted_out(
+    def group(
         self, data: NDArray[np.uint8], begin: Ints, end: Ints
-    ) -> tuple[list[AlikeMessages], Ints | None]:
+    ) -> tuple[list[MessageGroup], Ints | None]:
         """Group messages at begin .. end by layout; also returns the remaining rows (None: all).
 
         The messages of one layout keep their order.
@@ -111,7 +111,7 @@ class MessageLayouts:
             self._rest = max(self._rest - 1, 0)
             return [], None
         length = np.minimum(end - begin, _LONGEST + 1)
-        found: list[AlikeMessages] = []
+        found: list[MessageGroup] = []
         left = []
         for size, count in enumerate(np.bincount(length, minlength=1).tolist()):
             if not count:
@@ -129,7 +129,7 @@ class MessageLayouts:
         return found, np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
 
     def _of_length(
-        self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int, out: list[AlikeMessages]
+        self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int, out: list[MessageGroup]
     ) -> Ints:
         """Group the messages of one length into `out`; returns the remaining rows."""
         known = self._known.setdefault(size, [])
@@ -156,13 +156,13 @@ class MessageLayouts:
             same = layout.is_of(each)
             count = int(np.count_nonzero(same))
             if count == len(rows):
-                out.append(AlikeMessages(layout, rows, at, each))
+                out.append(MessageGroup(layout, rows, at, each))
                 rows = rows[:0]
                 used.append(layout)
             elif count >= _FEW:
                 used.append(layout)
                 matching = [word.compress(same) for word in each]
-                out.append(AlikeMessages(layout, rows.compress(same), at.compress(same), matching))
+                out.append(MessageGroup(layout, rows.compress(same), at.compress(same), matching))
                 other = ~same
                 too_few = is_new and count * _SHARE < len(rows)
                 rows, at = rows.compress(other), at.compress(other)
@@ -176,7 +176,7 @@ class MessageLayouts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AlikeMessages:
+class MessageGroup:
     """Messages of one layout: their rows, their start positions, and their bytes as words."""
 
     layout: MessageLayout

@@ -201,7 +201,7 @@ class PaddedBytes:
         """
         if layouts is None:
             return self._walked(begin, end, wanted, None)
-        alike, left = layouts.sorted_out(self.data, begin, end)
+        alike, left = layouts.group(self.data, begin, end)
         rest = self._walked(begin, end, wanted, left)
         if not alike:
             return rest

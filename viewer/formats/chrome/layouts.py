@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_layouts import (
-    AlikeObjects,
     JsonLayout,
+    ObjectGroup,
     Objects,
     Value,
     are_values,
@@ -69,7 +69,7 @@ class EventLayouts:
     def read(self, objects: Objects) -> tuple[list[EventsAlike], Ints]:
         """The events of a block by layout, and the remaining objects."""
         found, left = [], []
-        alike, others = objects.alike(self._known, ARGUMENTS)
+        alike, others = objects.group_by_layout(self._known, ARGUMENTS)
         for one in alike:
             events, rest = self._events(objects, one)
             left.append(rest)
@@ -77,7 +77,7 @@ class EventLayouts:
                 found.append(events)
         return found, np.sort(np.concatenate([others, *left]))
 
-    def _events(self, objects: Objects, alike: AlikeObjects) -> tuple[EventsAlike | None, Ints]:
+    def _events(self, objects: Objects, alike: ObjectGroup) -> tuple[EventsAlike | None, Ints]:
         """The events of one layout, None if not readable as columns, and the remaining rows."""
         layout, rows = alike.layout, alike.rows
         shared = self._of_all(layout)
@@ -95,7 +95,7 @@ class EventLayouts:
             if not good.any():
                 return None, rows
             spans = tuple((start[good], end[good]) for start, end in alike.spans)
-            found, rest = self._events(objects, AlikeObjects(layout, rows[good], spans))
+            found, rest = self._events(objects, ObjectGroup(layout, rows[good], spans))
             return found, np.concatenate([rows[~good], rest])
         values.add(shared)
         events.threads = _pairs(values.ids, len(rows))

@@ -17,7 +17,7 @@ import os
 import re
 from typing import Any
 
-from viewer.codecs.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
+from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.model.trace import Problem
@@ -96,7 +96,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     _go_on(cancelled)
     try:
         parsed = Parsed(raw.removeprefix(b"\xef\xbb\xbf"), find_duplicates=True)
-    except NotJson as error:
+    except InvalidJson as error:
         raise UnreadableFile(
             path, "it is not valid JSON", where=str(error), remedy="Write it again"
         ) from error
@@ -119,8 +119,8 @@ class _Reader:
         self._cancelled = cancelled
         self._value = mapping(parsed.value)
         self._problems: dict[str, tuple[int, str]] = {}
-        for oddity in parsed.oddities:
-            self._problem(oddity)
+        for warning in parsed.warnings:
+            self._problem(warning)
         self._told: dict[int, dict[str, Any]] = {}
         self._first = 0
 

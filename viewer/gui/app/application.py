@@ -203,7 +203,7 @@ def _application() -> QApplication:
     from PySide6.QtGui import QFileOpenEvent, QIcon
     from PySide6.QtWidgets import QApplication
 
-    from viewer.formats.memory import one_pool
+    from viewer.formats.memory import use_single_arena
     from viewer.gui.qt.crash_report import guard
     from viewer.gui.qt.garbage_collector import GuiCollector
     from viewer.resources import resource
@@ -223,7 +223,7 @@ def _application() -> QApplication:
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
-    one_pool()  # before Qt starts a thread
+    use_single_arena()  # before Qt starts a thread
     app = Application(sys.argv[:1])
     app.setApplicationName("Opscope")
     app.setApplicationVersion(__version__)

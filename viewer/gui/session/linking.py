@@ -25,7 +25,7 @@ def pair_files(
 
 def match_automatically(session: Session, trace_path: str) -> None:
     """Discard the user's link choice for a profile, and match it by its contents."""
-    _edit_columns(session, lambda space: space.decide_by_agreement(trace_path))
+    _edit_columns(session, lambda space: space.match_automatically(trace_path))
 
 
 def set_identifier_column(session: Session, trace_path: str, column: str | None) -> None:

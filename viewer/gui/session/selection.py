@@ -13,7 +13,7 @@ from viewer.arrays import Ints
 from viewer.gui.session.coloring import highlight_class
 from viewer.gui.session.search import Search
 from viewer.gui.session.session import Session
-from viewer.model.scope import begin_in
+from viewer.model.scope import starts_in
 from viewer.model.trace import KeyKind
 from viewer.program.program import Operator
 from viewer.view import selected_slices
@@ -83,7 +83,7 @@ def operator_of(session: Session, trace: int, index: int) -> Operator | None:
 
 
 def _in_scope(session: Session, trace: int, slices: Ints) -> Ints:
-    return begin_in(session.traces[trace].trace, session.scope(trace), slices)
+    return starts_in(session.traces[trace].trace, session.scope(trace), slices)
 
 
 def toggle_slice(session: Session, ref: SliceRef) -> None:

@@ -43,7 +43,7 @@ from viewer.gui.session.workspace_edits import (
     slices_of_all,
 )
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import TimeScope, begin_in
+from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import RunKind, Trace
 from viewer.program.program import Program
 from viewer.view.cost_scope import scope_of
@@ -338,7 +338,7 @@ class Session(QObject):
         shown = self.traces[trace]
         slices = shown.slices_of(operators)
         if len(slices):
-            inside = begin_in(shown.trace, self.scope(trace), slices)
+            inside = starts_in(shown.trace, self.scope(trace), slices)
             middle = (self.state.t0 + self.state.t1) // 2
             nearest = nearest_slice(shown, inside if len(inside) else slices, middle)
             self._reveal(state, SliceRef(trace, nearest))

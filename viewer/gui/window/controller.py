@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from viewer.formats.memory import give_back
+from viewer.formats.memory import release_freed
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.details.panel import DetailsPanel
@@ -254,7 +254,7 @@ class WindowController(QObject):
         window.message.keep_warnings(self.link_warnings.texts | {self.session_files.warning})
         if is_empty:
             # By then, whatever was closed is freed.
-            QTimer.singleShot(FREED_AFTER_MS, give_back)
+            QTimer.singleShot(FREED_AFTER_MS, release_freed)
             window.start_page.offer_last_session(self.session_files.has_last)
         self.layout.show_page()
         self.session_files.name_window()

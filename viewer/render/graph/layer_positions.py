@@ -81,10 +81,10 @@ def _place(
         place[node] = at + found
 
 
-def isotonic(wished: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return the nondecreasing sequence nearest to `wished`, by weighted least squares."""
+def isotonic(target: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return the nondecreasing sequence nearest to `target`, by weighted least squares."""
     pools: list[tuple[float, float, int]] = []  # mean, weight, count
-    for value, weight in zip(wished, weights, strict=True):
+    for value, weight in zip(target, weights, strict=True):
         pool = (value, weight, 1)
         while pools and pools[-1][0] >= pool[0]:
             mean, pool_weight, count = pools.pop()

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from viewer.codecs.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
+from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
 from viewer.formats.executorch.etrecord.dataflow import (
     GraphScope,
     NodeFlows,
@@ -118,7 +118,7 @@ class GraphReader:
         if from_node not in self._origins:
             try:
                 self._origins[from_node] = _ancestor(Parsed(from_node).value, origin)
-            except NotJson as error:
+            except InvalidJson as error:
                 self._complain("a node's from_node is not valid JSON", str(error))
                 self._origins[from_node] = ""
         return self._origins[from_node]
@@ -259,13 +259,13 @@ class _Walk:
             elif kind == "as_string" and target.endswith(_DELEGATE_CALL):
                 try:
                     lowered = Parsed(text(content))
-                except NotJson as error:
+                except InvalidJson as error:
                     self._reader.complain(
                         "a lowered module is not valid JSON: left out", str(error)
                     )
                     continue
-                for oddity in lowered.oddities:
-                    self._reader.complain(oddity, "lowered module")
+                for warning in lowered.warnings:
+                    self._reader.complain(warning, "lowered module")
                 # Its nodes were never emitted one by one, so they keep their debug handles.
                 original = mapping(lowered.value).get("original_module")
                 given = scope.of_all(arguments[position + 1 :])

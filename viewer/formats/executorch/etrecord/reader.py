@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from viewer.codecs.json_values import NotJson, Parsed, mapping, whole_number
+from viewer.codecs.json_values import InvalidJson, Parsed, mapping, whole_number
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import (
@@ -117,11 +117,11 @@ class _Reader:
         is_map = name in self._members.maps
         try:
             parsed = Parsed(self._members.read(name), find_duplicates=is_map)
-        except NotJson as error:
+        except InvalidJson as error:
             self._problem("a member is not valid JSON and was left out", f"{name}: {error}")
             return None
-        for oddity in parsed.oddities:
-            self._problem(oddity, name)
+        for warning in parsed.warnings:
+            self._problem(warning, name)
         return parsed.value
 
     def _read_maps(self) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from viewer.analysis.links.labels import describe_near, title_of_near
 from viewer.analysis.links.link_table import Link, LinkState
-from viewer.analysis.links.match import AGREEMENT, names_compared
+from viewer.analysis.links.match import MATCH_EXPLANATION, names_compared
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_tensors import (
     NotKnown,
@@ -179,7 +179,7 @@ class Card(CardFrame):
         if near:
             sentence += f" It is {near}."
         self._column.addWidget(label(sentence, self._theme, wrap=True))
-        program, found = shown.table.program, shown.table.fit
+        program, found = shown.table.program, shown.table.trace_match
         grid = KeyValueGrid(self._theme)
         self._grids["Link"] = grid
         if link.backend:
@@ -187,17 +187,17 @@ class Card(CardFrame):
         if program is not None:
             grid.add("Source" if program.text_lines else "Record", os.path.basename(program.path))
         if found is not None:
-            agreement = found.agreement
-            if not agreement.checkable:
+            match = found.match
+            if not match.checkable:
                 grid.add("Agreement", "cannot be checked, nothing to compare")
             else:
-                tone = tokens.text1 if agreement.belongs else tokens.warning
+                tone = tokens.text1 if match.belongs else tokens.warning
                 grid.add(
                     "Agreement",
-                    span(f"{agreement.value:.2f}", tone, bold=True)
-                    + span(f" · {names_compared(agreement)}", tokens.text2),
+                    span(f"{match.value:.2f}", tone, bold=True)
+                    + span(f" · {names_compared(match)}", tokens.text2),
                     html=True,
-                    hint=AGREEMENT,
+                    hint=MATCH_EXPLANATION,
                 )
         if grid.rows:
             self._column.addWidget(grid)

@@ -16,7 +16,7 @@ from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.workload.operator_tensors import used_elsewhere
 from viewer.analysis.workload.operator_work import OperatorFigures, figures_of, figures_of_nodes
 from viewer.gui.panels.base.slice_facts import MISSING, Figure, run_of, scope_text
-from viewer.model.queries import begin_in_run
+from viewer.model.queries import starts_in_run
 from viewer.model.scope import TimeScope
 from viewer.model.text import amount_in_unit
 from viewer.model.times import NARROW_SPACE, RateOrigin, format_time, group_digits, tick_to_ns
@@ -146,12 +146,12 @@ def _timed(
             table,
             operator,
             slice_,
-            slices if around is None else begin_in_run(trace, around, slices),
+            slices if around is None else starts_in_run(trace, around, slices),
         )
     if scope.ticks is not None:  # a range may cut slices, or calls that belong together
         return TimedNodes(reason="Rates are of a slice or of runs, not of a selected range")
     if scope.run is not None:
-        return timed_in(table, operator, begin_in_run(trace, scope.run, slices), 1)
+        return timed_in(table, operator, starts_in_run(trace, scope.run, slices), 1)
     # An ETDump may contain inferences of other methods too.
     scopes = set(np.unique(trace.keys.scope[trace.slices.key[slices]]).tolist())
     runs = sum(each.scope in scopes for each in trace.inferences())

@@ -21,7 +21,7 @@ from viewer.analysis.delegates.handle_maps import (
     MapRow,
     recorded_rows,
 )
-from viewer.analysis.links.coverage import begins_within
+from viewer.analysis.links.coverage import starts_within
 from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.operator_table import OperatorContents
@@ -194,7 +194,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         if number is None:
             return
         has_key = np.isin(answer.shown.trace.slices.key, entry.keys)
-        found = np.flatnonzero(has_key & begins_within(answer.shown.trace, *answer.scope.span))
+        found = np.flatnonzero(has_key & starts_within(answer.shown.trace, *answer.scope.span))
         if len(found):
             self._select_slices(answer.shown, number, found)
         elif entry.operators:

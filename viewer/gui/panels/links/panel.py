@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
-from viewer.analysis.links.match import AGREEMENT, UNCHECKABLE, Match, names_compared
+from viewer.analysis.links.match import MATCH_EXPLANATION, UNCHECKABLE, Match, names_compared
 from viewer.analysis.links.pairing import Candidate
 from viewer.gui.panels.base.scroll_panel import ScrollPanel
 from viewer.gui.qt.accessibility import has_role
@@ -171,20 +171,20 @@ class Section(QWidget):
         grid.setColumnStretch(0, 1)
         group = QButtonGroup(self)
         for row, candidate in enumerate(candidates[:_MOST_RECORDS]):
-            agreement = candidate.fit.agreement
+            match = candidate.trace_match.match
             choice = QRadioButton(display_name(candidate.program.path))
             explain(choice, candidate.program.path)
             choice.setChecked(table.program is candidate.program)
             choice.clicked.connect(partial(self._pair, candidate.program.path))
             grid.addWidget(choice, row, 0)
-            value = label(_value(agreement), theme, "cell", _tone(agreement))
-            explain(value, AGREEMENT)
+            value = label(_value(match), theme, "cell", _tone(match))
+            explain(value, MATCH_EXPLANATION)
             grid.addWidget(value, row, 1)
-            text = verdict(agreement)
+            text = verdict(match)
             if self._session.workspace.found_for(candidate.program) is not None:
                 text += f" · {OPENED_BY_ITSELF}"
             verdict_label = label(text, theme, "cell", "text2")
-            explain(verdict_label, AGREEMENT)
+            explain(verdict_label, MATCH_EXPLANATION)
             grid.addWidget(verdict_label, row, 2)
             group.addButton(choice)
             self.records.append(choice)
@@ -236,7 +236,7 @@ class Section(QWidget):
 
         An MLIR text has functions instead, and locations state their function.
         """
-        if table.program is None or table.fit is None or table.program.text_lines:
+        if table.program is None or table.trace_match is None or table.program.text_lines:
             return
         if len(table.program.methods) < 2:
             return
@@ -261,10 +261,12 @@ class Section(QWidget):
                 chooser.addItem(name, name)
             chooser.setCurrentIndex(names.index(method) if method in names else 0)
             chooser.activated.connect(partial(self._choose_method, title))
-            found = table.fit.by_scope[scope]
+            found = table.trace_match.by_scope[scope]
             text = verdict(found) if found else ""
-            if table.fit.undecided[scope]:
-                text = f"{' and '.join(table.fit.undecided[scope])} have the same instructions"
+            if table.trace_match.undecided[scope]:
+                text = (
+                    f"{' and '.join(table.trace_match.undecided[scope])} have the same instructions"
+                )
             grid.addWidget(label(runs, theme, "cell"), row, 0)
             grid.addWidget(chooser, row, 1)
             tone = "warning" if method is None else "text2"
@@ -321,22 +323,21 @@ def _match_text(match: ColumnMatch, where: str) -> str:
     return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
 
 
-def verdict(agreement: Match) -> str:
+def verdict(match: Match) -> str:
     """Return whether the two files match, in words, and what that is based on."""
-    if not agreement.checkable:
+    if not match.checkable:
         return UNCHECKABLE
-    if agreement.is_partial:
+    fits = "belongs" if match.belongs else "does not belong"
+    if match.is_partial:
         fits = "fits in part"
-    else:
-        fits = "belongs" if agreement.belongs else "does not belong"
-    return f"{fits} · {names_compared(agreement)}"
+    return f"{fits} · {names_compared(match)}"
 
 
-def _value(agreement: Match) -> str:
-    return f"{agreement.value:.2f}" if agreement.checkable else "–"
+def _value(match: Match) -> str:
+    return f"{match.value:.2f}" if match.checkable else "–"
 
 
-def _tone(agreement: Match) -> str:
-    if not agreement.checkable:
+def _tone(match: Match) -> str:
+    if not match.checkable:
         return "text3"
-    return "ok" if agreement.belongs and not agreement.is_partial else "warning"
+    return "ok" if match.belongs and not match.is_partial else "warning"

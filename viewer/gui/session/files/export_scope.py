@@ -15,7 +15,7 @@ from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import begin_in
+from viewer.model.scope import starts_in
 from viewer.render.arrangement import Arrangement
 from viewer.render.track_table import TrackList
 from viewer.view.selected_slices import chosen_in
@@ -57,7 +57,7 @@ def selection(session: Session) -> PerfettoOptions | str:
         span = selected_span_ns(session)
         trace, operators = state.operators
         all_slices = slices_of(session, trace, operators)
-        inside = begin_in(session.traces[trace].trace, session.scope(trace), all_slices)
+        inside = starts_in(session.traces[trace].trace, session.scope(trace), all_slices)
         only = {trace: inside if len(inside) else all_slices}
     else:
         return NOTHING_SELECTED

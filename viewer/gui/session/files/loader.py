@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import open_file
-from viewer.formats.memory import give_back, keep_freed
+from viewer.formats.memory import release_freed, retain_freed
 from viewer.gui.qt.crash_report import report
 from viewer.gui.qt.gui_thread import GuiOwner
 
@@ -142,7 +142,7 @@ class _Job:
     def _run(self) -> None:
         item: object = None
         message = ""
-        keep_freed()
+        retain_freed()
         try:
             item = self._reader(self.path, self._progress, self.stop.is_set)
         except ReadCancelled:
@@ -155,7 +155,7 @@ class _Job:
                 f"{self.path}: a fault in Opscope stopped the reading "
                 f"({type(error).__name__}: {error}). Please report it with the file"
             )
-        give_back()
+        release_freed()
         if not self.silent:
             self._owner.call("_finish", self, item, message)
 

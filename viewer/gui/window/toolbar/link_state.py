@@ -33,23 +33,23 @@ class LinkStateButton(QPushButton):
         candidates = session.workspace.candidates(shown.file)
         warned = bool(session.workspace.warnings(shown.file))
         facts = coverage_of(session.workspace.links(shown.file))
-        if shown.table.program is None or shown.table.fit is None:
-            best = next((c.fit.agreement for c in candidates), None)
+        if shown.table.program is None or shown.table.trace_match is None:
+            best = next((c.trace_match.match for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs
             undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
             text = brief = "do not belong together" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:
-            agreement = shown.table.fit.agreement
+            match = shown.table.trace_match.match
             time, slices = facts["covered_time"], facts["coverage"]
             parts = [f"{_percent(time)} of linkable time"] if time is not None else []
             parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
-            number = f"agreement {agreement.value:.2f}"
-            checked = number if agreement.checkable else "cannot be checked"
+            number = f"agreement {match.value:.2f}"
+            checked = number if match.checkable else "cannot be checked"
             text = " · ".join(parts) + f"   {checked}"
             share = slices if time is None else time
             brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
-            if any(shown.table.fit.undecided):
+            if any(shown.table.trace_match.undecided):
                 text = brief = "methods undecided"
             self._token = "warning" if warned else "ok"
         if len(session.traces) > 1:
