@@ -129,7 +129,7 @@ class SharedWindow:
         controller.session.restore_view(found.view)
         if window.size() != self._size:
             window.resize(self._size)
-            self._qtbot.waitUntil(lambda: not controller.docks.is_misfit)
+            self._qtbot.waitUntil(lambda: not controller.docks.needs_relayout)
         window.restoreState(self._layout)
         controller.timeline.scene.scroll_to(0)
         QApplication.sendEvent(canvas(controller), QEvent(QEvent.Type.Leave))

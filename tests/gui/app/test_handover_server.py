@@ -19,7 +19,7 @@ def where(tmp_path):
 def server(qtbot, where):
     made = HandoverServer()
     made.heard = []
-    made.asked.connect(made.heard.append)
+    made.request_received.connect(made.heard.append)
     assert made.listen(where)
     yield made
     made.close()
@@ -109,7 +109,7 @@ def test_what_a_crash_left_is_in_nobodys_way(qtbot, where):
     open(where + ".lock", "w").close()
     server = HandoverServer()
     heard = []
-    server.asked.connect(heard.append)
+    server.request_received.connect(heard.append)
     assert server.listen(where)
     assert second_start(qtbot, HandoverRequest(), where)
     server.close()

@@ -33,7 +33,7 @@ def tabs(request, sample, theme, qtbot, monkeypatch, host):
     """A panel of a trace that counts as large behind another tab, and how often it was asked."""
     module, kind = _KINDS[request.param]
     asked, work = [], module._answer
-    monkeypatch.setattr(kind, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(kind, "SYNC_LIMIT", 0)
     monkeypatch.setattr(module, "_answer", lambda *of: (asked.append(of), work(*of))[1])
     session = sample("torq_npu")
     panel = kind(session, theme)

@@ -81,7 +81,7 @@ def run(
     windows.new(files, choices)
     app.opened_file.connect(windows.open_one)  # type: ignore[attr-defined]
     server = HandoverServer(app)
-    server.asked.connect(windows.take)
+    server.request_received.connect(windows.take)
     with contextlib.suppress(OSError):
         server.listen(handover_request.place())
     return app.exec()

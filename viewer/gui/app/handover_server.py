@@ -22,9 +22,9 @@ _MOST_WAITING = 16
 
 
 class HandoverServer(QObject):
-    """Emits `asked` with the `HandoverRequest` of each second start."""
+    """Emits `request_received` with the `HandoverRequest` of each second start."""
 
-    asked = Signal(object)
+    request_received = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -94,7 +94,7 @@ class _Connection(QObject):
         self._socket.write(TAKEN)
         self._socket.flush()
         self._socket.disconnectFromServer()
-        self._server.asked.emit(request)
+        self._server.request_received.emit(request)
 
     @Slot()
     def _give_up(self) -> None:

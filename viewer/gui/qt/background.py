@@ -71,7 +71,7 @@ class Latest(QObject):
         if not self.pending:
             self._clock.start()
         self._latest = self._next = _Question(function, args, self._owner)
-        self._begin()
+        self._start()
 
     def ask(self, at_once: bool, function: Callable[..., object], *args: Any) -> None:
         """Like `submit`, but with `at_once`, run it and emit `answered` before returning."""
@@ -96,7 +96,7 @@ class Latest(QObject):
         for question in self._working:
             question.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         if self._next is not None and len(self._working) < AT_ONCE:
             question, self._next = self._next, None
             self._working.append(question)
@@ -105,7 +105,7 @@ class Latest(QObject):
     @Slot(object, object, object)
     def _take(self, question: _Question, answer: object, error: Exception | None) -> None:
         self._working.remove(question)
-        self._begin()
+        self._start()
         if question is not self._latest:
             return
         self._taken = question, answer, error

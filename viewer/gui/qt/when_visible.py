@@ -29,7 +29,7 @@ class WhenVisible(QObject):
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.due)
 
-    def put_off(self) -> bool:
+    def defer(self) -> bool:
         """Whether the panel is invisible, so that the caller must defer its work until `due`."""
         self._soon.stop()
         self._wait(self._panel.visibleRegion().isEmpty())

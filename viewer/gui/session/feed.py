@@ -35,7 +35,7 @@ class Feed(QObject, Generic[Question, Answer]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._asked: Question | None = None
+        self._current_question: Question | None = None
         self.answer: Answer | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
@@ -59,11 +59,11 @@ class Feed(QObject, Generic[Question, Answer]):
     def _follow(self) -> None:
         question = self._question()
         if question is None:
-            self._asked = None
+            self._current_question = None
             self._latest.cancel()
             self._set(None)
-        elif question != self._asked:
-            self._asked = question
+        elif question != self._current_question:
+            self._current_question = question
             self._ask(question)
 
     @Slot(object)
@@ -74,7 +74,7 @@ class Feed(QObject, Generic[Question, Answer]):
     @Slot(str)
     def _fail(self, sentence: str) -> None:
         """Clear the answer, so that no outdated numbers stay; the error was already reported."""
-        self._asked = None
+        self._current_question = None
         self._set(None)
 
     def _set(self, answer: Answer | None) -> None:

@@ -31,7 +31,7 @@ class FlowSteps(QObject):
         self._session = session
         self._feed = FlowFeed.of(session)
         self._last: _Step | None = None
-        self._wish: tuple[SliceRef, bool] | None = None  # a step that waits for its flows
+        self._pending_step: tuple[SliceRef, bool] | None = None  # a step that waits for its flows
         self._feed.changed.connect(self._fulfill)
 
     @property
@@ -46,9 +46,9 @@ class FlowSteps(QObject):
         if ref is None:
             return
         if self._feed.pending or answer is None or answer.ref != ref:
-            self._wish = (ref, forward)
+            self._pending_step = (ref, forward)
             return
-        self._wish = None
+        self._pending_step = None
         ends = answer.flows.ends(forward=forward)
         if ends:
             self._go(_Step(tuple(SliceRef(ref.trace, end.slice) for end in ends), 0))
@@ -65,7 +65,7 @@ class FlowSteps(QObject):
 
     @Slot()
     def _fulfill(self) -> None:
-        if self._wish is not None and self._feed.answer is not None:
-            (ref, forward), self._wish = self._wish, None
+        if self._pending_step is not None and self._feed.answer is not None:
+            (ref, forward), self._pending_step = self._pending_step, None
             if ref == self._session.state.slice:
                 self.step(forward=forward)

@@ -144,8 +144,8 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
         if state.slice is None:
             return state.area
         selected = state.slices
-        if self.answer is not None and self._asked is not None:
-            current = self._asked[0]
+        if self.answer is not None and self._current_question is not None:
+            current = self._current_question[0]
             within = len(selected) == 1 and self.answer.holds(state.slice)
             if self.answer.subject is current and (within or selected == self._picked):
                 return current

@@ -202,7 +202,7 @@ class WindowController(QObject):
         Search.of(session).changed.connect(self._count_hits)
         self.layout.unveiled_empty.connect(self.refresh)
         self.opener.session_requested.connect(self.session_files.open)
-        self.opener.nothing_came.connect(self.refresh)
+        self.opener.nothing_opened.connect(self.refresh)
         # After services that wait for their own file, because the last message stays visible.
         self.saver.progressed.connect(self.exports.report_progress)
         self.saver.saved.connect(self.exports.report_saved)
@@ -257,7 +257,7 @@ class WindowController(QObject):
             QTimer.singleShot(FREED_AFTER_MS, release_freed)
             window.start_page.offer_last_session(self.session_files.has_last)
         self.layout.show_page()
-        self.session_files.name_window()
+        self.session_files.update_title()
         self._show_range()
         self._show_selection()
         self.commands.refresh()

@@ -55,7 +55,7 @@ class MainWindow(Shell):
         geometry, _ = settings.window()
         if not geometry.isEmpty():
             self.restoreGeometry(geometry)
-        self._painted.put_off()
+        self._painted.defer()
 
     # -- the controller ----------------------------------------------------------------------
 

@@ -162,7 +162,7 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot,
 def test_figures_of_a_large_trace_are_worked_out_when_they_are_seen(
     sample, theme, qtbot, monkeypatch
 ):
-    monkeypatch.setattr(DelegationPanel, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(DelegationPanel, "SYNC_LIMIT", 0)
     panel = DelegationPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
     assert panel.sentence == BEING_COUNTED

@@ -196,7 +196,7 @@ def test_empty_places_say_what_to_do(show, opened, theme, qtbot):
 
 
 def test_a_large_trace_is_worked_out_in_the_background(show, monkeypatch, qtbot):
-    monkeypatch.setattr(EventsPanel, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(EventsPanel, "SYNC_LIMIT", 0)
     panel = show("etdump/cnn_portable_x10.etdp")
     qtbot.waitUntil(lambda: panel.model.rowCount() > 0)
 

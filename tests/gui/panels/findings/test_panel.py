@@ -174,7 +174,7 @@ def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
 
 
 def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, theme, qtbot, monkeypatch):
-    monkeypatch.setattr(FindingsPanel, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(FindingsPanel, "SYNC_LIMIT", 0)
     panel = FindingsPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
     assert panel.sentence == BEING_COUNTED

@@ -116,7 +116,7 @@ def test_the_same_question_is_not_asked_twice(about_qkv, monkeypatch):
 
 
 def test_the_old_picture_stays_until_the_new_one_is_there(about_qkv, qtbot, monkeypatch):
-    monkeypatch.setattr(GraphPanel, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(GraphPanel, "SYNC_LIMIT", 0)
     old = about_qkv.view.picture
     about_qkv.session.select_operators(0, (30,))
     about_qkv.session.select_operators(0, (ATTENTION,))
@@ -126,7 +126,7 @@ def test_the_old_picture_stays_until_the_new_one_is_there(about_qkv, qtbot, monk
 
 
 def test_what_is_being_laid_out_can_be_stopped(about_qkv, qtbot, monkeypatch):
-    monkeypatch.setattr(GraphPanel, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(GraphPanel, "SYNC_LIMIT", 0)
     old = about_qkv.view.picture
     assert not about_qkv.stop()
     about_qkv.session.select_operators(0, (30,))

@@ -186,7 +186,7 @@ def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, them
 def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(
     sample, theme, qtbot, monkeypatch
 ):
-    monkeypatch.setattr(ModelPanel, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(ModelPanel, "SYNC_LIMIT", 0)
     panel = ModelPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
     assert panel.is_empty

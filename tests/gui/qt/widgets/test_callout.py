@@ -57,7 +57,7 @@ def test_the_note_is_read_aloud_and_shows_all_of_its_text(theme, qtbot):
     text = callout.text
     assert text.height() >= text.heightForWidth(text.width())
     assert window.rect().contains(callout.geometry())
-    callout.put_away()
+    callout.dismiss()
     assert not callout.isVisible()
     assert window.childAt(QPoint(100, 100)) is None
 

@@ -182,7 +182,7 @@ def test_everything_has_a_name_and_works_by_keyboard(session, settings, theme, q
     dialog.parts[WHOLE].setFocus()
     qtbot.keyClick(dialog.parts[WHOLE], Qt.Key.Key_Down)
     assert dialog.parts[RANGE].isChecked()
-    with qtbot.waitSignal(dialog.asked) as asked:
+    with qtbot.waitSignal(dialog.options_accepted) as asked:
         qtbot.keyClick(dialog, Qt.Key.Key_Return)
     assert asked.args[0].what == RANGE
     assert asked.args[1] == ".pftrace"

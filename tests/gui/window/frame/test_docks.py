@@ -64,7 +64,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
     sizes = []
     for width in (1300, 1000, 1300, 1600):
         attention.window.resize(width, 900)
-        qtbot.waitUntil(lambda: not attention.docks.is_misfit)
+        qtbot.waitUntil(lambda: not attention.docks.needs_relayout)
         settle(qtbot, attention)
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
     tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
@@ -80,7 +80,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
 
 def test_in_a_narrow_window_both_halves_of_the_bottom_have_room(attention, qtbot):
     attention.window.resize(1000, 700)
-    qtbot.waitUntil(lambda: not attention.docks.is_misfit)
+    qtbot.waitUntil(lambda: not attention.docks.needs_relayout)
     settle(qtbot, attention)
     left, right = (attention.docks.by_name[name].width() for name in ("operators", "details"))
     assert right > 0.8 * left

@@ -1,8 +1,8 @@
 """Base class of panels that show the answer to one background question.
 
-A subclass implements `question`, `show_answer` and `nothing`. The panel answers a small question
-synchronously. It sends a large one to a worker thread, as soon as the panel is visible. While the
-answer is stale, the page is painted faint.
+A subclass implements `question`, `show_answer` and `empty_state`. The panel answers a small
+question synchronously. It sends a large one to a worker thread, as soon as the panel is visible.
+While the answer is stale, the page is painted faint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 class Question:
     """A computation that a panel needs: `work(*args)`, a pure function of frozen data.
 
-    size: the amount of data, in the unit of the panel's `MOST_AT_ONCE`. about: the object that
+    size: the amount of data, in the unit of the panel's `SYNC_LIMIT`. about: the object that
     determines the answer; the panel does not ask again for the same object (None: it always asks).
     stays: whether the old page may stay until the answer arrives, because it shows the same trace.
     """
@@ -44,14 +44,14 @@ class AnswerPanel(PagePanel, Generic[Answer]):
     """A panel that shows the answer to its latest question."""
 
     # Questions up to this size are answered synchronously: that is faster than a thread.
-    MOST_AT_ONCE: ClassVar[int] = AT_ONCE
+    SYNC_LIMIT: ClassVar[int] = AT_ONCE
     # Whether a large question waits until the panel is visible.
     WAITS_TO_BE_SEEN: ClassVar[bool] = True
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.answer: Answer | None = None
-        self._asked: object = None
+        self._current_identity: object = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self.show_stale)
@@ -67,7 +67,7 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         """Fill and show the page, or show a sentence if the answer is empty."""
         raise NotImplementedError
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Explain why there is no question, with a button that helps."""
         raise NotImplementedError
 
@@ -82,36 +82,36 @@ class AnswerPanel(PagePanel, Generic[Answer]):
         question = self.question()
         if question is None:
             self._latest.cancel()
-            self._asked = self.answer = None
-            self.show_nothing()
+            self._current_identity = self.answer = None
+            self.show_empty_state()
             return
-        if question.about is not None and question.about is self._asked:
+        if question.about is not None and question.about is self._current_identity:
             self.show_again()
             return
-        at_once = question.size <= self.MOST_AT_ONCE
-        if at_once or not self.put_off(stays=question.stays):
-            self._asked = question.about
+        at_once = question.size <= self.SYNC_LIMIT
+        if at_once or not self.defer(stays=question.stays):
+            self._current_identity = question.about
             self._latest.ask(at_once, question.work, *question.args)
 
-    def put_off(self, *, stays: bool) -> bool:
+    def defer(self, *, stays: bool) -> bool:
         """Defer the question and return True if the panel is not visible.
 
         The panel then cancels the previous question and refreshes as soon as it is visible. stays:
         whether the page may stay until then; otherwise a sentence replaces it.
         """
-        if not self.WAITS_TO_BE_SEEN or not self._seen.put_off():
+        if not self.WAITS_TO_BE_SEEN or not self._seen.defer():
             return False
         self._latest.cancel()
-        self._asked = None
+        self._current_identity = None
         if not stays:
             self.answer = None
             self.show_sentence(BEING_COUNTED)
         return True
 
-    def show_nothing(self) -> None:
+    def show_empty_state(self) -> None:
         """Show what the panel has without an answer: a sentence, unless a subclass overrides it."""
-        nothing = self.nothing()
-        self.show_sentence(nothing.text, nothing.button, nothing.pressed)
+        state = self.empty_state()
+        self.show_sentence(state.text, state.button, state.pressed)
 
     def show_again(self) -> None:
         """Show the latest answer again, after a change of theme or elsewhere in the session."""
@@ -132,4 +132,4 @@ class AnswerPanel(PagePanel, Generic[Answer]):
     @Slot()
     def _ask_again(self) -> None:
         """Allow the same question again, because it failed."""
-        self._asked = None
+        self._current_identity = None

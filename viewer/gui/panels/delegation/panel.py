@@ -67,7 +67,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
 
     # With up to this many slices, each with its own identifier, the answer takes less than 40 ms:
     # no thread.
-    MOST_AT_ONCE = 5000
+    SYNC_LIMIT = 5000
     model: DelegationModel
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -115,11 +115,11 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self._show_table(f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
-    def show_nothing(self) -> None:
+    def show_empty_state(self) -> None:
         """Show how the first ETRecord was lowered, if no profile is open."""
         record = self.first_record
         if record is None:
-            super().show_nothing()
+            super().show_empty_state()
             return
         self.set_stale(False)
         self.view.color_operators(None)
@@ -128,7 +128,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         what = f"{display_name(record.path)} · a {record.noun}, and no run"
         self._show_table(f"{what}: open a profile to see what it took")
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Return the sentence shown without a report."""
         return Sentence(NO_METHODS if self._session.workspace.paths else NOTHING)
 

@@ -40,7 +40,7 @@ BY_ACTION, BY_OPERATOR = "Action", "Operator"
 class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
     """Estimates next to measurements of all open files."""
 
-    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
+    SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.note = label("", theme, "caption", "text2", wrap=True)

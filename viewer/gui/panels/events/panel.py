@@ -53,7 +53,7 @@ _DISPENSABLE = (
 class EventsPanel(TraceTablePanel["EventsAnswer"]):
     """Statistics of the current trace's events over all inferences, and in the current one."""
 
-    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
+    SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = EventsModel(theme)
@@ -81,7 +81,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         size = len(shown.trace.slices)
         return Question(_answer, (shown, run, known), size, stays=known is not None)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 

@@ -69,7 +69,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     # With up to this many slices in all open files, each with its own identifier, the answer takes
     # less than 40 ms even on a busy machine: no thread.
-    MOST_AT_ONCE = 2000
+    SYNC_LIMIT = 2000
 
     report_requested = Signal(str)
 
@@ -106,7 +106,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         size = sum(len(trace.slices) for trace in space.traces)
         return Question(_answer, (shown, scope.run, of, space, estimates), size)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 

@@ -71,7 +71,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     """
 
     # Operators, not slices: the layout of this many takes less than 5 ms.
-    MOST_AT_ONCE = 60
+    SYNC_LIMIT = 60
     open_dialog_requested = Signal()
     links_requested = Signal()
     save_requested = Signal(object)
@@ -187,7 +187,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     @Slot()
     def _reopen(self) -> None:
         """Start over, because files, links or the view of inferences changed."""
-        self._seeds, self._picked, self._asked = self._selected(), (), None
+        self._seeds, self._picked, self._current_identity = self._selected(), (), None
         if self._session.is_empty:
             # The panel may stay hidden for long and hold the last reference to a closed ETRecord.
             self._program, self._instances = None, ()
@@ -217,7 +217,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     @Slot()
     def refresh(self) -> None:
         """Compute the graph again, unless the panel is hidden or none of its inputs changed."""
-        if not self.put_off(stays=True):
+        if not self.defer(stays=True):
             super().refresh()
 
     def question(self) -> Question | None:
@@ -226,13 +226,15 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         if isinstance(present, Sentence):
             self._why_nothing = present
             return None
-        if isinstance(self._asked, GraphQuestion) and self._asked.is_as(present):
-            return Question(work_out, about=self._asked)
+        if isinstance(self._current_identity, GraphQuestion) and self._current_identity.is_as(
+            present
+        ):
+            return Question(work_out, about=self._current_identity)
         around = around_of(present) if has_edges_at_once(present.program) else None
-        size = self.MOST_AT_ONCE + 1 if around is None else len(around)
+        size = self.SYNC_LIMIT + 1 if around is None else len(around)
         return Question(work_out, (present, around), size, about=present, stays=True)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Explain why there is no graph, with a button that helps."""
         return self._why_nothing
 

@@ -71,7 +71,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
     `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
     """
 
-    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
+    SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     model: HandleMapModel
     export_requested = Signal(object)  # Callable[[str], Job]
@@ -130,11 +130,11 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self._fill(answer.maps, f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
-    def show_nothing(self) -> None:
+    def show_empty_state(self) -> None:
         """Show what the first ETRecord registers, if no profile is open."""
         self._record = self.first_record
         if self._record is None:
-            super().show_nothing()
+            super().show_empty_state()
             return
         self.set_stale(False)
         self.view.color_operators(None)
@@ -142,7 +142,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         what = f"a {self._record.noun}, and no run"
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Return the sentence shown without handle maps."""
         return Sentence(NO_MAPS if self._session.workspace.paths else NOTHING)
 

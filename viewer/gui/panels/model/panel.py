@@ -49,7 +49,7 @@ class ModelAnswer:
 class ModelPanel(CostPanel[ModelAnswer]):
     """Modules by cost. `operators_requested()`: show the Operators panel."""
 
-    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
+    SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
     operators_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -89,15 +89,15 @@ class ModelPanel(CostPanel[ModelAnswer]):
         size = len(cost_answer.shown.trace.slices)
         return Question(_answer, (cost_answer, of, program, tree, medians), size, about=cost_answer)
 
-    def show_nothing(self) -> None:
+    def show_empty_state(self) -> None:
         """Show a program that is open without a profile, or a sentence."""
         programs = [p for p in self._session.workspace.programs if p.methods]
         if self._costs.answer is not None:
-            super().show_nothing()
+            super().show_empty_state()
             return
         if self._session.traces or not programs:
             self._forget_tree()
-            super().show_nothing()
+            super().show_empty_state()
             return
         program = programs[0]
         known = self._tree
@@ -106,7 +106,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
             self.set_stale(False)
             self.show_record(program, _counts(tree), len(programs) - 1)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Explain why no module has a cost, with a button that helps."""
         cost_answer = self._costs.answer
         if cost_answer is None:

@@ -38,7 +38,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
     """Operators by cost, with one row for each set of operators that share slices."""
 
     # Operator sets, not slices: listing 500 takes 10 ms, 5,000 takes 100 ms.
-    MOST_AT_ONCE = 500
+    SYNC_LIMIT = 500
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.model = OperatorModel()
@@ -57,11 +57,11 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         size = len(answer.table.rows)
         return Question(_list, (answer, known), size, about=answer, stays=True)
 
-    def show_nothing(self) -> None:
+    def show_empty_state(self) -> None:
         """Show a program that is open without a profile, or a sentence."""
         programs = self._session.workspace.programs
         if self._costs.answer is not None or self._session.traces or not programs:
-            super().show_nothing()
+            super().show_empty_state()
             return
         program = programs[0]
         self.show_page()
@@ -71,7 +71,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         counts = f"{group_digits(len(program.operators))} operators"
         self.show_record(program, counts, len(programs) - 1)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Explain why no operator has a cost, with a button that helps."""
         answer = self._costs.answer
         return Sentence(NOTHING) if answer is None else self.no_costs(answer)

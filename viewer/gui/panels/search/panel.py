@@ -42,7 +42,7 @@ _LEAST_NAME = 120  # px
 class HitsPanel(AnswerPanel[Ints]):
     """The list of matches. The panel's answer is their order."""
 
-    MOST_AT_ONCE = AT_ONCE  # matches; sorting that many takes less than 50 ms
+    SYNC_LIMIT = AT_ONCE  # matches; sorting that many takes less than 50 ms
     WAITS_TO_BE_SEEN = False  # keys step through the matches while the list is hidden
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -90,11 +90,11 @@ class HitsPanel(AnswerPanel[Ints]):
             return None
         self._sorting = self._searching.hits, list(self._session.traces)
         size = len(self._searching.hits)
-        if size > self.MOST_AT_ONCE:
+        if size > self.SYNC_LIMIT:
             self.subtitle.setText("Sorting …")
         return Question(sorted_hits, (*self._sorting, self._by), size)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Explain why there are no matches."""
         return Sentence(self._why_nothing())
 

@@ -63,7 +63,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
     """
 
     # Groups, not slices: preparing that many takes less than 50 ms.
-    MOST_AT_ONCE = AT_ONCE
+    SYNC_LIMIT = AT_ONCE
     WAITS_TO_BE_SEEN = False  # the rows can be exported while the panel is hidden
 
     export_requested = Signal(object)  # Callable[[str], Job]
@@ -127,7 +127,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
             return None
         return Question(contents_of, (answer,), sum(len(part.found) for part in answer.parts))
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Return the sentence shown without a selection."""
         return Sentence(NOTHING if self._session.traces else NO_SLICES)
 

@@ -55,7 +55,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
     """
 
-    MOST_AT_ONCE = AT_ONCE  # slices; the same limit as for views and rasters of a trace
+    SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
     export_requested = Signal(object)  # Callable[[str], Job]
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -98,9 +98,9 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         """Group the current trace in its current scope."""
         self._of = None
         shown, _ = current_scope(self._session, ranges=True)
-        large = shown is not None and len(shown.trace.slices) > self.MOST_AT_ONCE
+        large = shown is not None and len(shown.trace.slices) > self.SYNC_LIMIT
         # Deferred before looking up the trace's keys, which takes long too.
-        if large and self.put_off(stays=self.answer is not None and self.answer.shown is shown):
+        if large and self.defer(stays=self.answer is not None and self.answer.shown is shown):
             return
         super().refresh()
 
@@ -118,7 +118,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         args = shown, self._grouping[1], self.key, scope
         return Question(_answer, args, len(shown.trace.slices), stays=True)
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
         return Sentence(NOTHING)
 

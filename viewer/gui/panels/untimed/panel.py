@@ -76,7 +76,7 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
             return None
         return Question(_answer, (shown, scope))
 
-    def nothing(self) -> Sentence:
+    def empty_state(self) -> Sentence:
         """Explain how to log such events."""
         return Sentence(NOTHING)
 

@@ -136,7 +136,7 @@ class Callout(QFrame):
         self.show()
         self.update()
 
-    def put_away(self) -> None:
+    def dismiss(self) -> None:
         """Hide note and frame."""
         self._animation.stop()
         self.hide()

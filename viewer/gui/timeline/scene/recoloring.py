@@ -24,9 +24,9 @@ from viewer.view.open_trace import AT_ONCE
 
 
 class Recoloring(QObject):
-    """Emits `made` with the rasters of all open traces, colored by the requested scheme."""
+    """Emits `recolored` with the rasters of all open traces, colored by the requested scheme."""
 
-    made = Signal(object)
+    recolored = Signal(object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class Recoloring(QObject):
     def ask(
         self, all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None = None
     ) -> None:
-        """Color by a scheme; `made` follows if anything changes, immediately for few slices."""
+        """Color by a scheme; `recolored` follows if anything changes, at once for few slices."""
         arguments = tuple(all_rasters), scheme, lit
         request = tuple(id(drawn.shown) for drawn in all_rasters), scheme, lit
         if self._latest.pending and request == self._asked:
@@ -59,7 +59,7 @@ class Recoloring(QObject):
 
     @Slot(object)
     def _take(self, all_rasters: list[TraceRasters]) -> None:
-        self.made.emit(all_rasters)
+        self.recolored.emit(all_rasters)
 
 
 def colored(

@@ -94,7 +94,7 @@ class Scene(QObject):
         self.animation = RangeAnimation(self)
         self.animation.moved.connect(self.moved)
         self._recoloring = Recoloring(self)
-        self._recoloring.made.connect(self._take_colors)
+        self._recoloring.recolored.connect(self._take_colors)
         self.selected_rasters = SelectedRasters(session)
         self.selected_rasters.changed.connect(self.changed)
         self._hit_rasters = HitRasters(session)

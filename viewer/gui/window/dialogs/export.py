@@ -1,7 +1,7 @@
 """The dialog for a Perfetto export: what to export, with which contents, and the resulting size.
 
 The exporter itself estimates the size, by encoding a sample of the slices in a thread after each
-change. The dialog writes nothing: it emits `asked` with the options and the file type.
+change. The dialog writes nothing: it emits `options_accepted` with the options and the file type.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _WIDTH = 560
 
 
 class ExportDialog(FramedDialog):
-    """Asks what to export; emits `asked` with options and file suffix when accepted.
+    """Asks what to export; emits `options_accepted` with options and file suffix when accepted.
 
     `flows` caches the flows found for it. `order` lists (trace, track) in display order. `hidden`
     is the timeline's text on missing tracks, such as "2 tracks hidden", or "".
     """
 
-    asked = Signal(object, str)
+    options_accepted = Signal(object, str)
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class ExportDialog(FramedDialog):
     def _accept(self) -> None:
         options, suffix = self.wish, self.suffix
         self.accept()
-        self.asked.emit(options, suffix)
+        self.options_accepted.emit(options, suffix)
 
 
 def _size(opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows) -> FileSize | str:

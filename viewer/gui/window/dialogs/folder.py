@@ -24,9 +24,9 @@ _WIDTHS = {1: 190, 2: 90}
 
 
 class FolderDialog(FramedDialog):
-    """Lists files with check boxes; emits `asked` with the paths to open."""
+    """Lists files with check boxes; emits `open_requested` with the paths to open."""
 
-    asked = Signal(list)
+    open_requested = Signal(list)
 
     def __init__(
         self, found: Sequence[FolderContents], theme: Theme, parent: QWidget | None = None
@@ -118,4 +118,4 @@ class FolderDialog(FramedDialog):
     def _open(self) -> None:
         chosen = self.chosen
         self.accept()
-        self.asked.emit(chosen)
+        self.open_requested.emit(chosen)

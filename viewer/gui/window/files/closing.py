@@ -126,7 +126,7 @@ class CloseGuard(QObject):
     def _close_all(self) -> None:
         session, key = self._session, self._table.keys("go.undo")
         names = [display_name(path) for path in session.workspace.paths]
-        closed = self._files.as_it_is()
+        closed = self._files.current_opening()
         session.close_all()
         self._closed = closed
         self._table.refresh()
@@ -145,7 +145,7 @@ class CloseGuard(QObject):
         """Reopen what Close all has closed, with the same view."""
         closed, self._closed = self._closed, None
         if closed is not None:
-            self._files.take_up(closed)
+            self._files.restore(closed)
 
     @Slot()
     def _opened(self) -> None:

@@ -83,7 +83,7 @@ class ExportActions(QObject):
             session, shell.settings, shell.theme, order, scene.missing_text, shell
         )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.asked.connect(partial(self._save_perfetto, dialog.flows))
+        dialog.options_accepted.connect(partial(self._save_perfetto, dialog.flows))
         dialog.open()
         return dialog
 
@@ -155,7 +155,7 @@ class ExportActions(QObject):
             self._message.show_error(str(error))
             return
         self._counts = counts if self._session.traces else ""
-        self._status.begin()
+        self._status.start()
         self._status.set_status(f"Writing {display_name(path)}")
         self._saver.save(job, path)
 

@@ -34,12 +34,12 @@ class FileOpener(QObject):
     """Reads files for one window.
 
     `session_requested(path, others)` is emitted for a session file, which replaces what is open,
-    and the other files. `nothing_came` is emitted if no file could be read.
+    and the other files. `nothing_opened` is emitted if no file could be read.
     """
 
     # Passed as Python objects, since a QString cannot hold file names that are not valid Unicode.
     session_requested = Signal(object, object)
-    nothing_came = Signal()
+    nothing_opened = Signal()
 
     def __init__(
         self,
@@ -111,11 +111,11 @@ class FileOpener(QObject):
             self._found.pop(path, None)
             self.loader.load(path)
         if paths:
-            self._status.begin()
+            self._status.start()
             if self._session.is_empty:
                 self._shell.pages.setCurrentWidget(self._shell.reading)
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Cancel all files that are being read."""
         self._asked, self._loaded, self._found = [], {}, {}
         self._choices = NO_CHOICES
@@ -189,7 +189,7 @@ class FileOpener(QObject):
                 self._told_added = new
             self._session.add(items, choices, found)
         else:
-            self.nothing_came.emit()
+            self.nothing_opened.emit()
         if self._given_up:
             self._status.show_text(f"{', '.join(self._given_up)} was not opened")
             self._given_up = []

@@ -75,7 +75,7 @@ class FolderDrops(QObject):
         if offered:
             self.dialog = FolderDialog(offered, self._shell.theme, self._shell)
             self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            self.dialog.asked.connect(self._opener.open)
+            self.dialog.open_requested.connect(self._opener.open)
             self.dialog.open()
 
 

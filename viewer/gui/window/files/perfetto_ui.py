@@ -77,7 +77,7 @@ class PerfettoUi(QObject):
             self.close()
             message.show_error(str(error))
             return
-        self._shell.status.begin()
+        self._shell.status.start()
         self._shell.status.set_status("Writing the trace for the Perfetto UI")
         self._saver.save(job, self._path)
 

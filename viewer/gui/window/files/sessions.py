@@ -161,7 +161,7 @@ class SessionFiles(QObject):
         if self._writes is not None and path == self._writes[0]:
             (self.path, self._in_file), self._writes = self._writes, None
             self._settings.add_recent_file(path)
-            self.name_window()
+            self.update_title()
             self.written.emit(True)
 
     @Slot(str, str)
@@ -204,7 +204,7 @@ class SessionFiles(QObject):
             VERSION,
             tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
             kept_choices(space, inputs),
-            msgspec.structs.replace(view, front=self._docks.in_front),
+            msgspec.structs.replace(view, front=self._docks.front_tabs),
         ), stamps
 
     def _traces(self) -> list[OpenTrace]:
@@ -219,14 +219,14 @@ class SessionFiles(QObject):
             return False
         return True
 
-    def as_it_is(self) -> Opening:
+    def current_opening(self) -> Opening:
         """The current session, for restoring it from its files in place."""
         saved, _ = self.snapshot(os.sep)
         # Not hashed, because the files may have changed or be gone.
         found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
         return Opening("", saved, found, self.path, self._in_file)
 
-    def name_window(self) -> None:
+    def update_title(self) -> None:
         """Set the window's title to its session file, or to the open files."""
         names = [display_name(path) for path in self._session.workspace.paths]
         if self.path and names:
@@ -273,11 +273,11 @@ class SessionFiles(QObject):
 
     def _replace(self, opening: Opening, also: Sequence[str]) -> None:
         """Replace what is open, and what is being read, with a session."""
-        self._opener.give_up()
+        self._opener.cancel()
         self._session.close_all()
-        self.take_up(opening, also)
+        self.restore(opening, also)
 
-    def take_up(self, opening: Opening, also: Sequence[str] = ()) -> None:
+    def restore(self, opening: Opening, also: Sequence[str] = ()) -> None:
         """Close everything without asking, and read the inputs of a session."""
         self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
@@ -298,7 +298,7 @@ class SessionFiles(QObject):
         if not set(opening.paths) & set(session.workspace.paths):
             # None of its files could be read, and others are open, which must not be saved to it.
             self.path = ""
-            self.name_window()
+            self.update_title()
             return
         saved = opening.saved.view
         if saved is not None:
@@ -307,7 +307,7 @@ class SessionFiles(QObject):
             views = [way for way in Inferences if way.value == saved.inferences]
             if views:
                 session.show_inferences(views[0])
-            self._docks.put_in_front(saved.front)
+            self._docks.bring_to_front(saved.front)
             for sentence in messages:
                 self._message.show_error(
                     f"{opening.name}: {sentence}" if opening.name else sentence
@@ -371,7 +371,7 @@ class SessionFiles(QObject):
             self._message.show_error(f"Nothing was read again: {names} is not there any more")
             return
         self.keep()  # in case the new files cannot be read
-        self.take_up(self.as_it_is())
+        self.restore(self.current_opening())
 
 
 def _find(

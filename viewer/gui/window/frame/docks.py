@@ -29,10 +29,12 @@ class Docks(QObject):
         super().__init__(window)
         self._window = window
         self._shown = False  # no docks on the start page
-        self._level = 0  # narrowness that the current layout is for
+        self._narrowness_level = 0  # narrowness that the current layout is for
         self._closed: set[str] = set()
-        self._put_away: set[str] = set()  # what the last toggle of the bottom panels has hidden
-        self._lay: QByteArray | None = None  # the layout before that
+        self._hidden_bottom: set[str] = (
+            set()
+        )  # what the last toggle of the bottom panels has hidden
+        self._saved_layout: QByteArray | None = None  # the layout before that
         window.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
         )
@@ -99,7 +101,7 @@ class Docks(QObject):
         self.by_name[name].raise_()
 
     @property
-    def in_front(self) -> tuple[str, ...]:
+    def front_tabs(self) -> tuple[str, ...]:
         """The names of the docks that are at the front of their tabs."""
         return tuple(
             name
@@ -107,7 +109,7 @@ class Docks(QObject):
             if not dock.visibleRegion().isEmpty() and self._window.tabifiedDockWidgets(dock)
         )
 
-    def put_in_front(self, names: Iterable[str]) -> None:
+    def bring_to_front(self, names: Iterable[str]) -> None:
         """Bring the named docks to the front of their tabs, as far as they are open."""
         for name in names:
             dock = self.by_name.get(name)
@@ -137,31 +139,31 @@ class Docks(QObject):
 
     def toggle_bottom(self) -> None:
         """Hide the bottom panels, or show them as they were."""
-        shown, lay = self.shows_bottom, self._lay
+        shown, layout = self.shows_bottom, self._saved_layout
         if shown:
-            self._put_away = {name for name in _BELOW if not self.by_name[name].isHidden()}
-            self._lay = self._window.saveState()
-        for name in self._put_away or _BELOW:
+            self._hidden_bottom = {name for name in _BELOW if not self.by_name[name].isHidden()}
+            self._saved_layout = self._window.saveState()
+        for name in self._hidden_bottom or _BELOW:
             self.by_name[name].setVisible(not shown)
-        if not shown and lay is not None:
+        if not shown and layout is not None:
             # Otherwise Qt brings the last tab to the front and divides the width differently.
-            self._window.restoreState(lay)
+            self._window.restoreState(layout)
 
     def fit_width(self) -> None:
         """In a narrow window, move Details, and then Source, into the bottom tabs."""
         level = self._narrowness
-        if level == self._level:
+        if level == self._narrowness_level:
             return
-        docks, previous = self.by_name, self._level
-        self._level = level
-        self._lay = None
+        docks, previous = self.by_name, self._narrowness_level
+        self._narrowness_level = level
+        self._saved_layout = None
         with self._without_layout():
             self._follow_width(previous)
         docks["details" if level else "source"].raise_()
         self._fit_titles()
 
     def _follow_width(self, was: int) -> None:
-        window, docks, level = self._window, self.by_name, self._level
+        window, docks, level = self._window, self.by_name, self._narrowness_level
         if not was and window.dockWidgetArea(docks["details"]) == RIGHT:
             window.tabifyDockWidget(docks["untimed"], docks["details"])
         elif not level and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
@@ -176,9 +178,9 @@ class Docks(QObject):
             window.tabifyDockWidget(docks["links"], docks["source"])
 
     @property
-    def is_misfit(self) -> bool:
+    def needs_relayout(self) -> bool:
         """Whether the current layout is for another width of the window."""
-        return self._narrowness != self._level
+        return self._narrowness != self._narrowness_level
 
     @property
     def _narrowness(self) -> int:

@@ -57,7 +57,7 @@ class StatusBar(QStatusBar):
         """Show a text until the selection changes."""
         self.said.setText(text)
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Show progress with a Cancel button, unless `end` follows within 300 ms."""
         self._late.start()
 

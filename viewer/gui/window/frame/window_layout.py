@@ -103,7 +103,7 @@ class WindowLayout(QObject):
     @Slot()
     def _fit_width(self) -> None:
         """Lay out the docks again after the window became narrow or wide."""
-        if not self._session.is_empty and self.docks.is_misfit:
+        if not self._session.is_empty and self.docks.needs_relayout:
             self.docks.fit_width()
             self.docks.share_width()
             self._share_height()

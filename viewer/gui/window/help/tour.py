@@ -141,7 +141,7 @@ class Tour(QObject):
         self._soon.stop()
         if self.callout is not None:
             had_keys = self.callout.isAncestorOf(self._shell.focusWidget() or self._shell)
-            self.callout.put_away()
+            self.callout.dismiss()
             if had_keys and not self._session.is_empty:
                 self._timeline.view.setFocus()
         for watched in (self._shell, *self._docks.by_name.values()):

@@ -137,7 +137,7 @@ class StartPage(QScrollArea):
 
     def want_pictures(self) -> None:
         """Draw the samples once the page is visible; a window opened with files never shows it."""
-        if not self._seen.put_off():
+        if not self._seen.defer():
             self._draw_samples()
 
     @Slot()
