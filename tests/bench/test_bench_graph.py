@@ -111,15 +111,18 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
             QCoreApplication.processEvents()
         panel.view.repaint()
 
+    took = {}
     for hops in (1, 2, 6):
         panel.hops.setValue(hops)
         qtbot.waitUntil(is_done, timeout=10_000)
         asked = iter(range(100, OPERATORS, 379))
-        told(f"{hops} hops, asked, laid out and painted", lambda a=asked: ask(next(a)))
+        took[hops] = told(f"{hops} hops, asked, laid out and painted", lambda a=asked: ask(next(a)))
         nodes, lines = len(panel.view.picture.nodes), len(panel.view.picture.paths)
         told(f"  a repaint of {nodes} operators and {lines} edges", panel.view.repaint)
         told("  floor: as many boxes and lines", lambda n=nodes, m=lines: boxes(n, m))
     print()
+    # The cost follows what is shown: 4 and 14 operators next to 200.
+    assert max(took[1], took[2]) < took[6]
 
 
 def boxes(count: int, lines: int) -> None:

@@ -3,13 +3,13 @@
 OPSCOPE_BENCH_IMPORT=10000000 makes the file larger.
 """
 
-import time
 import tracemalloc
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.bench.test_bench_perfetto import generated
 from tests.builders.bench_sizes import size
+from tests.builders.cpu_times import in_turns
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto
 from viewer.formats import open_file
@@ -37,34 +37,30 @@ def with_official_protos(data: bytes, most: int) -> int:
     return len(found)
 
 
-def processor_seconds(function, *arguments) -> tuple[float, object]:
-    began = time.process_time()
-    result = function(*arguments)
-    return time.process_time() - began, result
-
-
-def test_columns_are_read_faster_than_objects(tmp_path):
+def test_columns_are_read_many_times_faster_than_objects(tmp_path):
     assert perfetto_reading  # the official protos are loaded before the clock runs
     for columns in (False, True):
         path = tmp_path / "large.pftrace"
         export_perfetto([PerfettoSource.of(generated(SLICES, columns=columns))], path)
-        floor, data = processor_seconds(path.read_bytes)
-        official, slices = processor_seconds(with_official_protos, data, 50_000)
-        official_speed = slices / official
-        took, trace = processor_seconds(open_file, str(path))
-        count = len(trace.slices)
+        data = path.read_bytes()
+        few = with_official_protos(data, 50_000)
+        took = in_turns(
+            {"official": lambda data=data: with_official_protos(data, 50_000),
+             "ours": lambda path=path: open_file(str(path)),
+             "floor": path.read_bytes}
+        )  # fmt: skip
         tracemalloc.start()
-        open_file(str(path))
+        count = len(open_file(str(path)).slices)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        speed = count / took
+        official_speed, speed = few / took["official"], count / took["ours"]
         kind = "two columns" if columns else "no columns"
         print(
             f"\nperfetto import, {kind}: {speed / 1e6:.2f} M slices/s of processor time, "
             f"{len(data) / count:.1f} B/slice in the file, {peak / count:.0f} B/slice at most; "
-            f"reading alone {count / max(floor, 1e-9) / 1e6:.0f} M/s; "
+            f"reading alone {count / max(took['floor'], 1e-9) / 1e6:.0f} M/s; "
             f"official protos {official_speed / 1e6:.2f} M/s, {speed / official_speed:.1f} times"
         )
         assert count == SLICES
-        assert speed > official_speed
+        assert speed > 1.5 * official_speed
         assert peak / count < 500
