@@ -10,12 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from viewer import __version__
-from viewer.analysis.torq.estimates import (
-    ActionRow,
-    ComparedAction,
-    Estimates,
-    OperatorRow,
-)
+from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
 from viewer.reports.info import Facts, clock_text
 

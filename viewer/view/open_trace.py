@@ -19,12 +19,7 @@ from viewer.model.inference_views import Inferences, aligned_runs, has_run_views
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Trace
-from viewer.render.color_schemes import (
-    DEFAULT,
-    Classes,
-    LengthRange,
-    operator_colors,
-)
+from viewer.render.color_schemes import DEFAULT, Classes, LengthRange, operator_colors
 from viewer.render.counter_raster import CounterRaster
 from viewer.render.layout import Axis
 from viewer.render.palette import Palette

@@ -6,18 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
-from tests.gui.events import (
-    CTRL,
-    LEFT,
-    SHIFT,
-    canvas,
-    column,
-    drag,
-    move,
-    place_of,
-    press,
-    release,
-)
+from tests.gui.events import CTRL, LEFT, SHIFT, canvas, column, drag, move, place_of, press, release
 from tests.model.test_queries import slices, trace_of
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel

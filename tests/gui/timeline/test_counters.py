@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from tests.gui.events import (
-    canvas,
-    column,
-    drag,
-    middle_of,
-    move,
-    place_of,
-)
+from tests.gui.events import canvas, column, drag, middle_of, move, place_of
 from viewer.gui.session import navigation
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.painting.frame import COUNTER_AIR

@@ -2,9 +2,9 @@
 
 `self_ticks` is the time of sets whose operators are all directly in a module. `shared` is the time
 of sets that span several modules of which it is the deepest common ancestor; no part of it is
-assigned to one of them. `total` is both, for the module and all its descendants. So own and shared
-time of all modules, which is the root's total, and the time without an operator add up to the total
-of the cost table, in ticks.
+assigned to one of them. `total` is both, for the module and all its descendants. So the
+self and shared times of all modules, which are the root's total, and the time without an operator
+add up to the total of the cost table, in ticks.
 
 Time that a module shares with modules outside it (`outside`) is in none of its other numbers; it is
 in the total of the modules that contain both. One set may count as outside of several modules.

@@ -97,8 +97,8 @@ FindingPlace = OperatorSets | SliceKeys | SliceNumbers | TimeSpan | RunRef | Pan
 class Finding:
     """One fact that the data proves.
 
-    title: a plain sentence with the main number. detail: the other numbers. threshold: the rule,
-    "Told when …". ticks: upper bound of the savings; whole: what `ticks` is a share of, 0 if it is
+    title: a plain sentence with the main number. detail: the other numbers. threshold: the rule
+    that it meets. ticks: upper bound of the savings; whole: what `ticks` is a share of, 0 if it is
     no share. place: where to look. across: it compares all inferences, whichever is selected.
     """
 

@@ -15,14 +15,7 @@ from html import escape
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import (
-    QHideEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QResizeEvent,
-    QShowEvent,
-)
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QMenu, QWidget
 
 from viewer.analysis.links.labels import run_number
@@ -49,9 +42,7 @@ from viewer.model.times import group_digits
 from viewer.model.trace import RunKind
 from viewer.render.color_schemes import BY_ID, NAMES, why_not
 from viewer.render.color_shares import Counted, Share, Shares, shares
-from viewer.render.palette import (
-    RAMP,
-)
+from viewer.render.palette import RAMP
 from viewer.view.open_trace import AT_ONCE
 
 MOST_BUTTONS = 40

@@ -6,18 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
-from tests.gui.events import (
-    CTRL,
-    LEFT,
-    SHIFT,
-    canvas,
-    drag,
-    middle_of,
-    move,
-    press,
-    release,
-    wheel,
-)
+from tests.gui.events import CTRL, LEFT, SHIFT, canvas, drag, middle_of, move, press, release, wheel
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers import painting as header_painting
 from viewer.gui.timeline.headers.headers import NARROWEST, WIDTH

@@ -112,18 +112,18 @@ def test_the_tour_points_at_a_slice_of_the_inferences_that_are_seen(attention, t
 def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
     assert tour.callout.accessibleName() == "Tour, step 1 of 4: Click a slice"
     attention.session.select_slice(tour._example())
-    assert tour.tells
+    assert tour.shows_result
     assert "linear" in tour.callout.text.text()
     tour.callout.next.click()
-    assert (tour.number, tour.tells) == (2, False)
+    assert (tour.number, tour.shows_result) == (2, False)
     attention.operators.table.chosen.emit(0)
-    assert tour.tells
+    assert tour.shows_result
     trace, operators = attention.session.state.operators
     count = len(slices_of(attention.session, trace, operators))
     assert f"{count} slices" in tour.callout.text.text()
     tour.callout.next.click()
     qtbot.keyClicks(attention.toolbar.search, "linear")
-    qtbot.waitUntil(lambda: tour.tells)
+    qtbot.waitUntil(lambda: tour.shows_result)
     qtbot.waitUntil(lambda: not Search.of(attention.session).pending)
     hits = len(Search.of(attention.session).hits)
     assert tour.callout.text.text().startswith(f"{hits} slices found")
@@ -143,14 +143,14 @@ def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
 def test_next_does_what_the_user_does_not(attention, tour, qtbot):
     tour.callout.next.click()
     assert attention.session.state.slice is not None
-    assert tour.tells
+    assert tour.shows_result
     tour.callout.next.click()
     tour.callout.next.click()
     assert attention.session.state.operators is not None
     assert attention.session.state.slice is None
     tour.callout.next.click()
     tour.callout.next.click()
-    qtbot.waitUntil(lambda: tour.tells)
+    qtbot.waitUntil(lambda: tour.shows_result)
     assert len(Search.of(attention.session).hits) > 0
 
 
@@ -165,7 +165,7 @@ def test_what_is_selected_already_does_not_hold_the_tour_up(attention, tour):
     attention.session.select_slice(tour._example())
     tour.start()
     tour.callout.next.click()
-    assert (tour.number, tour.tells) == (1, True)
+    assert (tour.number, tour.shows_result) == (1, True)
     tour.callout.next.click()
     assert tour.number == 2
 
@@ -198,7 +198,7 @@ def test_the_callout_stands_beside_what_it_points_at_and_lets_it_be_used(attenti
     assert over is canvas(attention)
     assert attention.window.isEnabled()
     click(attention, tour._example().index)
-    assert tour.tells
+    assert tour.shows_result
 
 
 def test_with_less_motion_the_callout_jumps(attention, tour):
@@ -240,13 +240,13 @@ def test_no_note_covers_the_tabs_or_what_it_speaks_of(attention, tour, qtbot, si
     while True:
         tour._point()
         note, step = tour.callout.geometry(), tour._steps[tour.number - 1]
-        spoken = step.seen() if tour.tells and step.seen else step.target()
+        spoken = step.result_area() if tour.shows_result and step.result_area else step.target()
         tabs = [tour._rect(bar) for bar in window.findChildren(QTabBar)]
-        for part in (spoken, *tabs, *step.beside()):
-            assert not note.intersects(part), (tour.number, tour.tells, note, part)
+        for part in (spoken, *tabs, *step.related_areas()):
+            assert not note.intersects(part), (tour.number, tour.shows_result, note, part)
         if tour.number == 4:
             break
-        was = tour.number, tour.tells
+        was = tour.number, tour.shows_result
         tour.callout.next.click()
-        qtbot.waitUntil(lambda was=was: (tour.number, tour.tells) != was)
+        qtbot.waitUntil(lambda was=was: (tour.number, tour.shows_result) != was)
         window.settle()

@@ -11,12 +11,7 @@ from typing import TypeVar
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.panels.base.page_panel import (
-    FadingWidget,
-    head_row,
-    plain_column,
-    subtitle_label,
-)
+from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 
 from PySide6.QtCore import QObject, Qt
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
+from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.session.bookmarks import edit
 from viewer.gui.session.session import Session
@@ -17,17 +17,13 @@ from viewer.model.times import format_in, unit_for
 from viewer.view.state import Bookmark
 
 
-class BookmarkColumn(Enum):
-    """A column: its title and its width in px (0: the remaining width)."""
+class BookmarkColumn(TableColumn):
+    """The columns."""
 
     NAME = ("Name", 200)
     START = ("Start", 130)
     LENGTH = ("Length", 120)
     NOTE = ("Note", 0)
-
-    def __init__(self, title: str, width: int) -> None:
-        self.title = title
-        self.width = width
 
 
 COLUMNS = tuple(BookmarkColumn)

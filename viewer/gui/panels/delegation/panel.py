@@ -26,12 +26,7 @@ from viewer.gui.panels.base.operator_table import OperatorContents
 from viewer.gui.panels.base.operator_trace_panel import OperatorTracePanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.delegation.page import (
-    DelegationLine,
-    DelegationPage,
-    page_of,
-    record_page,
-)
+from viewer.gui.panels.delegation.page import DelegationLine, DelegationPage, page_of, record_page
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.qt.theme.theme import Theme

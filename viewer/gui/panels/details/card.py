@@ -43,13 +43,7 @@ from viewer.gui.panels.details.location_text import location_lines
 from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import (
-    KeyValueGrid,
-    WrappedText,
-    anchor,
-    label,
-    span,
-)
+from viewer.gui.qt.widgets.labels import KeyValueGrid, WrappedText, anchor, label, span
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.session import Session

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import (
-    QObject,
-    Qt,
-)
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import key_labels
@@ -26,6 +22,7 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
+from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
@@ -34,25 +31,24 @@ METADATA = "metadata"
 _UNIT_WIDTH = 44  # px; the width of " cycles"
 
 
-class EventColumn(Enum):
-    """A column: its title, its width in px (0: the remaining width), and its statistic."""
+class EventColumn(TableColumn):
+    """The columns: title, width, statistic, and tooltip."""
 
     EVENT = ("Event", 0, "")
     BLOCK = ("Runs", 120, "")
-    COUNT = ("Count", 56, "count")
-    PICKED = ("Run", 84, "picked")
+    COUNT = ("Count", 56, "count", "How often it was logged in these runs")
+    PICKED = ("Run", 84, "picked", "In the picked run; all its occurrences together")
     P10 = ("p10", 72, "p10")
-    P50 = ("p50", 72, "p50")
+    P50 = ("p50", 72, "p50", "The median: half of them took less")
     P90 = ("p90", 72, "p90")
     AVG = ("Mean", 72, "avg")
     MIN = ("Min", 72, "min")
     MAX = ("Max", 72, "max")
     TOTAL = ("Total", 80, "total")
-    SPREAD = ("Spread, %", 80, "spread")
+    SPREAD = ("Spread, %", 80, "spread", "p90 less p10, as a share of p50: how much it varies")
 
-    def __init__(self, title: str, width: int, field: str) -> None:
-        self.title = title
-        self.width = width
+    def __init__(self, title: str, width: int, field: str, tip: str = "") -> None:
+        super().__init__(title, width, tip)
         self.field = field
 
     @property
@@ -66,12 +62,6 @@ class EventColumn(Enum):
 
 
 COLUMNS = tuple(EventColumn)
-_TIPS = {
-    EventColumn.PICKED: "In the picked run; all its occurrences together",
-    EventColumn.COUNT: "How often it was logged in these runs",
-    EventColumn.SPREAD: "p90 less p10, as a share of p50: how much it varies",
-    EventColumn.P50: "The median: half of them took less",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +251,7 @@ class EventsModel(ArrayModel[EventColumn]):
         return bool(COLUMNS[column].field)
 
     def title_tip(self, column: int) -> str:
-        return _TIPS.get(COLUMNS[column], "")
+        return COLUMNS[column].tip
 
     def tooltip(self, i: int, cell: EventColumn) -> str:
         assert self._found is not None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from viewer.gui.qt.widgets.column_table import TableColumn
 
 
-class ModelColumn(Enum):
-    """A column: its title, its width in px (0: the remaining width) and its tooltip."""
+class ModelColumn(TableColumn):
+    """The columns, with costs or of a record alone."""
 
-    NAME = ("Module", 0, "")
+    NAME = ("Module", 0)
     TOTAL = (
         "Total",
         150,
@@ -31,13 +31,8 @@ class ModelColumn(Enum):
         "methods ran in turns there is none",
     )
     COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
-    LINE = ("Line", 60, "")
-    OUTPUT = ("Output", 190, "")
-
-    def __init__(self, title: str, width: int, tip: str) -> None:
-        self.title = title
-        self.width = width
-        self.tip = tip
+    LINE = ("Line", 60)
+    OUTPUT = ("Output", 190)
 
     @property
     def is_time(self) -> bool:

@@ -10,13 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QPoint,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import (
     QFontMetrics,
     QGuiApplication,
@@ -25,11 +19,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QMenu,
-    QStyleOptionViewItem,
-)
+from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionViewItem
 
 from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.delegate import ModuleDelegate
@@ -38,13 +28,7 @@ from viewer.gui.panels.model.tree_model import RELATED_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
-from viewer.gui.qt.widgets.tables import (
-    QuietTree,
-    add_copying,
-    paint_faint,
-    pop_up,
-    select_row,
-)
+from viewer.gui.qt.widgets.tables import QuietTree, add_copying, paint_faint, pop_up, select_row
 from viewer.model.times import counted
 from viewer.render.palette import Palette
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt
@@ -21,6 +20,7 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
+from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.session.search import NOTHING, Hits
 from viewer.model.queries import foreign
 from viewer.model.times import format_time, ticks_to_ns
@@ -30,8 +30,8 @@ from viewer.view.open_trace import OpenTrace
 MOST_ROWS = 1_000_000
 
 
-class HitColumn(Enum):
-    """A column: its title, its width in px (0: the remaining width), whether it holds numbers."""
+class HitColumn(TableColumn):
+    """The columns: title, width, and whether it holds numbers."""
 
     NAME = ("Name", 0, False)
     OPERATOR = ("Operator", 140, False)
@@ -40,8 +40,7 @@ class HitColumn(Enum):
     TRACK = ("Track", 120, False)
 
     def __init__(self, title: str, width: int, is_number: bool) -> None:
-        self.title = title
-        self.width = width
+        super().__init__(title, width)
         self.is_number = is_number
 
 

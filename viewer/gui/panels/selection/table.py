@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from PySide6.QtCore import QObject
 from viewer.arrays import Floats, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
+from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.session.selection_statistics import SelectionAnswer
 from viewer.model.text import display_name
 from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
@@ -28,11 +28,11 @@ _LONGEST = 2000  # characters of a name in a tooltip
 _INSIDE = "of a slice that reaches over the edge of the area, the part inside"
 
 
-class SelectionColumn(Enum):
-    """A column: its title, its width in px (0: the remaining width), and its tooltip."""
+class SelectionColumn(TableColumn):
+    """The columns; the title of the first is what the slices are grouped by."""
 
-    NAME = ("", 0, "")
-    FILE = ("File", 140, "")
+    NAME = ("", 0)
+    FILE = ("File", 140)
     COUNT = (
         "Count",
         76,
@@ -51,11 +51,6 @@ class SelectionColumn(Enum):
         72,
         "Share of the selected time in which at least one slice of the group is at work",
     )
-
-    def __init__(self, title: str, width: int, meaning: str) -> None:
-        self.title = title
-        self.width = width
-        self.meaning = meaning
 
     @property
     def is_time(self) -> bool:
@@ -246,7 +241,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         return COLUMNS[column] not in (SelectionColumn.NAME, SelectionColumn.FILE)
 
     def title_tip(self, column: int) -> str:
-        return COLUMNS[column].meaning
+        return COLUMNS[column].tip
 
     def tooltip(self, i: int, cell: SelectionColumn) -> str:
         is_text = cell in (SelectionColumn.NAME, SelectionColumn.FILE)

@@ -7,15 +7,11 @@ searches each distinct text once, and a cell's text is created when it is painte
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import (
-    QObject,
-    Qt,
-)
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
@@ -27,6 +23,7 @@ from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
+from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.times import group_digits
 from viewer.model.trace import Column, UntimedEvents, UntimedKind, ValueType
@@ -37,8 +34,8 @@ from viewer.view.open_trace import OpenTrace
 WITHOUT_DATA = "empty"
 
 
-class UntimedColumn(Enum):
-    """A column: its title, its width in px (0: the remaining width), whether it holds numbers."""
+class UntimedColumn(TableColumn):
+    """The columns: title, width, and whether it holds numbers."""
 
     RUN = ("Run", 120, False)
     EVENT = ("#", 52, True)
@@ -51,8 +48,7 @@ class UntimedColumn(Enum):
     OFFSET = ("Offset", 72, True)
 
     def __init__(self, title: str, width: int, is_number: bool) -> None:
-        self.title = title
-        self.width = width
+        super().__init__(title, width)
         self.is_number = is_number
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Generic, Protocol, TypeVar
+from enum import Enum
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import QAbstractItemModel, Qt
 
@@ -11,15 +12,16 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import RowTable, fit_columns
 
 
-class SizedColumn(Protocol):
-    """A column with its width in design px; 0 takes the remaining space."""
+class TableColumn(Enum):
+    """A column: its title, its width in design px (0: the remaining width), and its tooltip."""
 
-    @property
-    def width(self) -> int:
-        """Width in design px; 0 takes the remaining space."""
+    def __init__(self, title: str, width: int, tip: str = "") -> None:
+        self.title = title
+        self.width = width
+        self.tip = tip
 
 
-Column = TypeVar("Column", bound=SizedColumn)
+Column = TypeVar("Column", bound=TableColumn)
 
 
 class ColumnTable(RowTable, Generic[Column]):

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QApplication,
-    QLineEdit,
-    QPlainTextEdit,
-    QTextEdit,
-)
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPlainTextEdit, QTextEdit
 
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.selection.panel import SelectionPanel

@@ -7,14 +7,7 @@ from functools import partial
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QStyle
 
-from viewer.gui.qt.settings import (
-    DRAG_PANS,
-    FLOWS,
-    HEADER_WIDTH,
-    LEGEND,
-    SMOOTH_MOTION,
-    THEME,
-)
+from viewer.gui.qt.settings import DRAG_PANS, FLOWS, HEADER_WIDTH, LEGEND, SMOOTH_MOTION, THEME
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline

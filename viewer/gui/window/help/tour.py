@@ -53,9 +53,10 @@ class TourStep:
         target: where to do it, in window coordinates.
         is_done: whether the user has done it.
         do: does it for the user.
-        told: text on the result.
-        seen: where the result is visible; None if there is none, and Next continues immediately.
-        beside: other areas that the text mentions, which the note should not cover.
+        result: describes the result.
+        result_area: where the result is visible; None if there is none, and Next continues
+            immediately.
+        related_areas: other areas that the text mentions, which the note should not cover.
     """
 
     title: str
@@ -63,9 +64,9 @@ class TourStep:
     target: Callable[[], QRect]
     is_done: Callable[[], bool]
     do: Callable[[], object]
-    told: Callable[[], str] = lambda: ""
-    seen: Callable[[], QRect] | None = None
-    beside: Callable[[], list[QRect]] = list
+    result: Callable[[], str] = lambda: ""
+    result_area: Callable[[], QRect] | None = None
+    related_areas: Callable[[], list[QRect]] = list
 
 
 class Tour(QObject):
@@ -98,7 +99,7 @@ class Tour(QObject):
         self._table, self._view_settings, self._shell = table, view_settings, shell
         self.callout: Callout | None = None
         self.number = 0  # number of the step from 1, 0 for none
-        self.tells = False  # shows the result of the step instead of the instructions
+        self.shows_result = False  # shows the result of the step instead of the instructions
         self._waits = False  # waiting for the sample
         self._steps: list[TourStep] = []
         self._shown_example: tuple[OpenTrace, SliceRef] | None = None
@@ -182,21 +183,21 @@ class Tour(QObject):
         self.callout.next.setFocus()
 
     def _go_to(self, number: int) -> None:
-        self.number, self.tells = number, False
+        self.number, self.shows_result = number, False
         state = self._session.state
         self._before = state.selection, state.query
-        self._tell()
+        self._show_step()
 
     @Slot()
     def next(self) -> None:
         """Do the current step for the user, or go to the next one if it is done."""
         step = self._steps[self.number - 1]
-        if not self.tells and step.seen is not None:
+        if not self.shows_result and step.result_area is not None:
             step.do()
             self._follow()
-            if not self.tells and step.is_done():  # already done before the step started
-                self.tells = True
-                self._tell()
+            if not self.shows_result and step.is_done():  # already done before the step started
+                self.shows_result = True
+                self._show_step()
         elif self.number < STEPS:
             self._go_to(self.number + 1)
         else:
@@ -207,18 +208,18 @@ class Tour(QObject):
         """Show the result once the user has done the step, and update it if they do more."""
         if not self.number or not self._steps[self.number - 1].is_done():
             return
-        state, shown = self._session.state, self.tells
-        self.tells = shown or (state.selection, state.query) != self._before
-        if self.tells:
+        state, shown = self._session.state, self.shows_result
+        self.shows_result = shown or (state.selection, state.query) != self._before
+        if self.shows_result:
             assert self.callout is not None
-            text = self._steps[self.number - 1].told()
+            text = self._steps[self.number - 1].result()
             if not shown or text != self.callout.text.text():
-                self._tell()
+                self._show_step()
 
-    def _tell(self) -> None:
+    def _show_step(self) -> None:
         assert self.callout is not None
         step = self._steps[self.number - 1]
-        text = step.told() if self.tells else step.text
+        text = step.result() if self.shows_result else step.text
         last = self.number == STEPS
         self.callout.show_step(
             f"Tour, step {self.number} of {STEPS}", step.title, text, "&Done" if last else "&Next"
@@ -239,10 +240,10 @@ class Tour(QObject):
         if not self.number or self.callout is None:
             return
         step = self._steps[self.number - 1]
-        find_target = step.seen if self.tells and step.seen is not None else step.target
+        find_target = step.result_area if self.shows_result else None
         self.callout.animates = self._view_settings.moves_smoothly
         tabs = [self._rect(bar) for bar in self._shell.findChildren(QTabBar)]
-        self.callout.point_at(find_target(), [*tabs, *step.beside()])
+        self.callout.point_at((find_target or step.target)(), [*tabs, *step.related_areas()])
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -302,7 +303,7 @@ class Tour(QObject):
     def _slice(self) -> TourStep:
         session, source = self._session, self._source
 
-        def told() -> str:
+        def result() -> str:
             ref = session.state.slice
             assert ref is not None
             shown = session.traces[ref.trace]
@@ -320,16 +321,16 @@ class Tour(QObject):
             if example is not None:
                 session.select_slice(example, reveal=True)
 
-        def seen() -> QRect:
+        def result_area() -> QRect:
             # In a narrow window, Details is a tab behind Source.
             details = self._rect(self._details)
             return self._rect(source) if details.isEmpty() else details
 
-        def beside() -> list[QRect]:
+        def related_areas() -> list[QRect]:
             lines = source.code.marked_rects()
-            seen = source.code.viewport()
-            corner = seen.mapTo(self._shell, QPoint())
-            marked = [line.translated(corner) for line in lines] if seen.isVisible() else []
+            viewport = source.code.viewport()
+            corner = viewport.mapTo(self._shell, QPoint())
+            marked = [line.translated(corner) for line in lines] if viewport.isVisible() else []
             return [self._rect(self._timeline), self._rect(self._shell.toolbar), *marked]
 
         self._docks.show_panel("source")
@@ -340,9 +341,9 @@ class Tour(QObject):
             lambda: self._slice_rect(self._example_now()),
             lambda: session.state.slice is not None,
             do,
-            told,
-            seen,
-            beside,
+            result,
+            result_area,
+            related_areas,
         )
 
     def _operator(self) -> TourStep:
@@ -353,7 +354,7 @@ class Tour(QObject):
         def target() -> QRect:
             return self._rect(self._operators)
 
-        def told() -> str:
+        def result() -> str:
             assert session.state.operators is not None
             trace, operators = session.state.operators
             shown = session.traces[trace]
@@ -372,7 +373,7 @@ class Tour(QObject):
             target,
             lambda: session.state.slice is None and session.state.operators is not None,
             do,
-            told,
+            result,
             lambda: self._rect(self._timeline.view),
             lambda: [target(), self._rect(self._timeline)],
         )
@@ -389,7 +390,7 @@ class Tour(QObject):
         assert program is not None
         word = program.operators[self._most_expensive(number)[0]].op
 
-        def told() -> str:
+        def result() -> str:
             hits = len(Search.of(session).hits)
             zoom = " and ".join(map(self._key, ("view.zoom_in", "view.zoom_out")))
             move = " and ".join(map(self._key, ("view.pan_left", "view.pan_right")))
@@ -407,7 +408,7 @@ class Tour(QObject):
             lambda: self._rect(self._field),
             lambda: bool(len(Search.of(session).hits)),
             lambda: Search.of(session).set_query(word),
-            told,
+            result,
             lambda: self._rect(self._timeline.view),
         )
 
