@@ -1,9 +1,11 @@
-"""Sessions over the bundled samples, a theme, and the timeline alone on screen.
+"""Sessions over the bundled samples, a theme, panels, and the timeline alone on screen.
 
 The source of the samples lies beside them.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import QSettings
@@ -14,6 +16,8 @@ from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.resources import SAMPLES
+
+PanelT = TypeVar("PanelT", bound=QWidget)
 
 _SAMPLES = {sample.key: sample for sample in SAMPLES}
 
@@ -62,14 +66,43 @@ def attention_record() -> str:
 
 
 @pytest.fixture
-def shown(opened, data, theme, qtbot):
-    """Make a panel of some class over some files of tests/data, wide enough for all columns."""
+def make_panel(theme, qtbot):
+    """Make a panel over a session, and do not show it yet."""
 
-    def make(kind: type[QWidget], *names: str, width: int = 1100) -> QWidget:
-        made = kind(opened(*(data / name for name in names)), theme)
+    def make(kind: Callable[[Session, Theme], PanelT], session: Session) -> PanelT:
+        made = kind(session, theme)
         qtbot.addWidget(made)
-        made.resize(width, 400)
-        made.show()
         return made
 
     return make
+
+
+@pytest.fixture
+def show_panel(make_panel):
+    """Make a panel over a session and show it; the size is in pixels.
+
+    At the default width, all columns of a table fit.
+    """
+
+    def show(
+        kind: Callable[[Session, Theme], PanelT],
+        session: Session,
+        width: int = 1100,
+        height: int = 400,
+    ) -> PanelT:
+        made = make_panel(kind, session)
+        made.resize(width, height)
+        made.show()
+        return made
+
+    return show
+
+
+@pytest.fixture
+def show_files(show_panel, opened, data):
+    """Show a panel over a session with some files of tests/data open."""
+
+    def show(kind: Callable[[Session, Theme], PanelT], *names: str, width: int = 1100) -> PanelT:
+        return show_panel(kind, opened(*(data / name for name in names)), width)
+
+    return show

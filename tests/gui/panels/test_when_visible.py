@@ -57,7 +57,7 @@ def texts(panel):
     ]
 
 
-def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, theme):
+def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, show_panel):
     session, panel, docks, asked = tabs
     session.clear_selection()
     session.workspace_changed.emit()
@@ -66,10 +66,7 @@ def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, the
     docks[0].raise_()
     qtbot.waitUntil(lambda: not panel.is_empty)
     assert not panel.is_pending
-    seen = type(panel)(session, theme)
-    qtbot.addWidget(seen)
-    seen.resize(panel.size())
-    seen.show()
+    seen = show_panel(type(panel), session, panel.width(), panel.height())
     qtbot.waitUntil(lambda: not seen.is_empty)
     assert texts(panel) == texts(seen) != []
 

@@ -19,15 +19,12 @@ MARKS = (
 
 
 @pytest.fixture
-def panel(opened, theme, qtbot, tmp_path):
+def panel(opened, show_panel, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
     session = opened(path)
-    panel = BookmarksPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.resize(1100, 400)
-    panel.show()
+    panel = show_panel(BookmarksPanel, session)
     set_bookmarks(session, MARKS, None, None)
     return panel
 

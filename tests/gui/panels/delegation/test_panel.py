@@ -18,11 +18,8 @@ NARROW = "\u202f"
 
 
 @pytest.fixture
-def panel(sample, theme, qtbot):
-    made = DelegationPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
+def panel(sample, show_panel):
+    made = show_panel(DelegationPanel, sample("attention_xnnpack"), 900, 700)
     pick_run(made.session, None)
     return made
 
@@ -143,10 +140,9 @@ def test_sorting_stays_inside_the_sections(panel):
     assert names == sorted(names)
 
 
-def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot, monkeypatch):
+def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, make_panel, monkeypatch):
     monkeypatch.setattr(delegation_page, "MOST_NOT_DELEGATED", 3)
-    panel = DelegationPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(DelegationPanel, sample("attention_xnnpack"))
     pick_run(panel.session, None)
     rows = lines(panel, DelegationLine.NOT_DELEGATED)
     report = panel.answer.report
@@ -160,11 +156,10 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot,
 
 
 def test_figures_of_a_large_trace_are_worked_out_when_they_are_seen(
-    sample, theme, qtbot, monkeypatch
+    sample, make_panel, qtbot, monkeypatch
 ):
     monkeypatch.setattr(DelegationPanel, "SYNC_LIMIT", 0)
-    panel = DelegationPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(DelegationPanel, sample("attention_xnnpack"))
     assert panel.sentence == BEING_COUNTED
     panel.show()
     qtbot.waitUntil(lambda: panel.answer is not None)
@@ -192,16 +187,16 @@ def test_rows_are_copied_with_their_section_and_what_to_do(panel):
     assert rows[-1].startswith("Links\t")
 
 
-def test_an_unknown_rest_is_a_dash_with_its_reason(shown):
-    panel = shown(DelegationPanel, "etdump/SYN_qnn_like.etdp")
+def test_an_unknown_rest_is_a_dash_with_its_reason(show_files):
+    panel = show_files(DelegationPanel, "etdump/SYN_qnn_like.etdp")
     ((_, row),) = lines(panel, DelegationLine.INSTANCE)
     assert row.texts[3] == "–"
     assert "clock of their own" in row.detail
     assert "clock of their own" in panel.model.index(1, 3).data(Qt.ItemDataRole.ToolTipRole)
 
 
-def test_without_delegates_it_says_so_and_ranks_the_operators(shown):
-    panel = shown(
+def test_without_delegates_it_says_so_and_ranks_the_operators(show_files):
+    panel = show_files(
         DelegationPanel, "etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord"
     )
     assert NONE_CALLED in titles(panel)["Delegates"]
@@ -210,15 +205,15 @@ def test_without_delegates_it_says_so_and_ranks_the_operators(shown):
     )  # one more than 8 is not put behind a click
 
 
-def test_a_profile_of_an_npu_has_links_and_no_delegates(shown):
-    panel = shown(DelegationPanel, "torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir")
+def test_a_profile_of_an_npu_has_links_and_no_delegates(show_files):
+    panel = show_files(DelegationPanel, "torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir")
     assert NO_CALLS in titles(panel)["Delegates"]
     assert "Stayed outside" not in titles(panel)
     assert panel.footer.isHidden()
 
 
-def test_a_record_alone_lists_calls_and_leads_to_the_source(shown, qtbot):
-    panel = shown(DelegationPanel, "etrecord/cnn_standalone_after_tobackend.etrecord")
+def test_a_record_alone_lists_calls_and_leads_to_the_source(show_files, qtbot):
+    panel = show_files(DelegationPanel, "etrecord/cnn_standalone_after_tobackend.etrecord")
     assert [row.name for _, row in lines(panel, DelegationLine.INSTANCE)] == [
         "XnnpackBackend · 3 ops (instr. 0)", "XnnpackBackend · 2 ops (instr. 2)",
         "XnnpackBackend · 2 ops (instr. 4)",
@@ -228,9 +223,8 @@ def test_a_record_alone_lists_calls_and_leads_to_the_source(shown, qtbot):
     assert asked.args[1] == 20
 
 
-def test_where_there_is_nothing_it_says_what_to_open(theme, qtbot, shown):
-    empty = DelegationPanel(Session(), theme)
-    qtbot.addWidget(empty)
+def test_where_there_is_nothing_it_says_what_to_open(make_panel, show_files):
+    empty = make_panel(DelegationPanel, Session())
     assert (empty.is_empty, empty.sentence) == (True, NOTHING)
-    text = shown(DelegationPanel, "torq/tiny_cnn.mlir")
+    text = show_files(DelegationPanel, "torq/tiny_cnn.mlir")
     assert (text.is_empty, text.sentence) == (True, NO_METHODS)

@@ -20,13 +20,10 @@ MLP = (15, 16, 17, 18)
 
 
 @pytest.fixture
-def card(sample, theme, qtbot):
+def card(sample, show_details):
     """The card of a session's selection, made anew."""
     session = sample("attention_xnnpack")
-    panel = DetailsPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.resize(372, 900)
-    panel.show()
+    panel = show_details(session)
 
     def make():
         panel.refresh()
@@ -97,12 +94,11 @@ def test_inputs_of_the_model_are_named_and_an_end_of_the_model_says_so(card):
     assert card().flows["Outputs to"].texts == ["No other operator takes its result."]
 
 
-def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened, theme, qtbot):
+def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened, make_panel):
     """Views that cost nothing run in no slice of their own."""
     paths = next(s.paths() for s in SAMPLES if s.key == "attention_xnnpack")
     session = opened(*paths)
-    panel = DetailsPanel(session, theme)
-    qtbot.addWidget(panel)
+    _panel = make_panel(DetailsPanel, session)  # it follows the selection while it exists
     feed = FlowFeed.of(session)
     through = set()
     slices = session.traces[0].trace.slices
@@ -115,12 +111,11 @@ def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened, them
     assert not through & timed
 
 
-def test_a_profile_without_a_record_has_no_such_sections(opened, theme, qtbot):
+def test_a_profile_without_a_record_has_no_such_sections(opened, make_panel):
     paths = next(s.paths() for s in SAMPLES if s.key == "attention_xnnpack")
     session = opened(next(p for p in paths if p.endswith(".etdp")))
     session.select_slice(SliceRef(0, 66))
-    panel = DetailsPanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(DetailsPanel, session)
     assert panel.widget().flows == {}
 
 
@@ -138,13 +133,12 @@ def imported(opened, tmp_path):
     return opened(str(out))
 
 
-def test_flows_that_a_file_states_are_listed_without_a_record(imported, theme, qtbot):
+def test_flows_that_a_file_states_are_listed_without_a_record(imported, make_panel):
     trace = imported.traces[0].trace
     taker, count = Counter(trace.flows.consumer.tolist()).most_common(1)[0]
     givers = trace.flows.producer[trace.flows.consumer == taker].tolist()
     imported.select_slice(SliceRef(0, taker))
-    panel = DetailsPanel(imported, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(DetailsPanel, imported)
     made = panel.widget()
     section = made.flows["Inputs from"]
     assert section.count == count > 1

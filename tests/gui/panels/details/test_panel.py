@@ -18,7 +18,7 @@ from viewer.gui.panels.base.slice_facts import (
     tensor_text,
     ticks_text,
 )
-from viewer.gui.panels.details.panel import NOTHING, DetailsPanel
+from viewer.gui.panels.details.panel import NOTHING
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, KeyFigure
 from viewer.gui.session.clocks import set_clock
 from viewer.gui.session.inferences import run_span_ns
@@ -52,14 +52,6 @@ def longest_call(session):
     return max(own, key=lambda i: slices.end[i] - slices.start[i])
 
 
-def show(session, theme, qtbot):
-    panel = DetailsPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.resize(372, 900)
-    panel.show()
-    return panel
-
-
 @pytest.fixture
 def attention(sample):
     return sample("attention_xnnpack")
@@ -69,11 +61,11 @@ def figures(panel):
     return [f.accessibleName().replace("\u202f", " ") for f in panel.findChildren(KeyFigure)]
 
 
-def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, data, theme, qtbot):
+def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, data, show_details):
     session = opened(data / "etdump/SYN_qnn_like.etdp")
     names = [session.traces[0].trace.name(i) for i in range(7)]
     session.select_slice(SliceRef(0, names.index("QNN accelerator (execute) time (cycles)")))
-    panel = show(session, theme, qtbot)
+    panel = show_details(session)
     assert [f.replace("\u2009", " ") for f in figures(panel)] == [
         "duration: 5 000 cycles", "start: 0 cycles"
     ]  # fmt: skip
@@ -83,17 +75,17 @@ def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, da
     assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
 
 
-def test_nothing_selected_says_what_to_do(attention, theme, qtbot):
-    panel = show(attention, theme, qtbot)
+def test_nothing_selected_says_what_to_do(attention, show_details):
+    panel = show_details(attention)
     assert isinstance(panel.widget(), EmptyPlace)
     assert panel.widget().sentence.text() == NOTHING
 
 
-def test_names_of_rows_and_captions_of_figures_are_whole_and_apart(attention, theme, qtbot):
+def test_names_of_rows_and_captions_of_figures_are_whole_and_apart(attention, show_details):
     """In the width that the dock has in windows of 1600 and 1920 px."""
     calls = slices_of_kind(attention, KeyKind.DELEGATE_CALL)
     attention.select_slice(SliceRef(0, calls[-1]))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     names = {name.text(): name for name in panel.findChildren(ElidedLabel)}
     assert names["Unattributed"].shown_text == "Unattributed"
     (whole,) = (f for f in panel.findChildren(KeyFigure) if "set" in f.accessibleName())
@@ -128,13 +120,13 @@ def test_an_action_of_a_dispatch_is_called_so_and_no_instruction(opened, data):
     assert (rows["Event"], rows["action_id"]) == ("HOST_START", "11")
 
 
-def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
+def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, show_details):
     i = longest_call(attention)
     assert ticks_text(attention.traces[0], i).replace("\u202f", " ") == (
         "1\u2009643 · 1 tick = 1 ns"
     )
     attention.select_slice(SliceRef(0, i))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     assert "assumed" in panel.widget().rows("Slice")["Ticks"]
     set_clock(attention, 0, Fraction(10))
     assert ticks_text(attention.traces[0], i).endswith("1 tick = 10\u202fns")
@@ -142,9 +134,9 @@ def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
     assert "chosen" in panel.widget().rows("Slice")["Ticks"]
 
 
-def test_the_card_shows_the_link_the_operator_and_its_cost(attention, theme, qtbot):
+def test_the_card_shows_the_link_the_operator_and_its_cost(attention, show_details):
     attention.select_slice(SliceRef(0, longest_call(attention)))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     card = panel.widget()
     assert card.rows("Link")["Record"] == "attn_teal_xnnpack.etrecord"
     assert "1.00" in card.rows("Link")["Agreement"]
@@ -158,11 +150,11 @@ def test_the_card_shows_the_link_the_operator_and_its_cost(attention, theme, qtb
     ]
 
 
-def test_an_operator_shows_its_aten_node_and_the_parameters_that_it_uses(attention, theme, qtbot):
+def test_an_operator_shows_its_aten_node_and_the_parameters_that_it_uses(attention, show_details):
     program = attention.traces[0].table.program
     (norm,) = (o for o in program.operators if o.label == "blocks.0.ln1 · layer_norm")
     attention.select_operators(0, (norm.index,))
-    rows = show(attention, theme, qtbot).widget().rows("Operator")
+    rows = show_details(attention).widget().rows("Operator")
     assert rows["ATen"] == "layer_norm"
     first, weight, bias = rows["Inputs"].replace("\u200b", "").split("<br>")
     assert "blocks" not in first
@@ -171,30 +163,30 @@ def test_an_operator_shows_its_aten_node_and_the_parameters_that_it_uses(attenti
     assert "blocks.0.ln1.bias" in bias
 
 
-def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, theme, qtbot):
+def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, show_details):
     session = sample("delegate_handle_map")
     i = next(
         i for i in slices_of_kind(session, KeyKind.DELEGATE_EVENT)
         if session.traces[0].trace.name(i) == "div"
     )  # fmt: skip
     session.select_slice(SliceRef(0, i))
-    rows = show(session, theme, qtbot).widget().rows("Slice")
+    rows = show_details(session).widget().rows("Slice")
     assert rows["Identifier"] == "'div'"
     assert rows["Metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
 
 
-def test_an_unlinked_event_lists_the_operators_of_its_call(attention, theme, qtbot):
+def test_an_unlinked_event_lists_the_operators_of_its_call(attention, show_details):
     i = next(
         i for i in slices_of_kind(attention, KeyKind.DELEGATE_EVENT)
         if len(attention.traces[0].link(i).near) == 4
     )  # fmt: skip
     attention.select_slice(SliceRef(0, i))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     texts = [label.text() for label in panel.findChildren(QLabel)]
     assert any("It is one of 4 operators of its call." in text for text in texts)
 
 
-def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, theme, qtbot):
+def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, show_details):
     session = opened(
         str(DATA / "etdump" / "cond_nested_portable_x4.etdp"),
         str(DATA / "etrecord" / "cond_nested_toedge_portable.etrecord"),
@@ -203,7 +195,7 @@ def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, the
     kernels = slices_of_kind(session, KeyKind.KERNEL)
     i = next(i for i in kernels if trace.name(i) == "native_call_mul.out")
     session.select_slice(SliceRef(0, i))
-    panel = show(session, theme, qtbot)
+    panel = show_details(session)
     texts = [label.text() for label in panel.findChildren(QLabel)]
     assert any(
         text.endswith(
@@ -217,18 +209,18 @@ def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, the
     assert [text.rpartition(" · ")[2][:12] for text in members] == ["true branch ", "false branch"]
 
 
-def test_a_link_in_the_card_selects_the_operator(attention, theme, qtbot):
+def test_a_link_in_the_card_selects_the_operator(attention, show_details, qtbot):
     attention.select_operators(0, (9, 10, 11, 12, 13))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     panel.widget()._follow("operator:0:12")
     assert attention.state.operators == (0, (12,))
     qtbot.waitUntil(lambda: panel.widget().subject[1] == (0, (12,)))
     assert panel.widget().rows("Operator")["Handle"] == "13"
 
 
-def test_a_frame_asks_for_its_source_line(attention, theme, qtbot):
+def test_a_frame_asks_for_its_source_line(attention, show_details, qtbot):
     attention.select_operators(0, (ATTENTION_0,))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     with qtbot.waitSignal(panel.source_requested) as asked:
         panel.widget()._follow("source:52:/home/user/models/models.py")
     assert asked.args == ["/home/user/models/models.py", 52]
@@ -254,30 +246,30 @@ def test_an_area_counts_slices_and_busy_time(attention):
     assert facts.names[0].ns == 55_212
 
 
-def test_an_area_shows_its_length_and_names(attention, theme, qtbot):
+def test_an_area_shows_its_length_and_names(attention, show_details):
     attention.select_area(Area(600_000, 800_000, frozenset({(0, 0)})))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     assert figures(panel)[0] == "length: 200.000 µs"
     assert "forward" in next(iter(panel.widget().rows("Busy").values()))
     said = list(panel.widget().rows("Slices by name").values())
     assert any(re.fullmatch(r"\d+ other names, \d+ slices", text) for text in said)
 
 
-def test_text_of_a_file_is_never_read_as_markup(attention, theme, qtbot):
+def test_text_of_a_file_is_never_read_as_markup(attention, show_details):
     attention.select_slice(SliceRef(0, longest_call(attention)))
     shown = attention.traces[0]
     shown.label_strings = tuple("<b>x</b>" for _ in shown.label_strings)
     attention.clear_selection()
     framework = slices_of_kind(attention, KeyKind.FRAMEWORK)[0]
     attention.select_slice(SliceRef(0, framework))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     title = next(x for x in panel.findChildren(QLabel) if x.text() == "<b>x</b>")
     assert title.textFormat() == Qt.TextFormat.PlainText
 
 
-def test_both_themes_can_be_shown(attention, theme, qtbot):
+def test_both_themes_can_be_shown(attention, theme, qtbot, show_details):
     attention.select_operators(0, (ATTENTION_0,))
-    panel = show(attention, theme, qtbot)
+    panel = show_details(attention)
     before = panel.grab().toImage().pixelColor(2, 2)
     theme.set_choice("light")
     qtbot.waitUntil(lambda: panel.grab().toImage().pixelColor(2, 2) != before)
@@ -309,13 +301,13 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
 
 
-def test_a_location_is_told_place_by_place(opened, theme, qtbot):
+def test_a_location_is_told_place_by_place(opened, show_details, qtbot):
     torq = DATA / "torq"
     session = opened(torq / "compile_c3_taskid_mtu.csv", torq / "tiny_cnn.mlir")
     trace = session.traces[0].trace
     fused = next(i for i in range(len(trace.slices)) if trace.name(i) == "Slice 1")
     session.select_slice(SliceRef(0, fused))
-    panel = show(session, theme, qtbot)
+    panel = show_details(session)
     places = [w for w in panel.findChildren(QLabel) if ":3" in w.text() or ":10" in w.text()]
     told = [re.sub("<[^>]*>|&nbsp;", " ", place.text()).split() for place in places]
     assert told[:4] == [
@@ -329,14 +321,12 @@ def test_a_location_is_told_place_by_place(opened, theme, qtbot):
     assert asked.args == ["tiny_cnn.mlir", 13]
 
 
-def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, data, theme, qtbot):
+def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, data, show_details):
     session = opened(data / "chrome_json" / "kineto_cpu.json")
     trace = session.traces[0].trace
     at = next(i for i in range(len(trace.slices)) if trace.name(i) == "aten::relu")
     session.select_slice(SliceRef(0, at))
-    panel = DetailsPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = show_details(session)
     shown = panel.widget().rows("Slice")
     assert shown["Input Dims"] == "[[2, 16]]"
     names = [label for label in panel.findChildren(QLabel) if "Record function id" in label.text()]
@@ -352,11 +342,11 @@ def said(panel):
 
 
 def test_a_slice_of_a_debug_handle_map_shows_the_operators_behind_its_event(
-    opened, data, theme, qtbot
+    opened, data, show_details
 ):
     session = opened(*(data / name for name in MAP_BESIDE_TORQ))
     session.select_slice(SliceRef(0, 0))
-    told = "\n".join(said(show(session, theme, qtbot)))
+    told = "\n".join(said(show_details(session)))
     assert "BackendStrDemo maps 'Fancy Fusion' → debug handles 1, 2." in told
     assert "conv1 · convolution" in told
     assert "relu1 · relu" in told
@@ -366,11 +356,11 @@ def test_a_slice_of_a_debug_handle_map_shows_the_operators_behind_its_event(
 
 
 def test_an_operator_of_a_debug_handle_map_says_what_is_known_and_no_more(
-    opened, data, theme, qtbot
+    opened, data, show_details
 ):
     session = opened(*(data / name for name in MAP_BESIDE_DUMP))
     session.select_operators(0, (0,))
-    told = said(show(session, theme, qtbot))
+    told = said(show_details(session))
     assert told[told.index("Logged as") + 1] == "10"  # a number, and no text
     assert {"Nodes", "Work"}.isdisjoint(told)
     assert "No source line is recorded." in told

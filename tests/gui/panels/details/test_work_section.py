@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from viewer.analysis.workload.mlir_tensors import with_tensors
-from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.widgets.labels import KeyFigure
 from viewer.gui.session.clocks import set_clock
@@ -40,14 +39,6 @@ def work(session, operator, run=None, slice_=None):
 
 def second_run(session):
     return list(session.traces[0].trace.inferences())[1]
-
-
-def panel_of(session, theme, qtbot):
-    panel = DetailsPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.resize(372, 900)
-    panel.show()
-    return panel
 
 
 @pytest.fixture
@@ -156,9 +147,9 @@ def test_settings_are_told_in_words():
     )
 
 
-def test_the_card_shows_work_parameters_and_settings(cnn, theme, qtbot):
+def test_the_card_shows_work_parameters_and_settings(cnn, show_details):
     cnn.select_operators(0, (CONVOLUTION,))
-    panel = panel_of(cnn, theme, qtbot)
+    panel = show_details(cnn)
     card = panel.widget()
     assert plain_spaces(card.rows("Operator")["Parameters"]) == "2 · 224 values · 896 B"
     assert card.rows("Operator")["Settings"].startswith("stride 1 × 1 · padding 1 × 1")
@@ -167,9 +158,9 @@ def test_the_card_shows_work_parameters_and_settings(cnn, theme, qtbot):
     assert set(card.rows("Work")) == {"Counted", "Bytes", "Rates"}
 
 
-def test_the_card_of_a_fused_operator_links_to_what_it_was_fused_with(demo, theme, qtbot):
+def test_the_card_of_a_fused_operator_links_to_what_it_was_fused_with(demo, show_details):
     demo.select_operators(0, (RELU1,))
-    panel = panel_of(demo, theme, qtbot)
+    panel = show_details(demo)
     card_rows = panel.widget().rows("Operator")
     assert card_rows["Delegate"] == "BackendStrDemo<br>instruction 0, with 4 others"
     assert card_rows["Logged as"] == "'Fancy Fusion'"
@@ -179,10 +170,10 @@ def test_the_card_of_a_fused_operator_links_to_what_it_was_fused_with(demo, them
     assert demo.state.operators == (0, (0,))
 
 
-def test_a_backend_without_a_map_says_so_once(sample, theme, qtbot):
+def test_a_backend_without_a_map_says_so_once(sample, show_details):
     session = sample("attention_xnnpack")
     session.select_operators(0, (9,))
-    card = panel_of(session, theme, qtbot).widget()
+    card = show_details(session).widget()
     assert card.rows("Operator")["Delegate"].split("<br>") == [
         "XnnpackBackend", "instruction 3, with 4 others", "instruction 8, with 2 others",
         "instruction 17, with 4 others",
@@ -192,9 +183,9 @@ def test_a_backend_without_a_map_says_so_once(sample, theme, qtbot):
     )
 
 
-def test_a_neighbor_is_reached_by_keyboard(cnn, theme, qtbot):
+def test_a_neighbor_is_reached_by_keyboard(cnn, show_details, qtbot):
     cnn.select_operators(0, (CONVOLUTION,))
-    panel = panel_of(cnn, theme, qtbot)
+    panel = show_details(cnn)
     qtbot.waitUntil(lambda: "Outputs to" in panel.widget().flows)
     section = panel.widget().flows["Outputs to"]
     (link,) = (w for w in section.findChildren(QLabel) if "operator:0:1" in w.text())
@@ -205,23 +196,23 @@ def test_a_neighbor_is_reached_by_keyboard(cnn, theme, qtbot):
     assert cnn.state.operators == (0, (1,))
 
 
-def test_the_card_fits_its_dock(demo, theme, qtbot):
+def test_the_card_fits_its_dock(demo, show_details):
     demo.select_operators(0, (TAN,))
-    panel = panel_of(demo, theme, qtbot)
+    panel = show_details(demo)
     assert panel.widget().minimumSizeHint().width() <= 372
 
 
-def test_the_card_of_a_slice_has_the_rates_of_the_slice(cnn, theme, qtbot):
+def test_the_card_of_a_slice_has_the_rates_of_the_slice(cnn, show_details):
     trace = cnn.traces[0].trace
     names = np.array([trace.name(i) for i in range(len(trace.slices))])
     cnn.select_slice(SliceRef(0, int(np.flatnonzero(names == "native_call_addmm.out")[0])))
-    panel = panel_of(cnn, theme, qtbot)
+    panel = show_details(cnn)
     captions = [f.accessibleName() for f in panel.findChildren(KeyFigure)]
     assert sum(caption.startswith("this slice: ") for caption in captions) == 2
 
 
-def test_all_names_under_which_an_operator_is_logged_stand_in_one_row(demo, theme, qtbot):
+def test_all_names_under_which_an_operator_is_logged_stand_in_one_row(demo, show_details):
     demo.select_operators(0, (TAN,))
-    rows = panel_of(demo, theme, qtbot).widget().rows("Operator")
+    rows = show_details(demo).widget().rows("Operator")
     assert rows["Logged as"] == "'sin:0;a=b'<br>'cos/1'<br>'div'"
     assert [key for key in rows if key.startswith("Logged as")] == ["Logged as"]

@@ -14,8 +14,8 @@ FILES = (
 
 
 @pytest.fixture
-def panel(shown):
-    return shown(EstimatesPanel, *FILES)
+def panel(show_files):
+    return show_files(EstimatesPanel, *FILES)
 
 
 def table(panel):
@@ -76,8 +76,8 @@ def test_which_files_gave_which_side_is_said(panel):
     assert "measured by host_h4_latest_2inv.csv" in note
 
 
-def test_without_both_sides_it_says_what_to_open(shown, data):
-    panel = shown(EstimatesPanel, "etdump/cnn_portable_x1.etdp")
+def test_without_both_sides_it_says_what_to_open(show_files, data):
+    panel = show_files(EstimatesPanel, "etdump/cnn_portable_x1.etdp")
     assert panel.is_empty
     panel.session.add([open_file(str(data / name)) for name in FILES])
     assert not panel.is_empty

@@ -17,9 +17,9 @@ from viewer.view.state import SliceRef
 
 
 @pytest.fixture
-def show(shown):
-    """Make the panel over some files of tests/data."""
-    return partial(shown, EventsPanel)
+def show(show_files):
+    """Show the panel over some files of tests/data."""
+    return partial(show_files, EventsPanel)
 
 
 @pytest.fixture
@@ -188,9 +188,8 @@ def test_a_narrow_panel_keeps_the_median(show):
     assert titles(panel)[:3] == ["Event", "Count", "p50"]
 
 
-def test_empty_places_say_what_to_do(show, opened, theme, qtbot):
-    bare = EventsPanel(opened(), theme)
-    qtbot.addWidget(bare)
+def test_empty_places_say_what_to_do(show, opened, make_panel):
+    bare = make_panel(EventsPanel, opened())
     assert bare.sentence == NOTHING
     assert show("etdump/SYN_no_runs.etdp").sentence == NO_EVENTS
 

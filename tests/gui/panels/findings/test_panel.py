@@ -20,11 +20,8 @@ from viewer.view.state import SliceRef
 
 
 @pytest.fixture
-def panel(sample, theme, qtbot):
-    made = FindingsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(made)
-    made.resize(820, 600)
-    made.show()
+def panel(sample, show_panel):
+    made = show_panel(FindingsPanel, sample("attention_xnnpack"), 820, 600)
     pick_run(made.session, None)
     return made
 
@@ -93,10 +90,9 @@ def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
     assert panel.session.state.area is None
 
 
-def test_an_area_has_the_ticks_of_its_stretch(opened, theme, qtbot):
+def test_an_area_has_the_ticks_of_its_stretch(opened, make_panel):
     """A tick is 1.25 ns: an area that begins a ns too early has a part of what ended there."""
-    panel = FindingsPanel(opened(DATA / "torq" / "compile_c3_taskid.csv"), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(FindingsPanel, opened(DATA / "torq" / "compile_c3_taskid.csv"))
     panel.list.chosen.emit(row_of(panel, Family.DMA))
     area, place = panel.session.state.area, finding(panel, Family.DMA).place
     axis = panel.session.traces[0].axis
@@ -117,7 +113,7 @@ def test_a_click_on_links_asks_for_the_report(panel, qtbot):
     assert asked.args == ["delegation"]
 
 
-def test_a_selection_leaves_the_list_as_it_is(panel, qtbot):
+def test_a_selection_leaves_the_list_as_it_is(panel):
     answer, rows = panel.answer, panel.model.rows
     panel.resize(820, 200)
     panel.list.scrollToBottom()
@@ -136,7 +132,7 @@ def test_a_click_shows_the_inferences_as_they_ran(panel, qtbot):
     assert [row.plain for row in panel.model.rows] == [row.plain for row in rows]
 
 
-def test_what_is_copied_is_text(panel, qtbot):
+def test_what_is_copied_is_text(panel):
     panel.list.setCurrentIndex(panel.model.index(row_of(panel, Family.GAPS)))
     panel.copy()
     lines = QGuiApplication.clipboard().text().splitlines()
@@ -161,10 +157,9 @@ def test_letters_are_left_to_the_window(panel, qtbot):
     assert panel.list.currentIndex() == before
 
 
-def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
+def test_nothing_open_and_nothing_found(make_panel):
     session = Session()
-    panel = FindingsPanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(FindingsPanel, session)
     assert panel.sentence == NOTHING
     session.add([open_file(str(DATA / "table_csv" / "two_threads.csv"))])
     assert not panel.is_empty
@@ -173,10 +168,9 @@ def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
     assert NOT_APPLICABLE in told
 
 
-def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, theme, qtbot, monkeypatch):
+def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, make_panel, qtbot, monkeypatch):
     monkeypatch.setattr(FindingsPanel, "SYNC_LIMIT", 0)
-    panel = FindingsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(FindingsPanel, sample("attention_xnnpack"))
     assert panel.sentence == BEING_COUNTED
     panel.resize(820, 600)
     panel.show()

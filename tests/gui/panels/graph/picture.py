@@ -4,21 +4,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.qt.background import Latest
 
 # Of the sample: ln1 → qkv → chunk → three views → three transposes → attention → transpose …
 QKV, CHUNK, ATTENTION = 1, 2, 9
 THIN = "\u202f"
-
-
-def made(session, theme, qtbot, size=(760, 560)):
-    panel = GraphPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.resize(*size)
-    panel.show()
-    qtbot.waitUntil(lambda: panel.is_empty or panel.view.picture is not None)
-    return panel
 
 
 def settle(qtbot, panel):

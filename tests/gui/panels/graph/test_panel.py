@@ -10,7 +10,6 @@ from tests.gui.panels.graph.picture import (
     QKV,
     THIN,
     click,
-    made,
     middle,
     neighbors,
     node,
@@ -82,15 +81,15 @@ def test_what_is_linked_to_nothing_is_said_to_be(panel):
     assert panel.sentence == UNSELECTED
 
 
-def test_nothing_open_says_what_to_open(theme, qtbot, opened):
-    panel = made(opened(), theme, qtbot)
+def test_nothing_open_says_what_to_open(show_graph, qtbot, opened):
+    panel = show_graph(opened())
     assert panel.sentence == NOTHING
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()
 
 
-def test_a_profile_without_a_record_says_what_is_missing(theme, qtbot, opened, data):
-    panel = made(opened(data / "etdump" / "attn_portable_x5.etdp"), theme, qtbot)
+def test_a_profile_without_a_record_says_what_is_missing(show_graph, opened, data):
+    panel = show_graph(opened(data / "etdump" / "attn_portable_x5.etdp"))
     assert "No record or source is open" in panel.sentence
 
 
@@ -239,8 +238,10 @@ def test_the_whole_model_needs_no_selection(panel, qtbot):
     assert operators(panel) == neighbors(panel, QKV, 2)
 
 
-def test_of_a_record_alone_the_model_is_shown_and_walked(theme, qtbot, opened, attention_record):
-    panel = made(opened(attention_record), theme, qtbot)
+def test_of_a_record_alone_the_model_is_shown_and_walked(
+    show_graph, qtbot, opened, attention_record
+):
+    panel = show_graph(opened(attention_record))
     settle(qtbot, panel)
     assert len(operators(panel)) == 38
     assert {n.fill for n in panel.view.picture.nodes} == {NoCostFill.PLAIN}
@@ -265,8 +266,8 @@ def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
     assert panel.note.text() == "5 of 38 operators are shown, the dearest first."
 
 
-def test_a_record_that_does_not_say_the_edges_says_so(theme, qtbot, opened, data):
-    panel = made(opened(data / "etrecord" / "broken_partial_save.etrecord"), theme, qtbot)
+def test_a_record_that_does_not_say_the_edges_says_so(show_graph, qtbot, opened, data):
+    panel = show_graph(opened(data / "etrecord" / "broken_partial_save.etrecord"))
     settle(qtbot, panel)
     assert "The record has no graph of this method" in panel.note.text()
 
@@ -299,9 +300,9 @@ def test_another_run_has_other_costs_and_the_picture_stays(about_qkv, qtbot):
     assert (view.scale, middle(about_qkv, QKV)) == (scale, place)
 
 
-def test_no_time_there_and_never_linked_are_told_apart(theme, qtbot, opened, data):
+def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened, data):
     corpus = data / "etdump" / "cond_portable_x5.etdp", data / "etrecord"
-    panel = made(opened(corpus[0], corpus[1] / "cond_toedge_portable.etrecord"), theme, qtbot)
+    panel = show_graph(opened(corpus[0], corpus[1] / "cond_toedge_portable.etrecord"))
     panel.show_whole()
     settle(qtbot, panel)
     costs = panel.answer.question.costs
@@ -329,12 +330,14 @@ def test_tooltips_tell_tensors_and_cost(about_qkv):
     assert "f32  1 × 8 × 96" in said
 
 
-def test_an_operator_of_another_record_is_not_looked_for_in_the_one_before(opened, theme, qtbot):
+def test_an_operator_of_another_record_is_not_looked_for_in_the_one_before(
+    opened, show_graph, qtbot
+):
     keys = ("attention_xnnpack", "delegate_handle_map")
     session = opened(*(path for s in SAMPLES if s.key in keys for path in s.paths()))
     last = [len(shown.table.program.operators) - 1 for shown in session.traces]
     assert last[0] != last[1]
-    panel = made(session, theme, qtbot)
+    panel = show_graph(session)
     for trace in (0, 1, 0, 1):
         session.select_operators(trace, (last[trace],))
         settle(qtbot, panel)

@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 from tests.gui.panels.graph.picture import (
     CHUNK,
     QKV,
-    made,
     middle,
     node,
     operators,
@@ -135,7 +134,7 @@ def test_every_control_has_a_name(panel):
     assert all(control.accessibleName() for control in controls)
 
 
-def test_names_from_files_are_drawn_as_one_line_of_bounded_length(theme, qtbot, opened):
+def test_names_from_files_are_drawn_as_one_line_of_bounded_length(show_graph, qtbot, opened):
     """A record may hold any text: markup, lines, a million letters."""
     from viewer.program.dataflow import MethodFlow
     from viewer.program.program import GraphNode, Method, Operator, Program
@@ -148,7 +147,7 @@ def test_names_from_files_are_drawn_as_one_line_of_bounded_length(theme, qtbot, 
     method = Method("forward", found, flow=MethodFlow((1,), (0,)))
     session = opened()
     session.add([Program("/m/hostile.etrecord", "ETRecord", "1", (method,))])
-    panel = made(session, theme, qtbot)
+    panel = show_graph(session)
     settle(qtbot, panel)
     assert len(panel.view.picture.nodes) == 2
     for position, drawn in enumerate(panel.view.picture.nodes):

@@ -19,8 +19,8 @@ XNNPACK = ("etdump/cnn_xnnpack3_x5.etdp", "etrecord/cnn_standalone_after_tobacke
 
 
 @pytest.fixture
-def panel(shown):
-    made = shown(HandleMapPanel, *DEMO)
+def panel(show_files):
+    made = show_files(HandleMapPanel, *DEMO)
     pick_run(made.session, None)
     return made
 
@@ -55,8 +55,8 @@ def test_what_is_logged_and_not_registered_can_be_shown_alone(panel):
     assert panel.summary.text().startswith("5 identifiers registered · 5 logged · 1 logged and not")
 
 
-def test_handles_that_no_identifier_covers_can_be_shown_alone(shown):
-    panel = shown(HandleMapPanel, *XNNPACK)
+def test_handles_that_no_identifier_covers_can_be_shown_alone(show_files):
+    panel = show_files(HandleMapPanel, *XNNPACK)
     choose(panel, RowFilter.UNCOVERED)
     assert names(panel)[0] == "handle 1"
     assert len(names(panel)) == 7
@@ -107,8 +107,8 @@ def test_in_a_picked_run_it_is_one_slice_and_the_time_is_of_that_run(panel):
     assert len(session.state.slices) == 1
 
 
-def test_a_handle_leads_to_its_operator(shown):
-    panel = shown(HandleMapPanel, *XNNPACK)
+def test_a_handle_leads_to_its_operator(show_files):
+    panel = show_files(HandleMapPanel, *XNNPACK)
     choose(panel, RowFilter.UNCOVERED)
     panel.table.chosen.emit(0)
     assert panel.session.state.operators == (0, panel.model.rows[0].operators)
@@ -128,11 +128,11 @@ def test_the_shown_rows_are_exported(panel, qtbot, tmp_path, suffix):
 
 
 def test_of_very_many_rows_the_first_are_shown_and_all_exported(
-    shown, qtbot, tmp_path, monkeypatch
+    show_files, qtbot, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(handle_map_table, "MOST_SHOWN", 3)
     monkeypatch.setattr(handle_maps, "MOST_SHOWN", 3)
-    panel = shown(HandleMapPanel, *DEMO)
+    panel = show_files(HandleMapPanel, *DEMO)
     assert len(panel.model.rows) == 3
     assert panel.summary.text().startswith("the first 3 of 7 rows, Export writes all")
     with qtbot.waitSignal(panel.export_requested) as asked:
@@ -149,14 +149,14 @@ def test_rows_are_copied_with_how_they_stand(panel):
     assert "does not have" in row
 
 
-def test_events_on_a_clock_of_their_own_have_no_time(shown):
-    panel = shown(HandleMapPanel, "etdump/SYN_qnn_like.etdp")
+def test_events_on_a_clock_of_their_own_have_no_time(show_files):
+    panel = show_files(HandleMapPanel, "etdump/SYN_qnn_like.etdp")
     assert {row.texts[1] for row in panel.model.rows} == {"–"}
     assert "clock of their own" in panel.model.rows[0].detail
 
 
-def test_a_record_alone_has_its_map_and_no_times(shown, qtbot):
-    panel = shown(HandleMapPanel, "etrecord/demo_manual_int.etrecord")
+def test_a_record_alone_has_its_map_and_no_times(show_files, qtbot):
+    panel = show_files(HandleMapPanel, "etrecord/demo_manual_int.etrecord")
     assert names(panel) == ["10", "1", "100", "0", "7"]
     assert "Time" not in " ".join(h.title for h in panel.model.contents.headings)
     with qtbot.waitSignal(panel.source_requested) as asked:
@@ -164,16 +164,15 @@ def test_a_record_alone_has_its_map_and_no_times(shown, qtbot):
     assert asked.args[1] == 108
 
 
-def test_where_there_is_nothing_it_says_what_is_missing(shown, theme, qtbot):
-    panel = shown(HandleMapPanel, "etdump/cnn_portable_x10.etdp")
+def test_where_there_is_nothing_it_says_what_is_missing(make_panel, show_files):
+    panel = show_files(HandleMapPanel, "etdump/cnn_portable_x10.etdp")
     assert (panel.is_empty, panel.sentence) == (True, NO_MAPS)
-    empty = HandleMapPanel(Session(), theme)
-    qtbot.addWidget(empty)
+    empty = make_panel(HandleMapPanel, Session())
     assert (empty.is_empty, empty.sentence) == (True, NOTHING)
 
 
-def test_a_debug_handle_map_beside_a_torq_profile(shown):
-    panel = shown(HandleMapPanel, "torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
+def test_a_debug_handle_map_beside_a_torq_profile(show_files):
+    panel = show_files(HandleMapPanel, "torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
     row = panel.model.rows[row_of(panel, "Fancy Fusion")]
     assert row.texts[1:] == (
         "200", "logged", "1, 2", "conv1 · convolution + relu1 · relu", "2", "BackendStrDemo"

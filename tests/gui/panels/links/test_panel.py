@@ -17,14 +17,13 @@ FOLDER = {".etdp": "etdump", ".etrecord": RECORD, ".csv": "torq"}
 
 
 @pytest.fixture
-def panel_of(opened, theme, data, qtbot):
+def panel_of(opened, data, make_panel):
     """Make a panel over a session with some files of the data folder open."""
 
     def make(*names: str) -> LinksPanel:
         paths = [data / FOLDER[Path(n).suffix] / n for n in names]
-        panel = LinksPanel(opened(*paths), theme)
+        panel = make_panel(LinksPanel, opened(*paths))
         panel.resize(600, 500)
-        qtbot.addWidget(panel)
         return panel
 
     return make
@@ -162,26 +161,24 @@ def test_a_dump_has_no_chooser_of_columns(panel_of):
     assert section(panel).findChildren(QComboBox) == []
 
 
-def test_runs_of_a_text_are_of_no_method(opened, data, theme, qtbot):
+def test_runs_of_a_text_are_of_no_method(opened, data, make_panel):
     torq = data / "torq"
     session = opened(torq / "host_h1_quoted.csv", torq / "tiny_cnn.mlir")
     assert list(session.traces[0].trace.inferences())
-    panel = LinksPanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(LinksPanel, session)
     assert session.traces[0].table.program is not None
     assert panel.findChildren(QComboBox) == []
 
 
 @pytest.mark.parametrize("with_record", [True, False])
 def test_an_export_of_opscope_says_why_a_record_does_not_link_it(
-    opened, theme, data, qtbot, tmp_path, with_record
+    opened, make_panel, data, tmp_path, with_record
 ):
     record = data / "etrecord" / "demo_str.etrecord"
     files = [data / "etdump" / "demo_str_x4.etdp", *([record] if with_record else [])]
     path = str(tmp_path / "out.pftrace")
     prepare(opened(*files).workspace, path)(no_progress, never_cancelled)
-    panel = LinksPanel(opened(path, record), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(LinksPanel, opened(path, record))
     (said,) = [text for text in texts(panel) if text.startswith("This trace is an export")]
     carries = "carries its links already" if with_record else "was made without the links"
     assert carries in said

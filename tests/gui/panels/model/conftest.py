@@ -6,9 +6,5 @@ from viewer.gui.panels.model.panel import ModelPanel
 
 
 @pytest.fixture
-def panel(sample, theme, qtbot):
-    made = ModelPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(made)
-    made.resize(1100, 560)
-    made.show()
-    return made
+def panel(sample, show_panel):
+    return show_panel(ModelPanel, sample("attention_xnnpack"), 1100, 560)

@@ -139,18 +139,18 @@ def test_choosing_is_one_step_of_undo_and_sets_off_no_other(panel, qtbot):
     assert not any(session.state.selection)
 
 
-def test_without_files_it_says_what_to_open(opened, theme, qtbot):
-    panel = ModelPanel(opened(), theme)
-    qtbot.addWidget(panel)
+def test_without_files_it_says_what_to_open(opened, make_panel, qtbot):
+    panel = make_panel(ModelPanel, opened())
     assert panel.is_empty
     assert "profile and the record" in panel.sentence
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()
 
 
-def test_a_record_alone_shows_its_modules_without_costs(opened, attention_record, theme, qtbot):
-    panel = ModelPanel(opened(attention_record), theme)
-    qtbot.addWidget(panel)
+def test_a_record_alone_shows_its_modules_without_costs(
+    opened, attention_record, make_panel, qtbot
+):
+    panel = make_panel(ModelPanel, opened(attention_record))
     assert panel.model.rows.cells == model_rows.OF_RECORD
     forward = row_at(panel, "forward")
     assert texts(panel, forward) == {
@@ -168,27 +168,24 @@ def test_a_record_alone_shows_its_modules_without_costs(opened, attention_record
     assert asked.args[1] == 48
 
 
-def test_a_profile_without_its_record_asks_for_it(opened, data, theme, qtbot):
-    panel = ModelPanel(opened(data / "etdump/cnn_portable_x10.etdp"), theme)
-    qtbot.addWidget(panel)
+def test_a_profile_without_its_record_asks_for_it(opened, data, make_panel):
+    panel = make_panel(ModelPanel, opened(data / "etdump/cnn_portable_x10.etdp"))
     assert panel.is_empty
     assert "No record or source is open that belongs to" in panel.sentence
 
 
-def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, theme, qtbot):
-    panel = ModelPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
-    qtbot.addWidget(panel)
+def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, make_panel, qtbot):
+    panel = make_panel(ModelPanel, opened(data / "etdump/cnn_portable_x10.etdp", attention_record))
     assert "do not belong together" in panel.sentence
     with qtbot.waitSignal(panel.links_requested):
         panel.empty.pressed.emit()
 
 
 def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(
-    sample, theme, qtbot, monkeypatch
+    sample, make_panel, qtbot, monkeypatch
 ):
     monkeypatch.setattr(ModelPanel, "SYNC_LIMIT", 0)
-    panel = ModelPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(ModelPanel, sample("attention_xnnpack"))
     assert panel.is_empty
     assert panel.sentence == BEING_COUNTED
     assert panel.model.rows is None
@@ -204,9 +201,9 @@ def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(
     assert opened_rows(panel) == ["forward", "blocks.0"]
 
 
-def test_operators_in_branches_are_listed_as_such(shown):
+def test_operators_in_branches_are_listed_as_such(show_files):
     names = ("cond_nested_portable_x4.etdp", "cond_nested_toedge_portable.etrecord")
-    panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
+    panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     rows = panel.model.rows
     loose = row_at(panel, "forward", "Operators without a module")
     inside = [rows.made[n] for n in rows.inside(loose)]
@@ -215,9 +212,9 @@ def test_operators_in_branches_are_listed_as_such(shown):
     assert "without a slice here" in panel.note.text()
 
 
-def test_methods_stand_below_the_model_with_the_medians_of_their_own_runs(shown):
+def test_methods_stand_below_the_model_with_the_medians_of_their_own_runs(show_files):
     names = "multi_encode_decode_portable_x3.etdp", "multi_encode_decode_toedge_portable.etrecord"
-    panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
+    panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     rows = panel.model.rows
     model = row_at(panel, "Model")
     assert [rows.name(rows.made[n]) for n in rows.inside(model)] == ["decode", "encode"]

@@ -86,16 +86,16 @@ def test_a_screen_reader_hears_what_a_row_is(panel):
     assert panel.filter.accessibleName() == "Filter modules"
 
 
-def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel, qtbot):
+def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel):
     assert panel.view.shown_cells == list(model_rows.WITH_COSTS)
     panel.resize(420, 400)
     assert panel.view.shown_cells[:2] == [ModelColumn.NAME, ModelColumn.TOTAL]
     assert ModelColumn.MEAN not in panel.view.shown_cells
 
 
-def test_every_column_has_the_unit_of_its_longest(shown):
+def test_every_column_has_the_unit_of_its_longest(show_files):
     names = "cnn_portable_x10.etdp", "cnn_toedge_portable.etrecord"
-    panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
+    panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     pick_run(panel.session, None)
     rows = panel.model.rows
     titles = {cell: rows.title(cell) for cell in rows.cells}

@@ -21,12 +21,8 @@ ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
 
 
 @pytest.fixture
-def panel(sample, theme, qtbot):
-    made = OperatorsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(made)
-    made.resize(815, 560)
-    made.show()
-    return made
+def panel(sample, show_panel):
+    return show_panel(OperatorsPanel, sample("attention_xnnpack"), 815, 560)
 
 
 def test_the_dearest_operator_comes_first_with_its_time_share_and_line(panel):
@@ -83,9 +79,9 @@ def test_rows_that_share_the_selected_operator_are_related(panel):
     assert len(related) == 4  # itself and three shared calls
 
 
-def test_a_profile_that_logs_no_method_has_no_share_of_one(shown):
+def test_a_profile_that_logs_no_method_has_no_share_of_one(show_files):
     names = ("host_h4_latest_2inv.csv", "tiny_cnn.lowered_generic.mlir")
-    panel = shown(OperatorsPanel, *(f"torq/{name}" for name in names))
+    panel = show_files(OperatorsPanel, *(f"torq/{name}" for name in names))
     assert "Busy time" in panel.footer.text()
     assert "Method::execute" not in panel.footer.text()
 
@@ -113,8 +109,8 @@ def test_copying_gives_plain_tab_separated_text(panel):
     assert row.split("\t")[:3] == ["blocks.0 · scaled_dot_product_attention", "8.544", "15.5"]
 
 
-def test_operators_without_any_time_are_counted_not_listed(shown):
-    panel = shown(OperatorsPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
+def test_operators_without_any_time_are_counted_not_listed(show_files):
+    panel = show_files(OperatorsPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
     program = panel.session.traces[0].table.program
     listed = {i for row in panel.model.rows for i in row.operators}
     idle = len(program.operators) - len(listed)
@@ -122,9 +118,10 @@ def test_operators_without_any_time_are_counted_not_listed(shown):
     assert panel.note.text() == f"{idle} operators cost nothing here"
 
 
-def test_a_record_alone_lists_its_operators_without_costs(opened, attention_record, theme, qtbot):
-    panel = OperatorsPanel(opened(attention_record), theme)
-    qtbot.addWidget(panel)
+def test_a_record_alone_lists_its_operators_without_costs(
+    opened, attention_record, make_panel, qtbot
+):
+    panel = make_panel(OperatorsPanel, opened(attention_record))
     titles = [h.title for h in panel.model.contents.headings]
     assert titles == ["Operator", "Handle", "Nodes", "Line", "Output"]
     assert len(panel.model.rows) == 38
@@ -137,29 +134,28 @@ def test_a_record_alone_lists_its_operators_without_costs(opened, attention_reco
 
 
 def test_a_wrong_record_is_said_where_the_table_would_be(
-    opened, data, attention_record, theme, qtbot
+    opened, data, attention_record, make_panel, qtbot
 ):
-    panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(
+        OperatorsPanel, opened(data / "etdump/cnn_portable_x10.etdp", attention_record)
+    )
     assert "do not belong together" in panel.sentence
     with qtbot.waitSignal(panel.links_requested):
         panel.empty.pressed.emit()
 
 
-def test_without_a_record_the_next_step_is_to_open_it(opened, data, theme, qtbot):
-    panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp"), theme)
-    qtbot.addWidget(panel)
+def test_without_a_record_the_next_step_is_to_open_it(opened, data, make_panel, qtbot):
+    panel = make_panel(OperatorsPanel, opened(data / "etdump/cnn_portable_x10.etdp"))
     assert "Open it to see what each operator cost" in panel.sentence
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()
 
 
-def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, qtbot):
+def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, make_panel, qtbot):
     names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
              "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
     session = opened(*(data / name for name in names))
-    panel = OperatorsPanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(OperatorsPanel, session)
     assert "may be of decode or forward" in panel.sentence
     with qtbot.waitSignal(panel.links_requested):
         panel.empty.pressed.emit()
@@ -199,11 +195,10 @@ def test_the_marked_row_stays_marked_when_the_table_is_sorted(panel):
     assert panel.model.rows[row].name == name
 
 
-def test_the_model_keeps_the_rules_of_qt(sample, theme, qtbot):
+def test_the_model_keeps_the_rules_of_qt(sample, make_panel):
     model = OperatorModel()
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    panel = OperatorsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(OperatorsPanel, sample("attention_xnnpack"))
     model.show(panel.model.contents)
     model.set_filter("linear")
     model.sort(2)
@@ -231,16 +226,15 @@ def test_five_thousand_rows_are_shown_sorted_and_filtered_at_once(panel, benchma
     assert headings[0].kind is ColumnKind.NAME
 
 
-def test_there_is_one_feed_per_session(sample, theme, qtbot):
+def test_there_is_one_feed_per_session(sample):
     session = sample("attention_xnnpack")
     assert CostFeed.of(session) is CostFeed.of(session)
 
 
-def test_of_a_debug_handle_map_alone_what_it_tells(opened, data, theme, qtbot):
+def test_of_a_debug_handle_map_alone_what_it_tells(opened, data, make_panel):
     for name, expected in (
         ("demo_str", ("1", "1", "108", "–")), ("demo_manual_int", ("1", "–", "–", "–"))
     ):  # fmt: skip
-        panel = OperatorsPanel(opened(data / f"debug_handle_map/{name}.json"), theme)
-        qtbot.addWidget(panel)
+        panel = make_panel(OperatorsPanel, opened(data / f"debug_handle_map/{name}.json"))
         assert panel.model.rows[0].texts[1:] == expected
         assert "A debug handle map holds the model, not a run" in panel.note.text()

@@ -19,12 +19,8 @@ def wrong(opened, data, attention_record):
 
 
 @pytest.fixture
-def panel(wrong, theme, qtbot):
-    made = ProblemsPanel(wrong, theme)
-    qtbot.addWidget(made)
-    made.resize(815, 400)
-    made.show()
-    return made
+def panel(wrong, show_panel):
+    return show_panel(ProblemsPanel, wrong, 815, 400)
 
 
 def test_pairs_come_before_odd_data_and_all_is_counted(panel):
@@ -58,10 +54,9 @@ def test_a_failure_tells_its_place_and_file_in_columns_of_their_own(panel):
     )  # fmt: skip
 
 
-def test_columns_without_any_text_leave_their_room_to_the_sentences(panel, sample, theme, qtbot):
+def test_columns_without_any_text_leave_their_room_to_the_sentences(panel, sample, make_panel):
     assert not panel.table.isColumnHidden(2)
-    one = ProblemsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(one)
+    one = make_panel(ProblemsPanel, sample("attention_xnnpack"))
     one.add_failure("/some/where/bad.etdp", "/some/where/bad.etdp: the file is empty")
     assert one.table.isColumnHidden(2)
     assert one.table.isColumnHidden(3)
@@ -80,9 +75,8 @@ def test_a_chosen_pair_is_still_warned_of(panel):
     assert "They are linked because you chose so." in panel.model.entries[0].what
 
 
-def test_nothing_odd_is_said(sample, theme, qtbot):
-    panel = ProblemsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(panel)
+def test_nothing_odd_is_said(sample, make_panel):
+    panel = make_panel(ProblemsPanel, sample("attention_xnnpack"))
     assert panel.count == 0
     assert panel.is_empty
     assert panel.sentence == NOTHING

@@ -28,17 +28,9 @@ def path(tmp_path):
     return path
 
 
-def panel_of(session, theme, qtbot):
-    panel = SelectionPanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.resize(1100, 400)
-    panel.show()
-    return panel
-
-
 @pytest.fixture
-def panel(opened, path, theme, qtbot):
-    return panel_of(opened(path), theme, qtbot)
+def panel(opened, path, show_panel):
+    return show_panel(SelectionPanel, opened(path))
 
 
 @pytest.fixture
@@ -183,8 +175,8 @@ def test_all_rows_are_written_to_a_file(rows, qtbot, tmp_path, monkeypatch, suff
     assert rows.window.status.said.text().endswith("4 rows")
 
 
-def test_totals_of_operators_are_never_divided(sample, theme, qtbot):
-    panel = panel_of(sample("attention_xnnpack"), theme, qtbot)
+def test_totals_of_operators_are_never_divided(sample, show_panel):
+    panel = show_panel(SelectionPanel, sample("attention_xnnpack"))
     session = panel.session
     session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
     panel.by.setCurrentIndex(panel.by.findData("operator"))
@@ -198,13 +190,13 @@ def test_totals_of_operators_are_never_divided(sample, theme, qtbot):
         assert len(sets) == 1 or name == "(no operator)"
 
 
-def test_two_files_have_a_row_each_with_their_file(opened, theme, qtbot, tmp_path):
+def test_two_files_have_a_row_each_with_their_file(opened, show_panel, tmp_path):
     for n in range(2):
         (tmp_path / f"f{n}.csv").write_text(
             f"process,thread,name,start_ns,dur_ns\np,t,a,0,{10 * (n + 1)}\n"
         )
     session = opened(tmp_path / "f0.csv", tmp_path / "f1.csv")
-    panel = panel_of(session, theme, qtbot)
+    panel = show_panel(SelectionPanel, session)
     session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
     assert texts(panel, SelectionColumn.FILE) == ["f1.csv", "f0.csv"]
     assert texts(panel, SelectionColumn.TOTAL) == ["20", "10"]
@@ -227,12 +219,12 @@ def test_a_closed_file_leaves_no_rows(panel):
     assert panel.model.rowCount() == 0
 
 
-def test_a_hostile_name_is_shown_as_text(opened, theme, qtbot, tmp_path):
+def test_a_hostile_name_is_shown_as_text(opened, show_panel, tmp_path):
     path = tmp_path / "h.csv"
     path.write_text(
         'process,thread,name,start_ns,dur_ns\np,t,"<b>x</b>\n' + "y" * 5000 + '",0,10\n'
     )
-    panel = panel_of(opened(path), theme, qtbot)
+    panel = show_panel(SelectionPanel, opened(path))
     select(panel, 0, 10, 0)
     index = panel.model.index(0, 0)
     assert index.data().startswith("<b>x</b>")

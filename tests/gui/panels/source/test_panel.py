@@ -25,12 +25,8 @@ RECORDED = "/home/user/models/models.py"
 
 
 @pytest.fixture
-def panel(sample, theme, qtbot):
-    made = SourcePanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(made)
-    made.resize(735, 560)
-    made.show()
-    return made
+def panel(sample, show_panel):
+    return show_panel(SourcePanel, sample("attention_xnnpack"), 735, 560)
 
 
 def test_nothing_selected_says_what_to_do(panel):
@@ -79,7 +75,7 @@ def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
     assert panel.note.hint == f"Shown from {beside}\nRecorded as {RECORDED}"
 
 
-def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel, qtbot):
+def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel):
     panel.session.select_operators(0, (ATTENTION_0,))
     panel.resize(1400, 560)
     assert panel.note.shown_text.startswith("shown from")
@@ -108,14 +104,11 @@ def test_a_click_on_a_line_without_cost_changes_nothing(panel):
     assert panel.session.state == before
 
 
-def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
-    opened, attention_record, theme, tmp_path, qtbot
-):
+def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(opened, make_panel, tmp_path):
     for path in SAMPLES[0].paths():
         shutil.copy(path, tmp_path)
     session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
-    panel = SourcePanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(SourcePanel, session)
     session.select_operators(0, (ATTENTION_0,))
     assert panel.sentence == (
         f"models.py is not here: neither at {RECORDED}, where it was recorded, nor beside the "
@@ -126,7 +119,7 @@ def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
 
 
 def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
-    opened, attention_record, theme, tmp_path, qtbot
+    opened, make_panel, tmp_path
 ):
     runs = tmp_path / "runs"
     runs.mkdir()
@@ -136,8 +129,7 @@ def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
     for text, is_shown in ((source.read_text(), True), ("# another model\n", False)):
         source.write_text(text)
         session = opened(*(runs / Path(p).name for p in SAMPLES[0].paths()))
-        panel = SourcePanel(session, theme)
-        qtbot.addWidget(panel)
+        panel = make_panel(SourcePanel, session)
         session.select_operators(0, (ATTENTION_0,))
         assert (panel.sentence == "") is is_shown
         assert not is_shown or panel.note.text() == f"shown from {source}"
@@ -163,10 +155,9 @@ def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_pat
     assert panel.paths.isHidden()
 
 
-def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data, theme, qtbot):
+def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data, make_panel):
     session = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
-    panel = SourcePanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(SourcePanel, session)
     trace = session.traces[0].trace
     locations = [str(trace.keys.location[key]) for key in trace.slices.key.tolist()]
     placed = next(i for i, place in enumerate(locations) if place.startswith(
@@ -177,11 +168,10 @@ def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data,
     assert panel.code.marked == (16,)
 
 
-def test_an_mlir_text_is_its_own_source(opened, data, theme, qtbot):
+def test_an_mlir_text_is_its_own_source(opened, data, make_panel):
     torq = data / "torq"
     session = opened(torq / "compile_c0_callsite.csv", torq / "tiny_cnn.mlir")
-    panel = SourcePanel(session, theme)
-    qtbot.addWidget(panel)
+    panel = make_panel(SourcePanel, session)
     table = session.traces[0].table
     conv = next(o for o in table.program.operators if o.op == "tosa.conv2d")
     session.select_operators(0, (conv.index,))
@@ -297,13 +287,11 @@ def test_folded_frames_unfold_by_a_click(theme, qtbot):
     assert links_of(SimpleNamespace(calls=calls)) == []
 
 
-def test_from_a_call_whose_file_is_not_here_one_walks_on(opened, theme, tmp_path, qtbot):
+def test_from_a_call_whose_file_is_not_here_one_walks_on(opened, show_panel, tmp_path):
     for path in SAMPLES[0].paths():
         shutil.copy(path, tmp_path)
     session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
-    panel = SourcePanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = show_panel(SourcePanel, session)
     session.select_operators(0, (ATTENTION_0,))
     assert panel.sentence
     assert panel.calls.isVisible()
@@ -314,16 +302,14 @@ def test_from_a_call_whose_file_is_not_here_one_walks_on(opened, theme, tmp_path
 # -- another version -------------------------------------------------------------------------------
 
 
-def test_a_file_of_another_version_is_told(opened, theme, tmp_path, qtbot):
+def test_a_file_of_another_version_is_told(opened, show_panel, tmp_path):
     folder = Path(SAMPLES[0].paths()[0]).parent
     for path in folder.iterdir():
         shutil.copy(path, tmp_path)
     models = tmp_path / "models.py"
     models.write_text("import os\n" + models.read_text())
     session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
-    panel = SourcePanel(session, theme)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = show_panel(SourcePanel, session)
     session.select_operators(0, (ATTENTION_0,))
     assert panel.version.isVisible()
     assert panel.version.text() == (

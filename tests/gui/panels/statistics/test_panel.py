@@ -21,8 +21,8 @@ C3 = "torq/compile_c3_taskid_mtu.csv"
 
 
 @pytest.fixture
-def panel(shown):
-    return shown(StatisticsPanel, C3, "torq/tiny_cnn.mlir")
+def panel(show_files):
+    return show_files(StatisticsPanel, C3, "torq/tiny_cnn.mlir")
 
 
 def table(panel):
@@ -124,8 +124,8 @@ def test_a_row_selects_what_it_stands_for(panel):
     assert session.traces[0].trace.name(session.state.slice.index) == "CSS"
 
 
-def test_an_inference_of_a_dump_is_picked_by_its_row(shown):
-    panel = shown(StatisticsPanel, "etdump/cnn_portable_x10.etdp")
+def test_an_inference_of_a_dump_is_picked_by_its_row(show_files):
+    panel = show_files(StatisticsPanel, "etdump/cnn_portable_x10.etdp")
     assert panel.key == "name"  # it has no units, and no record is open
     pick(panel, "run")
     assert len(panel.model.rows) == 10
@@ -142,8 +142,8 @@ def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):
     assert panel.key == "thread"
 
 
-def test_without_a_profile_it_says_what_it_is_for(shown):
-    assert shown(StatisticsPanel, "torq/tiny_cnn.mlir").is_empty
+def test_without_a_profile_it_says_what_it_is_for(show_files):
+    assert show_files(StatisticsPanel, "torq/tiny_cnn.mlir").is_empty
 
 
 def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
@@ -159,9 +159,9 @@ def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
     assert session.state == before
 
 
-def test_units_are_those_of_the_run_however_inferences_are_shown(shown):
+def test_units_are_those_of_the_run_however_inferences_are_shown(show_files):
     """Their mean has no room for NSS jobs and HAL, which are of no inference's track."""
-    panel = shown(StatisticsPanel, "torq/host_h4_latest_2inv.csv")
+    panel = show_files(StatisticsPanel, "torq/host_h4_latest_2inv.csv")
     session, before = panel.session, table(panel)
     assert float(before["NSS jobs"][1]) > 0
     session.show_inferences(Inferences.MEAN)
@@ -172,12 +172,9 @@ def test_units_are_those_of_the_run_however_inferences_are_shown(shown):
 
 
 @pytest.fixture
-def attention(sample, theme, qtbot):
+def attention(sample, show_panel):
     """Statistics of all runs of a linked dump."""
-    made = StatisticsPanel(sample("attention_xnnpack"), theme)
-    qtbot.addWidget(made)
-    made.resize(1000, 500)
-    made.show()
+    made = show_panel(StatisticsPanel, sample("attention_xnnpack"), 1000, 500)
     pick_run(made.session, None)
     return made
 

@@ -19,9 +19,9 @@ TIP = Qt.ItemDataRole.ToolTipRole
 
 
 @pytest.fixture
-def show(shown):
-    """Make the panel over some files of tests/data."""
-    return partial(shown, UntimedPanel)
+def show(show_files):
+    """Show the panel over some files of tests/data."""
+    return partial(show_files, UntimedPanel)
 
 
 @pytest.fixture
@@ -84,13 +84,12 @@ def test_a_run_without_any_says_where_there_are_some(show):
     assert panel.sentence == "None in load; 28 debug events in other runs."
 
 
-def test_nothing_says_how_such_events_are_logged(show, opened, theme, qtbot):
+def test_nothing_says_how_such_events_are_logged(show, opened, make_panel):
     panel = show("etdump/cnn_portable_x1.etdp")
     assert panel.is_empty
     assert panel.sentence == NOTHING
     assert "debug_buffer_size" in NOTHING
-    bare = UntimedPanel(opened(), theme)
-    qtbot.addWidget(bare)
+    bare = make_panel(UntimedPanel, opened())
     assert bare.is_empty
 
 
@@ -166,7 +165,7 @@ def test_a_narrow_table_keeps_the_value_and_whose_it_is(show):
     assert columns(panel) == ["#", "Operator", "Value"]
 
 
-def test_hints_tell_what_has_no_room(cnn, show):
+def test_hints_tell_what_has_no_room(cnn):
     assert "at byte 8\u2009224 of the debug buffer" in str(cell(cnn, 1, UntimedColumn.VALUE, TIP))
     assert "no data" in str(cell(cnn, 2, UntimedColumn.OFFSET, TIP))
     assert "logged outside any instruction" in str(cell(cnn, 13, UntimedColumn.OPERATOR, TIP))
