@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
-from tests.gui.board import Board
+from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
@@ -31,18 +31,18 @@ def theme(qapp):
 
 
 @pytest.fixture
-def board(qtbot, theme):
+def harness(qtbot, theme):
     """A timeline alone on screen, with nothing open."""
-    made = Board(qtbot, theme)
+    made = TimelineHarness(qtbot, theme)
     yield made
     made.put_away()
 
 
 @pytest.fixture
-def attention(board):
+def attention(harness):
     """The timeline alone, with the attention sample."""
-    board.open_sample("attention_xnnpack")
-    return board
+    harness.open_sample("attention_xnnpack")
+    return harness
 
 
 @pytest.fixture

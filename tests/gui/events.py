@@ -1,6 +1,6 @@
 """A window to test with, and the mouse, wheel and drop events that a window system would send.
 
-`shown`: a controller, or a `tests.gui.board.Board`.
+`shown`: a controller, or a `tests.gui.timeline_harness.TimelineHarness`.
 """
 
 from collections.abc import Iterable

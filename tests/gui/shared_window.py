@@ -1,14 +1,14 @@
 """One window for the tests of a module, for as long as each of them leaves it as it found it.
 
-To build a window and to open a sample in it takes half a second. Tests that only move, select and
-look can share one:
+A new window with a sample takes half a second. Tests that only scroll, select and read can share
+one:
 
     @pytest.fixture
     def attention(shared_window):
         return shared_window.showing_sample("attention_xnnpack")
 
-A test starts with the first view and an empty history. If an earlier test left other files,
-settings or another layout, it gets a new window.
+Each test starts with the first view and an empty history. If an earlier test left other files,
+settings or another layout, the next one gets a new window.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from viewer.gui.window.frame.docks import Docks
 from viewer.view.state import ViewState
 from viewer.workspace.workspace import Workspace
 
-# Settings that the shared window takes back by itself.
+# Settings that the shared window resets by itself.
 RESTORED = (RECENT_COMMANDS, THEME)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a test finds when it starts, and must leave behind."""
+class Baseline:
+    """The state at the start of a test, and what it must be again at its end."""
 
     workspace: Workspace
     view: ViewState
@@ -43,7 +43,7 @@ class Found:
 
 
 class SharedWindow:
-    """Makes a window when it is first asked for, and again where one was not left as it was.
+    """Creates a window on first use, and a new one if a test did not leave it as it was.
 
     make: builds a controller whose settings are in `store`.
     """
@@ -52,7 +52,7 @@ class SharedWindow:
         self._make, self._store, self._qtbot = make, str(store), qtbot
         self._controller: WindowController | None = None
         self._paths: tuple[str | Path, ...] = ()
-        self._found: Found | None = None
+        self._baseline: Baseline | None = None
         self._controls: list[QWidget] = []
         self._focus: QWidget | None = None
         self._layout, self._size = QByteArray(), QSize()
@@ -80,9 +80,7 @@ class SharedWindow:
                 for kind in (QLineEdit, QComboBox, QHeaderView)
                 for control in self._controller.window.findChildren(kind)
             ]
-            self._found = None
-        if self._found is None:
-            self._found = self._now()
+            self._baseline = self._now()
         return self._controller
 
     def destroy(self) -> None:
@@ -94,12 +92,12 @@ class SharedWindow:
         store.clear()
         store.sync()
 
-    def _now(self) -> Found:
+    def _now(self) -> Baseline:
         assert self._controller is not None
         session = self._controller.session
         store = QSettings(self._store, QSettings.Format.IniFormat)
         names = [setting.name for setting in RESTORED]
-        return Found(
+        return Baseline(
             session.workspace,
             session.state,
             _places(self._controller.docks),
@@ -109,13 +107,14 @@ class SharedWindow:
         )
 
     def _is_reset(self) -> bool:
-        """Whether the window could be brought back to what the first test found."""
-        controller, found = self._controller, self._found
+        """Reset the window; whether it is as it was before the first test."""
+        controller, baseline = self._controller, self._baseline
         assert controller is not None
+        assert baseline is not None
         window = controller.window
-        if found is None or not shiboken6.isValid(window) or not window.isVisible():
+        if not shiboken6.isValid(window) or not window.isVisible():
             return False
-        if controller.session.workspace is not found.workspace or controller.work.is_busy:
+        if controller.session.workspace is not baseline.workspace or controller.work.is_busy:
             return False
         for other in QApplication.topLevelWidgets():
             if other is not window and other.isVisible():
@@ -125,8 +124,8 @@ class SharedWindow:
         for setting in RESTORED:
             controller.settings.reset(setting)
         controller.window.message.dismiss()
-        controller.session.show_inferences(found.view.inferences)
-        controller.session.restore_view(found.view)
+        controller.session.show_inferences(baseline.view.inferences)
+        controller.session.restore_view(baseline.view)
         if window.size() != self._size:
             window.resize(self._size)
             self._qtbot.waitUntil(lambda: not controller.docks.needs_relayout)
@@ -140,11 +139,11 @@ class SharedWindow:
             self._focus.setFocus()
         settle(self._qtbot, controller)
         QCoreApplication.processEvents()
-        return self._now() == found
+        return self._now() == baseline
 
 
 def _places(docks: Docks) -> dict[str, tuple[int, ...]]:
-    """The docks that are open, and where those are that are not behind others."""
+    """The open docks, with the positions of those that are not behind others."""
     return {
         name: () if dock.visibleRegion().isEmpty() else dock.geometry().getRect()
         for name, dock in docks.by_name.items()

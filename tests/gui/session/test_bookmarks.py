@@ -17,30 +17,30 @@ HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
 
 
 @pytest.fixture
-def rows(board, tmp_path):
+def rows(harness, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    board.open(path)
-    return board
+    harness.open(path)
+    return harness
 
 
-def measure(board):
-    bookmarks.measure(board.session, board.timeline.view.pointed_time)
+def measure(harness):
+    bookmarks.measure(harness.session, harness.timeline.view.pointed_time)
 
 
-def keep(board):
-    bookmarks.keep(board.session, board.timeline.view.pointed_time)
+def keep(harness):
+    bookmarks.keep(harness.session, harness.timeline.view.pointed_time)
 
 
-def point(board, x):
+def point(harness, x):
     """Rest the mouse on the canvas, below all rows; the time there."""
-    move(canvas(board), QPoint(x, canvas(board).height() - 2))
-    return board.timeline.view.time_at(x)
+    move(canvas(harness), QPoint(x, canvas(harness).height() - 2))
+    return harness.timeline.view.time_at(x)
 
 
-def click(qtbot, board, index):
-    qtbot.mouseClick(canvas(board), Qt.MouseButton.LeftButton, pos=place_of(board, index))
+def click(qtbot, harness, index):
+    qtbot.mouseClick(canvas(harness), Qt.MouseButton.LeftButton, pos=place_of(harness, index))
 
 
 def test_the_selection_is_measured_and_no_more(rows, qtbot):
@@ -124,9 +124,9 @@ def test_remove_ends_a_measurement_where_no_mark_is_current(rows, qtbot):
     assert rows.session.state.measured is None
 
 
-def test_marks_stay_at_the_same_ticks_when_the_rate_changes(board, data):
-    board.open(data / "torq" / "compile_c3_taskid_mtu.csv")
-    session = board.session
+def test_marks_stay_at_the_same_ticks_when_the_rate_changes(harness, data):
+    harness.open(data / "torq" / "compile_c3_taskid_mtu.csv")
+    session = harness.session
     number = clock_trace(session)
     assert number is not None
     axis = session.traces[number].axis

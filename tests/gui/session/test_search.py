@@ -45,15 +45,15 @@ def slow(monkeypatch):
     monkeypatch.setattr(viewer.gui.timeline.scene.search_hits, "AT_ONCE", -1)
 
 
-def type_query(qtbot, board, field, text):
+def type_query(qtbot, harness, field, text):
     field.setFocus()
     qtbot.keyClicks(field, text)
-    board.settle()
+    harness.settle()
 
 
-def linear(board):
+def linear(harness):
     """The slices of linear operators, slice by slice, in order of time."""
-    shown = board.session.traces[0]
+    shown = harness.session.traces[0]
     found = [
         i for i in range(len(shown.trace.slices))
         if any("linear" in op.name for op in shown.table.operators(int(shown.trace.slices.key[i])))
@@ -255,10 +255,10 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, p
 # -- the timeline ----------------------------------------------------------------------------
 
 
-def hit_pixels(board):
+def hit_pixels(harness):
     """The places of the canvas that have the color of hits: (columns, lines)."""
-    image = board.timeline.view.grab().toImage()
-    color = board.theme.color("hit").rgb() & 0xFFFFFF
+    image = harness.timeline.view.grab().toImage()
+    color = harness.theme.color("hit").rgb() & 0xFFFFFF
     width, height = image.width(), image.height()
     rgb = np.frombuffer(image.constBits(), np.uint32).reshape(height, -1)[:, :width] & 0xFFFFFF
     return np.nonzero(color == rgb.T)
@@ -372,20 +372,20 @@ def test_nothing_is_found_in_nothing():
     assert len(find(parse("a"), ())) == 0
 
 
-def test_a_field_that_there_is_not_is_told_where_nothing_is_found(board):
-    board.open_sample("plain_csv")
-    field = SearchField(board.session, board.theme)
-    board.add(field)
+def test_a_field_that_there_is_not_is_told_where_nothing_is_found(harness):
+    harness.open_sample("plain_csv")
+    field = SearchField(harness.session, harness.theme)
+    harness.add(field)
     for query, advice in (
         ("foo:bar", "Nothing found. There is no field foo; there are name, op, type, module, file"),
         ("std::foo", "none"),
         ("sin:0", ""),  # an identifier of this file: found as the text that it is
         ("op:nothing", "none"),
     ):
-        Search.of(board.session).set_query(query)
+        Search.of(harness.session).set_query(query)
         said = field.accessibleDescription()
         if advice:
             assert said.startswith(advice)
         else:
-            assert len(Search.of(board.session).hits)
+            assert len(Search.of(harness.session).hits)
             assert "field" not in said

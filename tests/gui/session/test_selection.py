@@ -32,21 +32,21 @@ from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
-def rows(board, tmp_path):
+def rows(harness, tmp_path):
     """Two threads of eight slices of 10 ns, every 20 ns, named a and b by turns."""
     path = tmp_path / "rows.csv"
     lines = [f"p,t{t},{'ab'[i % 2]},{20 * i},10" for t in range(2) for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    board.open(path)
-    return board
+    harness.open(path)
+    return harness
 
 
-def click(qtbot, board, index, held=Qt.KeyboardModifier.NoModifier):
-    qtbot.mouseClick(canvas(board), Qt.MouseButton.LeftButton, held, place_of(board, index))
+def click(qtbot, harness, index, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.mouseClick(canvas(harness), Qt.MouseButton.LeftButton, held, place_of(harness, index))
 
 
-def chosen(board):
-    return [ref.index for ref in board.session.state.slices]
+def chosen(harness):
+    return [ref.index for ref in harness.session.state.slices]
 
 
 def test_ctrl_click_adds_and_takes_out(rows, qtbot):
@@ -249,7 +249,7 @@ def test_closing_forgets_what_is_selected(rows, qtbot):
     assert panel.is_empty
 
 
-def test_many_slices_are_drawn_and_counted_off_the_gui_thread(board):
+def test_many_slices_are_drawn_and_counted_off_the_gui_thread(harness):
     count = 60_000
     builder = TraceBuilder("/large.csv", "test", "", Clock())
     start = np.arange(count, dtype=np.int64) * 100
@@ -260,23 +260,23 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(board):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70 + odd,
         name=names[odd], key=keys[odd],
     )  # fmt: skip
-    session = board.session
-    panel, details = (kind(session, board.theme) for kind in (SelectionPanel, DetailsPanel))
-    board.add(panel)
-    board.add(details)
+    session = harness.session
+    panel, details = (kind(session, harness.theme) for kind in (SelectionPanel, DetailsPanel))
+    harness.add(panel)
+    harness.add(details)
     session.add([builder.build()])
-    board.settle()
+    harness.settle()
     session.select_slice(SliceRef(0, 1))
-    select_same(board.session)
-    assert len(board.session.state.slices) == count // 2
-    assert board.timeline.scene.selected_rasters.rasters == {}
-    board.settle()
-    drawn = board.timeline.scene.selected_rasters.rasters[0].drawn
+    select_same(harness.session)
+    assert len(harness.session.state.slices) == count // 2
+    assert harness.timeline.scene.selected_rasters.rasters == {}
+    harness.settle()
+    drawn = harness.timeline.scene.selected_rasters.rasters[0].drawn
     assert len(drawn.start) == count // 2
     assert selection_text(session).endswith(f"{format_time(71 * count // 2)} added up")
-    assert not canvas(board).grab().isNull()
-    select_same(board.session)
-    board.settle()
+    assert not canvas(harness).grab().isNull()
+    select_same(harness.session)
+    harness.settle()
     model = panel.model
     assert [model.index(r, 0).data() for r in range(2)] == ["b", "a"]
     assert details.widget().rows("Busy")

@@ -14,7 +14,7 @@ from viewer.model.trace import Clock, KeyKind
 
 
 @pytest.fixture
-def tracks(board):
+def tracks(harness):
     """A process with five tracks."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for name in ("cpu 0", "cpu 1", "DMA in", "dma out", "gpu"):
@@ -22,22 +22,22 @@ def tracks(board):
             track=builder.track("a.csv", name), start=np.array([0, 20]), end=np.array([9, 90]),
             name=builder.intern(name), key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    board.session.add([builder.build()])
-    board.settle()
-    return board
+    harness.session.add([builder.build()])
+    harness.settle()
+    return harness
 
 
-def shown(board):
-    scene = board.timeline.scene
+def shown(harness):
+    scene = harness.timeline.scene
     return [
         scene.track_list.names[scene.track_list.track_of(part)]
         for part in sorted(scene.shown_tracks())
     ]
 
 
-def link_of(board):
+def link_of(harness):
     """The first point, from the left, of the words that bring all tracks back."""
-    corner = board.timeline.corner
+    corner = harness.timeline.corner
     for x in range(corner.width()):
         at = QPoint(x, BAND_HEIGHT + 9)
         move(corner, at)
@@ -46,9 +46,9 @@ def link_of(board):
     raise AssertionError("nothing there can be pressed")
 
 
-def show_all(board):
+def show_all(harness):
     """Click on the words in the corner."""
-    corner, link = board.timeline.corner, link_of(board)
+    corner, link = harness.timeline.corner, link_of(harness)
     press(corner, link)
     release(corner, link)
 

@@ -16,31 +16,33 @@ from viewer.view.state import SliceRef
 
 
 @pytest.fixture
-def compiled(board, data):
+def compiled(harness, data):
     """A compile profile, which has units, with all of its rows in view."""
-    board.window.resize(1200, 1600)
-    board.open(data / "torq" / "compile_c3_taskid_mtu.csv")
-    return board
+    harness.window.resize(1200, 1600)
+    harness.open(data / "torq" / "compile_c3_taskid_mtu.csv")
+    return harness
 
 
-def bands(board):
+def bands(harness):
     """The band of each counter, by the name in its header."""
-    scene = board.timeline.scene
+    scene = harness.timeline.scene
     found = np.flatnonzero(scene.layout.kind == BandKind.COUNTER).tolist()
     return {counter_title(scene, band)[0]: band for band in found}
 
 
-def pixels(board, band):
+def pixels(harness, band):
     """The lines of a counter's area as tokens of the theme, "" for what is none of them."""
-    board.timeline.view.viewport().repaint()
-    image = canvas(board).grab().toImage()
-    scene, theme = board.timeline.scene, board.theme
+    harness.timeline.view.viewport().repaint()
+    image = canvas(harness).grab().toImage()
+    scene, theme = harness.timeline.scene, harness.theme
     names = {
         theme.color(name).rgb(): name for name in ("counter_area", "counter_peak", "counter_line")
     }
     top = int(scene.layout.y[band]) - scene.scroll + COUNTER_AIR
     lines = range(top, top + int(scene.layout.height[band]) - 2 * COUNTER_AIR)
-    return [[names.get(image.pixel(x, y), "") for x in range(canvas(board).width())] for y in lines]
+    return [
+        [names.get(image.pixel(x, y), "") for x in range(canvas(harness).width())] for y in lines
+    ]
 
 
 def high(lines):
@@ -91,11 +93,11 @@ def test_a_file_without_units_has_no_counters(attention):
 # -- under the mouse -----------------------------------------------------------------------------
 
 
-def hover(board, name, cycles):
+def hover(harness, name, cycles):
     """Point at a counter at a time: the lines that are said at the mouse."""
-    at = QPoint(column(board, ns(cycles)), middle_of(board, bands(board)[name]))
-    move(canvas(board), at)
-    return board.timeline.view.tip.lines
+    at = QPoint(column(harness, ns(cycles)), middle_of(harness, bands(harness)[name]))
+    move(canvas(harness), at)
+    return harness.timeline.view.tip.lines
 
 
 def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):

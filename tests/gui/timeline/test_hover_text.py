@@ -91,11 +91,11 @@ def test_a_screen_reader_hears_all_of_the_selected_slice(session, attention):
     assert spoken_text(session) == ""
 
 
-def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(board):
-    board.open_sample("attention_xnnpack")
-    session = board.session
+def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(harness):
+    harness.open_sample("attention_xnnpack")
+    session = harness.session
     session.select_slice(SliceRef(0, 7))
     navigation.fit_selection(session)
-    move(canvas(board), place_of(board, 7))
+    move(canvas(harness), place_of(harness, 7))
     shown = session.traces[0]
-    assert board.timeline.view.tip.lines == tuple(slice_lines(shown, 7))
+    assert harness.timeline.view.tip.lines == tuple(slice_lines(shown, 7))

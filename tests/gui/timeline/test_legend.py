@@ -27,18 +27,18 @@ from viewer.render.palette import RAMP, RAMP_STEPS, Emphasis, by_name, fills
 from viewer.view.open_trace import AT_ONCE
 
 
-def legend_of(board):
-    return board.timeline.legend
+def legend_of(harness):
+    return harness.timeline.legend
 
 
-def titles(board):
-    return [button.share.title for button in legend_of(board).classes if not button.isHidden()]
+def titles(harness):
+    return [button.share.title for button in legend_of(harness).classes if not button.isHidden()]
 
 
-def click(qtbot, board, title):
-    button = next(b for b in legend_of(board).classes if b.share.title == title)
+def click(qtbot, harness, title):
+    button = next(b for b in legend_of(harness).classes if b.share.title == title)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    board.settle()
+    harness.settle()
 
 
 def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
@@ -153,14 +153,14 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
     assert [p.raster for p in attention.timeline.scene.rasters] == rasters
 
 
-def test_hostile_names_are_texts(board, tmp_path):
+def test_hostile_names_are_texts(harness, tmp_path):
     path = tmp_path / "odd.csv"
     rows = [
         f"p,t,{name},{i * 10},10" for i, name in enumerate(["<b>bold</b>", "a" * 5000, "", "&x"])
     ]
     path.write_text("process,thread,name,start_ns,dur_ns\n" + "\n".join(rows) + "\n")
-    board.open(path)
-    legend = legend_of(board)
+    harness.open(path)
+    legend = legend_of(harness)
     assert {b.title for b in legend.classes} >= {"<b>bold</b>", "&x", "(no name)"}
     bold = next(b for b in legend.classes if b.title == "<b>bold</b>")
     assert "&lt;b&gt;bold&lt;/b&gt;" in bold.toolTip()
@@ -179,10 +179,10 @@ def large(slices=AT_ONCE + 1):
     return builder.build()
 
 
-def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(board, monkeypatch):
-    session, scene = board.session, board.timeline.scene
+def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(harness, monkeypatch):
+    session, scene = harness.session, harness.timeline.scene
     session.add([large()])
-    board.settle()
+    harness.settle()
     before, go, threads = scene.rasters, threading.Event(), []
     work = recoloring.colored
 
@@ -195,7 +195,7 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(board,
     set_scheme(session, "duration")
     assert scene.rasters is before
     go.set()
-    board.settle()
+    harness.settle()
     assert scene.rasters[0].scheme.startswith("duration")
     assert threads[0] is not threading.main_thread()
     slices, palette = session.traces[0].trace.slices, scene.rasters[0].palette
@@ -203,25 +203,25 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(board,
     assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
     assert palette[lengths == 1].max() == RAMP
     assert palette[lengths == 7].min() == RAMP + RAMP_STEPS - 1
-    assert sum(share.count for share in legend_of(board).shares.listed) == len(lengths)
+    assert sum(share.count for share in legend_of(harness).shares.listed) == len(lengths)
 
 
-def test_closing_while_colors_are_worked_out_leaves_nothing(board, monkeypatch):
-    session, go, work = board.session, threading.Event(), recoloring.colored
+def test_closing_while_colors_are_worked_out_leaves_nothing(harness, monkeypatch):
+    session, go, work = harness.session, threading.Event(), recoloring.colored
     session.add([large()])
-    board.settle()
+    harness.settle()
     monkeypatch.setattr(recoloring, "colored", lambda *a: (go.wait(10), work(*a))[1])
     set_scheme(session, "duration")
     session.close_all()
     go.set()
-    board.settle()
-    assert board.timeline.scene.rasters == []
+    harness.settle()
+    assert harness.timeline.scene.rasters == []
 
 
-def test_a_lit_class_of_a_large_trace_is_not_counted_anew(board, monkeypatch):
-    session, legend = board.session, legend_of(board)
+def test_a_lit_class_of_a_large_trace_is_not_counted_anew(harness, monkeypatch):
+    session, legend = harness.session, legend_of(harness)
     session.add([large()])
-    board.settle()
+    harness.settle()
     before = legend.shares.listed
     assert len(before) == 4
 
@@ -230,29 +230,29 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(board, monkeypatch):
 
     monkeypatch.setattr(legend_module, "shares", fail)
     highlight_class(session, (before[0].title, before[0].color))
-    board.settle()
+    harness.settle()
     assert legend.shares.listed is before
-    scene = board.timeline.scene
+    scene = harness.timeline.scene
     lit = scene.stand_out(0, np.arange(8))
     names = [session.traces[0].trace.name(i) for i in range(8)]
     assert lit.tolist() == [name == before[0].title for name in names]
 
 
-def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(board):
-    board.open_sample("torq_npu")
-    session, scene = board.session, board.timeline.scene
+def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(harness):
+    harness.open_sample("torq_npu")
+    session, scene = harness.session, harness.timeline.scene
     set_scheme(session, "type")
     number = clock_trace(session)
     raster = scene.rasters[number].raster
     set_clock(session, number, Fraction(10))
     assert scene.rasters[number].raster is raster
     set_scheme(session, "duration")
-    before = [b.title for b in legend_of(board).classes if b.is_step]
+    before = [b.title for b in legend_of(harness).classes if b.is_step]
     set_clock(session, number, Fraction(20))
-    assert [b.title for b in legend_of(board).classes if b.is_step] != before
+    assert [b.title for b in legend_of(harness).classes if b.is_step] != before
 
 
-def test_very_many_names_are_counted_and_the_first_are_listed(board):
+def test_very_many_names_are_counted_and_the_first_are_listed(harness):
     slices = 30_000
     builder = TraceBuilder("names.csv", "Profile CSV", "", Clock())
     at = np.arange(slices)
@@ -261,17 +261,17 @@ def test_very_many_names_are_counted_and_the_first_are_listed(board):
         name=builder.intern_all([f"name {i}" for i in range(slices)]),
         key=builder.key(KeyKind.PLAIN, "name 7"),
     )  # fmt: skip
-    board.session.add([builder.build()])
-    board.settle()
-    legend = legend_of(board)
+    harness.session.add([builder.build()])
+    harness.settle()
+    legend = legend_of(harness)
     seen = sum(not button.isHidden() for button in legend.classes)
     assert legend.more.text() == f"and {group_digits(slices - seen)} more"
     menu = legend.rest_menu()
     assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
     menu.close()
-    highlight_class(board.session, ("name 7", int(by_name(["name 7"])[0])))
-    board.settle()
-    assert np.flatnonzero(board.timeline.scene.stand_out(0, at)).tolist() == [7]
+    highlight_class(harness.session, ("name 7", int(by_name(["name 7"])[0])))
+    harness.settle()
+    assert np.flatnonzero(harness.timeline.scene.stand_out(0, at)).tolist() == [7]
 
 
 def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attention):
@@ -290,12 +290,12 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
         assert f" of {scope}" in legend.classes[0].toolTip()
 
 
-def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(board):
+def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(harness):
     """A compile profile is linked to its text, the host's profile to nothing."""
     data = Path(__file__).parents[2] / "data/torq"
     plan, host = data / "compile_c3_taskid.csv", data / "host_h4_latest.csv"
-    board.open(plan, data / "tiny_cnn.mlir", host)
-    legend = legend_of(board)
+    harness.open(plan, data / "tiny_cnn.mlir", host)
+    legend = legend_of(harness)
     listed = legend.shares.listed
     by_name = [share for share in listed if share.by_name]
     assert listed[-len(by_name) :] == tuple(by_name)
@@ -318,10 +318,10 @@ def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(b
     assert sections == ["host_h4_latest.csv, by name:"]
 
 
-def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(board):
+def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(harness):
     data = Path(__file__).parents[2] / "data/torq"
-    board.open(data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
-    scene = board.timeline.scene
+    harness.open(data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
+    scene = harness.timeline.scene
     assert "right click its name to zoom to this file" in process_note(scene, 0)
-    navigation.fit_file(board.session, 0)
+    navigation.fit_file(harness.session, 0)
     assert "sliver" not in process_note(scene, 0)

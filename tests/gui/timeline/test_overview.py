@@ -192,16 +192,16 @@ def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, 
 
 
 CHANGES = {
-    "colours": lambda board: set_scheme(board.session, "duration"),
-    "highlight": lambda board: board.session.select_operators(0, (0,)),
-    "only hits": lambda board: (
-        Search.of(board.session).set_query("linear"),
-        Search.of(board.session).show_only_hits(True),
+    "colours": lambda harness: set_scheme(harness.session, "duration"),
+    "highlight": lambda harness: harness.session.select_operators(0, (0,)),
+    "only hits": lambda harness: (
+        Search.of(harness.session).set_query("linear"),
+        Search.of(harness.session).show_only_hits(True),
     ),
-    "theme": lambda board: board.theme.set_choice("light"),
-    "size": lambda board: board.window.resize(1200, 800),
-    "another file": lambda board: board.session.close_all(),
-    "inferences": lambda board: board.session.show_inferences(Inferences.ALIGNED),
+    "theme": lambda harness: harness.theme.set_choice("light"),
+    "size": lambda harness: harness.window.resize(1200, 800),
+    "another file": lambda harness: harness.session.close_all(),
+    "inferences": lambda harness: harness.session.show_inferences(Inferences.ALIGNED),
 }
 
 

@@ -21,7 +21,7 @@ TRACKS = 60
 
 
 @pytest.fixture
-def many(board):
+def many(harness):
     """More tracks than can be seen, each with one slice of its own place and name."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for number in range(TRACKS):
@@ -31,19 +31,19 @@ def many(board):
             end=np.array([number * 10 + 9 * TRACKS]), name=builder.intern(name),
             key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    board.session.add([builder.build()])
-    board.settle()
-    return board
+    harness.session.add([builder.build()])
+    harness.settle()
+    return harness
 
 
-def pin(board, *tracks):
+def pin(harness, *tracks):
     for track in tracks:
-        arrange_tracks(board.session, board.session.state.tracks.pinned_or_not((0, track)))
+        arrange_tracks(harness.session, harness.session.state.tracks.pinned_or_not((0, track)))
 
 
-def click(board, at):
-    press(canvas(board), at)
-    release(canvas(board), at)
+def click(harness, at):
+    press(canvas(harness), at)
+    release(canvas(harness), at)
 
 
 def test_pinned_tracks_stay_in_view_and_are_hit_there(many):

@@ -18,22 +18,22 @@ BARE = 0xFFFF00FF
 
 
 @pytest.fixture
-def many(board):
+def many(harness):
     """192 tracks, with a mark."""
-    session = board.session
+    session = harness.session
     session.add([many_slices.trace(20_000)])
-    board.settle()
+    harness.settle()
     set_bookmarks(
         session, (Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None
     )
-    board.settle()
-    return board
+    harness.settle()
+    return harness
 
 
-def parts_of(board):
-    timeline = board.timeline
+def parts_of(harness):
+    timeline = harness.timeline
     return {
-        "canvas": canvas(board), "headers": timeline.headers, "ruler": timeline.ruler,
+        "canvas": canvas(harness), "headers": timeline.headers, "ruler": timeline.ruler,
         "marks": timeline.marks, "overview": timeline.overview, "corner": timeline.corner,
         "legend": timeline.legend,
     }  # fmt: skip
@@ -55,10 +55,10 @@ class Painted(QObject):
         return False
 
 
-def painted_by(board, act):
+def painted_by(harness, act):
     """The parts that are painted because of something."""
     QCoreApplication.processEvents()
-    seen = Painted(parts_of(board))
+    seen = Painted(parts_of(harness))
     act()
     QCoreApplication.processEvents()
     return seen.names

@@ -35,37 +35,37 @@ from viewer.view.state import Area, SliceRef
 Key = Qt.Key
 
 
-def view_range(board):
-    return board.session.state.t0, board.session.state.t1
+def view_range(harness):
+    return harness.session.state.t0, harness.session.state.t1
 
 
-def held_keys(board):
-    return board.timeline.view.findChild(HeldKeys)
+def held_keys(harness):
+    return harness.timeline.view.findChild(HeldKeys)
 
 
-def goes_on(board):
+def goes_on(harness):
     """Whether a held key moves the view with the time."""
-    return held_keys(board).findChild(QTimer).isActive()
+    return held_keys(harness).findChild(QTimer).isActive()
 
 
-def scroll_bar(board):
+def scroll_bar(harness):
     direct = Qt.FindChildOption.FindDirectChildrenOnly
-    return board.timeline.findChild(QScrollBar, options=direct)
+    return harness.timeline.findChild(QScrollBar, options=direct)
 
 
-def in_view(board, at_least=3):
+def in_view(harness, at_least=3):
     """The slices of every row that are wide enough to be hit, by the numbers of the session."""
-    session = board.session
+    session = harness.session
     shown = session.traces[0]
     for i in range(len(shown.trace.slices)):
         start, end = shown.span_ns(i)
-        x0, x1 = column(board, start), column(board, end)
-        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(board).width():
+        x0, x1 = column(harness, start), column(harness, end)
+        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(harness).width():
             yield i
 
 
-def click(qtbot, board, at, button=Qt.MouseButton.LeftButton):
-    qtbot.mouseClick(canvas(board), button, pos=at)
+def click(qtbot, harness, at, button=Qt.MouseButton.LeftButton):
+    qtbot.mouseClick(canvas(harness), button, pos=at)
 
 
 # -- clicking --------------------------------------------------------------------------------------
@@ -251,18 +251,18 @@ def test_a_click_after_scrolling_hits_what_is_drawn_there(tall, qtbot):
     assert track == (600 + 100 - 26) // 30
 
 
-def zoomed(board, x, notches):
+def zoomed(harness, x, notches):
     """Turn the wheel at a column; the span and how far what was under the mouse went, in columns.
 
     Told after every notch, by the numbers of the session.
     """
-    t0, t1 = view_range(board)
-    width = canvas(board).width()
+    t0, t1 = view_range(harness)
+    width = canvas(harness).width()
     under = Fraction(t0 * width + x * (t1 - t0), width)
     told = []
     for one in notches:
-        wheel(canvas(board), QPoint(x, 60), one, held=CTRL)
-        t0, t1 = view_range(board)
+        wheel(canvas(harness), QPoint(x, 60), one, held=CTRL)
+        t0, t1 = view_range(harness)
         told.append((t1 - t0, abs(float((under - t0) * width / (t1 - t0) - x))))
     return told
 
@@ -309,20 +309,20 @@ def test_a_wheel_that_did_not_turn_does_nothing(attention):
 # -- keys ------------------------------------------------------------------------------------------
 
 
-def moved(board, before):
+def moved(harness, before):
     """How the range changed: share by which it is wider, pixels by which its middle moved."""
-    t0, t1 = view_range(board)
+    t0, t1 = view_range(harness)
     middle = ((t0 + t1) - sum(before)) / 2
-    return (t1 - t0) / (before[1] - before[0]), middle * canvas(board).width() / (
+    return (t1 - t0) / (before[1] - before[0]), middle * canvas(harness).width() / (
         before[1] - before[0]
     )
 
 
-def hold(qtbot, board, key, way):
+def hold(qtbot, harness, key, way):
     """Press a key as its command does, and let it go before any time has passed."""
-    held_keys(board).clock = lambda: 100.0
-    board.timeline.view.hold(key, way)
-    qtbot.keyRelease(board.timeline.view, key)
+    held_keys(harness).clock = lambda: 100.0
+    harness.timeline.view.hold(key, way)
+    qtbot.keyRelease(harness.timeline.view, key)
 
 
 IN, OUT = (HeldWay(HeldAxis.ZOOM, sign) for sign in (-1, 1))
@@ -399,10 +399,10 @@ def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
     assert attention.timeline.view.pointed_time is None
 
 
-def tip_of(board, at):
+def tip_of(harness, at):
     """The lines at the mouse once it is there: they come with the same frame."""
-    move(canvas(board), at)
-    return board.timeline.view.tip.lines
+    move(canvas(harness), at)
+    return harness.timeline.view.tip.lines
 
 
 def test_the_hover_text_names_the_slice_its_length_and_its_begin(attention):
@@ -454,19 +454,19 @@ def named(tmp_path, name):
     return path
 
 
-def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(board, data):
-    board.open(data / "etdump" / "SYN_qnn_like.etdp")
-    lines = tip_of(board, place_of(board, 4))
+def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(harness, data):
+    harness.open(data / "etdump" / "SYN_qnn_like.etdp")
+    lines = tip_of(harness, place_of(harness, 4))
     assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in lines
     assert not any("µs" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["<b>conv</b>", "x" * 100_000, "\u202eabc", "a\tb"])
-def test_any_name_has_room_in_one_line_and_is_no_markup(board, tmp_path, name):
-    board.open(named(tmp_path, name))
-    lines = tip_of(board, place_of(board, 0))
+def test_any_name_has_room_in_one_line_and_is_no_markup(harness, tmp_path, name):
+    harness.open(named(tmp_path, name))
+    lines = tip_of(harness, place_of(harness, 0))
     assert lines[0] == name
-    assert not canvas(board).grab().isNull()
+    assert not canvas(harness).grab().isNull()
 
 
 def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
@@ -487,7 +487,7 @@ def test_a_window_of_any_size_paints_all_of_its_parts(attention, size):
         assert not part.grab().isNull()
 
 
-def test_a_million_slices_paint(board, qtbot, capsys):
+def test_a_million_slices_paint(harness, qtbot, capsys):
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind
 
@@ -498,13 +498,13 @@ def test_a_million_slices_paint(board, qtbot, capsys):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70,
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
-    board.session.add([builder.build()])
-    board.settle()
+    harness.session.add([builder.build()])
+    harness.settle()
     for span in (100 * count, 100_000, 50):
-        board.session.set_range(0, span)
-        assert not canvas(board).grab().isNull()
-        click(qtbot, board, QPoint(3, middle_of(board, 1)))
-        assert board.session.state.slice is not None
+        harness.session.set_range(0, span)
+        assert not canvas(harness).grab().isNull()
+        click(qtbot, harness, QPoint(3, middle_of(harness, 1)))
+        assert harness.session.state.slice is not None
     assert capsys.readouterr().err == ""
 
 

@@ -14,8 +14,8 @@ ALT = Qt.KeyboardModifier.AltModifier
 AT = QPoint(300, 50)
 
 
-def view_range(board):
-    return board.session.state.t0, board.session.state.t1
+def view_range(harness):
+    return harness.session.state.t0, harness.session.state.t1
 
 
 def test_parts_of_a_notch_scroll_as_far_as_the_whole(tall):
@@ -92,13 +92,13 @@ def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
     assert view_range(attention)[1] - view_range(attention)[0] == t1 - t0
 
 
-def pinch(board, by):
+def pinch(harness, by):
     here = QPointF(AT)
     QApplication.sendEvent(
-        canvas(board),
+        canvas(harness),
         QNativeGestureEvent(
             Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice(), 2,
-            here, here, canvas(board).mapToGlobal(here), by, QPointF(),
+            here, here, canvas(harness).mapToGlobal(here), by, QPointF(),
         ),
     )  # fmt: skip
 

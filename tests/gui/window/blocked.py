@@ -1,4 +1,4 @@
-"""A reader, or an export job, that waits until it is asked to end or to stop."""
+"""Stands in for a reader or an export job, and blocks until a test lets it finish."""
 
 import threading
 
@@ -7,7 +7,10 @@ from viewer.codecs.reading import ReadCancelled
 
 
 class Blocked:
-    """A reader, or an export job, that waits until it is told to end or to stop."""
+    """Blocks until `end` is set, then returns `result`; raises if it is canceled before.
+
+    `begun` is set when it is called.
+    """
 
     def __init__(self, result=None):
         self.begun, self.end = threading.Event(), threading.Event()
@@ -23,6 +26,7 @@ class Blocked:
 
 
 def blocked_export(controller, monkeypatch):
+    """Make the next export block, and return its job."""
     job = Blocked()
     monkeypatch.setattr(
         "viewer.gui.window.files.export_actions.prepare", lambda workspace, path: job

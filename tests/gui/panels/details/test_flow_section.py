@@ -94,11 +94,10 @@ def test_inputs_of_the_model_are_named_and_an_end_of_the_model_says_so(card):
     assert card().flows["Outputs to"].texts == ["No other operator takes its result."]
 
 
-def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened, make_panel):
+def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened):
     """Views that cost nothing run in no slice of their own."""
     paths = next(s.paths() for s in SAMPLES if s.key == "attention_xnnpack")
     session = opened(*paths)
-    _panel = make_panel(DetailsPanel, session)  # it follows the selection while it exists
     feed = FlowFeed.of(session)
     through = set()
     slices = session.traces[0].trace.slices

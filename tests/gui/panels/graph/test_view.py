@@ -6,15 +6,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 
-from tests.gui.panels.graph.picture import (
-    CHUNK,
-    QKV,
-    middle,
-    node,
-    operators,
-    selected,
-    settle,
-)
+from tests.gui.panels.graph.picture import CHUNK, QKV, middle, node, operators, selected, settle
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, contrast, fills, label_colors
 from viewer.workspace.exports import NothingToExport

@@ -2,14 +2,7 @@
 
 import pytest
 
-from tests.gui.panels.model.tree import (
-    ATTENTION_0,
-    THIN,
-    index,
-    opened_rows,
-    row_at,
-    texts,
-)
+from tests.gui.panels.model.tree import ATTENTION_0, THIN, index, opened_rows, row_at, texts
 from viewer.gui.panels.model import rows as model_rows
 from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.row import RowKind

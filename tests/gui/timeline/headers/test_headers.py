@@ -41,46 +41,46 @@ def menus(monkeypatch):
 
 
 @pytest.fixture
-def tracks(board):
+def tracks(harness):
     """Two processes: a with three tracks of two rows, b with one."""
     a = profile("a.csv", ("cpu 10", 0, 100), ("cpu 2", 50, 400), ("<b>gpu</b>", 20, 200))
-    board.session.add([a, profile("b.csv", (LONG, 0, 90))])
-    board.settle()
-    return board
+    harness.session.add([a, profile("b.csv", (LONG, 0, 90))])
+    harness.settle()
+    return harness
 
 
-def headers(board):
-    return board.timeline.headers
+def headers(harness):
+    return harness.timeline.headers
 
 
-def view(board):
-    return board.session.state.tracks
+def view(harness):
+    return harness.session.state.tracks
 
 
-def names(board):
+def names(harness):
     """The titles from top to bottom."""
-    scene = board.timeline.scene
+    scene = harness.timeline.scene
     parts = [scene.header_bands.part_of(band) for band in scene.header_bands.titles()]
     return [p[1] if isinstance(p[1], str) else scene.track_list.names[scene.track_list.track_of(p)]
             for p in parts]  # fmt: skip
 
 
-def at(board, part, x=60):
+def at(harness, part, x=60):
     """A point on the title of a part."""
-    return QPoint(x, middle_of(board, board.timeline.scene.header_bands.first_band(part)))
+    return QPoint(x, middle_of(harness, harness.timeline.scene.header_bands.first_band(part)))
 
 
-def click(board, point, button=LEFT):
-    press(headers(board), point, button)
-    release(headers(board), point, button)
+def click(harness, point, button=LEFT):
+    press(headers(harness), point, button)
+    release(headers(harness), point, button)
 
 
-def pick(board, point, *titles):
+def pick(harness, point, *titles):
     """Open the menu at a point and choose an entry, or one of a menu in it; the entries' titles."""
     event = QContextMenuEvent(
-        QContextMenuEvent.Reason.Mouse, point, headers(board).mapToGlobal(point)
+        QContextMenuEvent.Reason.Mouse, point, headers(harness).mapToGlobal(point)
     )
-    QApplication.sendEvent(headers(board), event)
+    QApplication.sendEvent(headers(harness), event)
     menu = OPENED.pop()
     offered = [action.text() for action in menu.actions()]
     for title in titles:

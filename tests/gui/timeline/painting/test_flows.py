@@ -26,41 +26,41 @@ def attention(attention):
     return attention
 
 
-def flows(board):
-    return board.timeline.view.frames.flows
+def flows(harness):
+    return harness.timeline.view.frames.flows
 
 
-def ends(board, *, forward):
-    answer = FlowFeed.of(board.session).answer
+def ends(harness, *, forward):
+    answer = FlowFeed.of(harness.session).answer
     return [SliceRef(0, end.slice) for end in answer.flows.ends(forward=forward)]
 
 
-def show(board, t0, t1):
-    board.session.set_range(t0, t1)
-    paint(board)
+def show(harness, t0, t1):
+    harness.session.set_range(t0, t1)
+    paint(harness)
 
 
-def paint(board):
-    board.timeline.view.viewport().repaint()
-    board.settle()
+def paint(harness):
+    harness.timeline.view.viewport().repaint()
+    harness.settle()
 
 
-def pixels(board):
-    image = board.timeline.view.viewport().grab().toImage()
+def pixels(harness):
+    image = harness.timeline.view.viewport().grab().toImage()
     image = image.convertToFormat(QImage.Format.Format_RGB32)
     flat = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
     return flat[:, : image.width()].copy()
 
 
-def drawn_by_flows(board):
+def drawn_by_flows(harness):
     """The pixels that change when arrows are switched on."""
-    feed = FlowFeed.of(board.session)
+    feed = FlowFeed.of(harness.session)
     feed.show(False)
-    paint(board)
-    without = pixels(board)
+    paint(harness)
+    without = pixels(harness)
     feed.show(True)
-    paint(board)
-    changed = pixels(board) != without
+    paint(harness)
+    changed = pixels(harness) != without
     return changed
 
 
@@ -88,12 +88,12 @@ def test_arrows_lead_from_where_a_producer_ends_to_where_its_consumer_begins(att
     assert far.any()
 
 
-def inked(board, first, last):
+def inked(harness, first, last):
     """Per column between two slices whether an arrow has its own color there, not its halo's."""
-    shown, state = board.session.traces[0], board.session.state
-    changed, picture = drawn_by_flows(board), pixels(board)
+    shown, state = harness.session.traces[0], harness.session.state
+    changed, picture = drawn_by_flows(harness), pixels(harness)
     bright = changed & ((picture & 0xFF) > 0xA0)  # blue is high in both, and low in the canvas
-    width = canvas(board).width()
+    width = canvas(harness).width()
     x0, x1 = (
         (ns - state.t0) * width // (state.t1 - state.t0)
         for ns in (shown.span_ns(first.index)[1], shown.span_ns(last.index)[0])
@@ -214,9 +214,9 @@ def test_chips_that_have_no_room_are_counted_as_hidden(attention, monkeypatch):
     assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
 
 
-def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(board, monkeypatch):
-    board.open_sample("torq_npu")
-    session = board.session
+def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(harness, monkeypatch):
+    harness.open_sample("torq_npu")
+    session = harness.session
     number = next(
         n
         for n, t in enumerate(session.traces)
@@ -232,8 +232,8 @@ def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(board, monkeypa
     )  # fmt: skip
     session.select_slice(SliceRef(number, job))
     start, end = shown.span_ns(job)
-    show(board, start - (end - start), end + (end - start))
-    width, (t0, t1) = canvas(board).width(), (session.state.t0, session.state.t1)
+    show(harness, start - (end - start), end + (end - start))
+    width, (t0, t1) = canvas(harness).width(), (session.state.t0, session.state.t1)
     x0, x1 = ((ns - t0) * width / (t1 - t0) for ns in (start, end))
     assert any(a == pytest.approx(x0, abs=1) and b == pytest.approx(x0, abs=1) for a, b in lines)
     assert any(a == pytest.approx(x1, abs=1) and b == pytest.approx(x1, abs=1) for a, b in lines)

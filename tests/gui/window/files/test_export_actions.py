@@ -9,6 +9,19 @@ from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
 
 
+def answer_save_dialog(monkeypatch, path, file_type):
+    """Choose a path and a file type in the next dialogs; return the list of names they propose."""
+    proposed = []
+
+    def answer(parent, title, start, filters):
+        proposed.append(Path(start).name)
+        return str(path), file_type
+
+    dialog = "viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName"
+    monkeypatch.setattr(dialog, answer)
+    return proposed
+
+
 @pytest.mark.parametrize("suffix", [".pftrace", ".csv"])
 def test_an_export_appears_and_is_told(attention, qtbot, tmp_path, suffix):
     path = tmp_path / f"out{suffix}"
@@ -58,35 +71,23 @@ def test_a_second_export_waits_or_says_why(attention, qtbot, tmp_path, monkeypat
 
 
 def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path, monkeypatch):
-    asked = []
-
-    def name(parent, title, start, filters):
-        asked.append(Path(start).name)
-        return str(tmp_path / "maps"), "Table, tab separated (*.tsv)"
-
-    monkeypatch.setattr("viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName", name)
+    proposed = answer_save_dialog(monkeypatch, tmp_path / "maps", "Table, tab separated (*.tsv)")
     attention.docks.show_panel("handle_map")
     settle(qtbot, attention)
     with qtbot.waitSignal(attention.saver.saved):
         attention.handle_map.button.click()
-    assert asked == ["attn_xnnpack_x5.handle_map.csv"]
+    assert proposed == ["attn_xnnpack_x5.handle_map.csv"]
     assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
 
 
 def test_the_graph_is_saved_as_a_picture_beside_the_profile(
     attention, qtbot, tmp_path, monkeypatch
 ):
-    asked = []
-
-    def name(parent, title, start, filters):
-        asked.append(Path(start).name)
-        return str(tmp_path / "graph"), "Picture, SVG (*.svg)"
-
-    monkeypatch.setattr("viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName", name)
+    proposed = answer_save_dialog(monkeypatch, tmp_path / "graph", "Picture, SVG (*.svg)")
     attention.docks.show_panel("graph")
     attention.session.select_operators(0, (1,))
     qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
     with qtbot.waitSignal(attention.saver.saved):
         attention.graph.save_button.click()
-    assert asked == ["attn_xnnpack_x5.graph.png"]
+    assert proposed == ["attn_xnnpack_x5.graph.png"]
     assert b"<svg" in (tmp_path / "graph.svg").read_bytes()

@@ -18,10 +18,10 @@ SIZE = 1227, 482  # px: what the timeline has at most in a window of 1600x900
 _read_once = cache(open_file)
 
 
-class Board:
+class TimelineHarness:
     """A session, the timeline over it, and the widget that they are in.
 
-    What takes a controller to find these takes a board too: `tests.gui.events`.
+    What takes a controller to find these takes a harness too: `tests.gui.events`.
     """
 
     def __init__(self, qtbot, theme: Theme) -> None:
