@@ -51,7 +51,7 @@ class SharedWindow:
     def __init__(self, make: Callable[[], WindowController], store: Path, qtbot) -> None:
         self._make, self._store, self._qtbot = make, str(store), qtbot
         self._controller: WindowController | None = None
-        self._paths: tuple[str | Path, ...] = ()
+        self._paths: tuple[str | Path, ...] | None = None
         self._baseline: Baseline | None = None
         self._controls: list[QWidget] = []
         self._focus: QWidget | None = None
@@ -66,12 +66,13 @@ class SharedWindow:
         if self._controller is not None and not self._is_reset():
             self.destroy()
         if self._controller is None:
-            self._controller, self._paths = self._make(), ()
+            self._controller, self._paths = self._make(), None
             self._size = self._controller.window.size()
         if paths != self._paths:
             if self._paths:
                 self._controller.session.close_all()
-            open_files(self._qtbot, self._controller, *paths)
+            if paths:
+                open_files(self._qtbot, self._controller, *paths)
             self._paths = paths
             self._focus = self._controller.window.focusWidget()
             self._layout = self._controller.window.saveState()
@@ -120,10 +121,15 @@ class SharedWindow:
             if other is not window and other.isVisible():
                 other.close()
         controller.theme.set_choice("dark")
+        app = QApplication.instance()
+        if app.styleSheet() != baseline.sheet:  # another window was put away
+            app.setStyleSheet(baseline.sheet)
         controller.palette.put_away()
         for setting in RESTORED:
             controller.settings.reset(setting)
         controller.window.message.dismiss()
+        for control, value in zip(self._controls, baseline.controls, strict=True):
+            _set_value(control, value)
         controller.session.show_inferences(baseline.view.inferences)
         controller.session.restore_view(baseline.view)
         if window.size() != self._size:
@@ -158,3 +164,15 @@ def _value(control: QWidget) -> object:
     if isinstance(control, QHeaderView):
         return control.sortIndicatorSection(), control.sortIndicatorOrder()
     return control.currentIndex() if isinstance(control, QComboBox) else control.text()
+
+
+def _set_value(control: QWidget, value: object) -> None:
+    """Choose a value in a control as a user would, if it has another one."""
+    if not shiboken6.isValid(control) or _value(control) == value:
+        return
+    if isinstance(control, QLineEdit):
+        control.setText(str(value))
+    elif isinstance(control, QComboBox):
+        assert isinstance(value, int)
+        control.setCurrentIndex(value)
+        control.activated.emit(value)
