@@ -9,13 +9,13 @@ import pytest
 
 from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import CALLS, EVENTS, OPERATORS, RUNS, opened
+from tests.gui.dark_theme import dark_theme
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps
 from viewer.gui.panels.delegation.page import page_of
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.panels.handle_map.table import HandleMapModel, maps_of
-from viewer.gui.qt.theme.theme import Theme
 from viewer.model.scope import TimeScope
 
 
@@ -43,7 +43,7 @@ def test_the_rows_of_the_handle_maps(benchmark, shown):
 
 def test_the_window_takes_a_report(benchmark, shown, qapp, qtbot):
     page = page_of(shown, Delegation(shown.table).report())
-    theme, model = Theme(qapp, "dark"), DelegationModel()
+    theme, model = dark_theme(), DelegationModel()
     view = DelegationView(model, theme)
     qtbot.addWidget(view)
     view.resize(600, 500)
@@ -56,7 +56,7 @@ def test_the_window_takes_a_report(benchmark, shown, qapp, qtbot):
 
 def test_the_window_takes_all_rows_of_a_report(benchmark, shown, qapp, qtbot):
     page = page_of(shown, Delegation(shown.table).report())
-    theme, model = Theme(qapp, "dark"), DelegationModel()
+    theme, model = dark_theme(), DelegationModel()
     view = DelegationView(model, theme)
     qtbot.addWidget(view)
     view.resize(600, 500)

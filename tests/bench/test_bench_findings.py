@@ -14,9 +14,9 @@ import pytest
 
 from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import RUNS, opened
+from tests.gui.dark_theme import dark_theme
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
-from viewer.gui.qt.theme.theme import Theme
 
 NS = Fraction(1)
 
@@ -72,7 +72,7 @@ def test_the_findings_of_another_run(benchmark, shown):
 def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
     rows = rows_of(FindingsAnalysis(shown.table, shown.costs).of(None, NS))
     model = FindingsModel()
-    view = FindingsList(model, Theme(qapp, "dark"))
+    view = FindingsList(model, dark_theme())
     qtbot.addWidget(view)
     view.resize(600, 500)
     view.show()

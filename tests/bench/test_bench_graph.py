@@ -80,7 +80,7 @@ def test_costs_of_all_operators(trace, program):
 
 
 def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
-    from viewer.gui.qt.theme.theme import Theme
+    from tests.gui.dark_theme import dark_theme
 
     method = program.methods[0]
     whole = Program(
@@ -88,7 +88,7 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
         (Method("forward", method.operators, method.handles, flow=flow),),
     )  # fmt: skip
     session = Session()
-    panel = GraphPanel(session, Theme(qapp, "dark"))
+    panel = GraphPanel(session, dark_theme())
     qtbot.addWidget(panel)
     panel.resize(800, 600)
     panel.show()

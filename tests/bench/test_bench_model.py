@@ -64,10 +64,10 @@ def test_figures_off_the_gui_thread(trace, program):
 
 
 def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
-    from viewer.gui.qt.theme.theme import Theme
+    from tests.gui.dark_theme import dark_theme
 
     session = Session()
-    panel = ModelPanel(session, Theme(qapp, "dark"))
+    panel = ModelPanel(session, dark_theme())
     qtbot.addWidget(panel)
     panel.resize(900, 600)
     panel.show()

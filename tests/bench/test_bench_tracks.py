@@ -134,9 +134,9 @@ def frames_ms(timelines: Sequence[Timeline]) -> list[float]:
 
 
 def test_many_tracks_scroll_as_lightly_as_few(qapp, qtbot):
-    from viewer.gui.qt.theme.theme import Theme
+    from tests.gui.dark_theme import dark_theme
 
-    theme = Theme(qapp, "dark")
+    theme = dark_theme()
     cases = (40, 0), (2_000, 0), (2_000, 4)
     timelines = []
     for count, pinned in cases:
@@ -155,10 +155,10 @@ def test_many_tracks_scroll_as_lightly_as_few(qapp, qtbot):
 
 
 def test_a_million_lanes_scroll(qapp, qtbot):
-    from viewer.gui.qt.theme.theme import Theme
+    from tests.gui.dark_theme import dark_theme
 
     session = Session()
-    made = timeline(session, Theme(qapp, "dark"), qtbot)
+    made = timeline(session, dark_theme(), qtbot)
     session.add([lanes(2_000)])
     qtbot.waitUntil(lambda: bool(session.traces), timeout=60_000)
     overview = cpu(made.overview.repaint)

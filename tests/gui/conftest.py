@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
@@ -24,10 +25,7 @@ _SAMPLES = {sample.key: sample for sample in SAMPLES}
 
 @pytest.fixture
 def theme(qapp):
-    made = Theme(qapp, "dark")
-    yield made
-    qapp.setStyleSheet("")
-    made.deleteLater()
+    return dark_theme()
 
 
 @pytest.fixture

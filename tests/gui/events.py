@@ -11,9 +11,9 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from tests.gui.dark_theme import dark_theme
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.window.main_window import MainWindow
 from viewer.gui.window.start_page import page as start_page
 from viewer.resources import SAMPLES
@@ -25,14 +25,14 @@ PLAIN = Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
 
-def controller_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
+def controller_of(qtbot, tmp_path, monkeypatch, size=(1600, 900)):
     """The controller of a shown and active window with settings of its own; the start page draws no
     thumbnails. Without a size the window is as large as it was."""
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     settings = Settings(store)
     settings.set(SMOOTH_MOTION, False)  # what is drawn is where the view is, without a wait
-    window = MainWindow(Theme(qapp, "dark"), settings)
+    window = MainWindow(dark_theme(), settings)
     controller = window.controller
     if size is not None:
         window.resize(*size)
@@ -44,14 +44,11 @@ def controller_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
     return controller
 
 
-def put_away(window, qapp):
-    """Close and destroy a window and its theme: a later style sheet must not polish it again."""
-    theme = window.theme
+def put_away(window):
+    """Close and destroy a window: a later style sheet must not polish it again."""
     window.hide()  # or closing lays out and paints all docks, to remember where they are
     window.close()
     shiboken6.delete(window)
-    shiboken6.delete(theme)
-    qapp.setStyleSheet("")
 
 
 def open_files(qtbot, controller, *paths):

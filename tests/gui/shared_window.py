@@ -19,6 +19,7 @@ import shiboken6
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSize
 from PySide6.QtWidgets import QApplication, QComboBox, QHeaderView, QLineEdit, QWidget
 
+from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, canvas, open_files, put_away, release_modifiers, settle
 from viewer.gui.qt.settings import RECENT_COMMANDS, THEME
 from viewer.gui.window.controller import WindowController
@@ -37,7 +38,6 @@ class Baseline:
     workspace: Workspace
     view: ViewState
     docks: dict[str, tuple[int, ...]]
-    sheet: str
     settings: dict[str, object]
     controls: list[object]
 
@@ -88,7 +88,7 @@ class SharedWindow:
         """Close the window, if there is one."""
         controller, self._controller = self._controller, None
         if controller is not None and shiboken6.isValid(controller.window):
-            put_away(controller.window, QApplication.instance())
+            put_away(controller.window)
         store = QSettings(self._store, QSettings.Format.IniFormat)
         store.clear()
         store.sync()
@@ -102,7 +102,6 @@ class SharedWindow:
             session.workspace,
             session.state,
             _places(self._controller.docks),
-            QApplication.instance().styleSheet(),
             {key: store.value(key) for key in store.allKeys() if key not in names},
             [_value(control) for control in self._controls],
         )
@@ -120,10 +119,7 @@ class SharedWindow:
         for other in QApplication.topLevelWidgets():
             if other is not window and other.isVisible():
                 other.close()
-        controller.theme.set_choice("dark")
-        app = QApplication.instance()
-        if app.styleSheet() != baseline.sheet:  # another window was put away
-            app.setStyleSheet(baseline.sheet)
+        dark_theme()
         controller.palette.put_away()
         for setting in RESTORED:
             controller.settings.reset(setting)
@@ -170,7 +166,8 @@ def _set_value(control: QWidget, value: object) -> None:
     """Choose a value in a control as a user would, if it has another one."""
     if not shiboken6.isValid(control) or _value(control) == value:
         return
-    if isinstance(control, QLineEdit):
+    # The clear button of the other fields fades out while the next test runs.
+    if isinstance(control, QLineEdit) and not control.isClearButtonEnabled():
         control.setText(str(value))
     elif isinstance(control, QComboBox):
         assert isinstance(value, int)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+import shiboken6
 from PySide6.QtGui import QImage
 
 from tests.gui.events import put_away
@@ -24,7 +25,9 @@ def _no_thumbnails(qapp, monkeypatch):
     yield
     for left in qapp.topLevelWidgets():
         if isinstance(left, MainWindow):
-            put_away(left, qapp)
+            theme = left.theme
+            put_away(left)
+            shiboken6.delete(theme)  # each screenshot makes one
 
 
 def take(path, *files, size=SIZE, visible=None, theme="dark", pairs=(), **more):

@@ -7,11 +7,11 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 
+from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, settle
 from viewer.gui.app.handover_request import HandoverRequest
 from viewer.gui.app.windows import Windows
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
 from viewer.gui.window.start_page import page as start_page
 
@@ -24,8 +24,7 @@ def windows(qtbot, qapp, tmp_path, monkeypatch):
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     settings.set(SMOOTH_MOTION, False)
-    theme = Theme(qapp, "dark")
-    made = Windows(theme, settings)
+    made = Windows(dark_theme(), settings)
     made.new()
     yield made
     delete_closed()
@@ -34,8 +33,6 @@ def windows(qtbot, qapp, tmp_path, monkeypatch):
     delete_closed()
     for window in made.all:
         shiboken6.delete(window)
-    shiboken6.delete(theme)
-    qapp.setStyleSheet("")
 
 
 def delete_closed():

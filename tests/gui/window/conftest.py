@@ -13,7 +13,7 @@ def shared_window(qapp, tmp_path_factory, request):
     folder, qtbot = tmp_path_factory.mktemp("window"), QtBot(request)
     with pytest.MonkeyPatch.context() as patch:
         shared = SharedWindow(
-            lambda: controller_of(qtbot, qapp, folder, patch), folder / "settings.ini", qtbot
+            lambda: controller_of(qtbot, folder, patch), folder / "settings.ini", qtbot
         )
         yield shared
         shared.destroy()

@@ -647,30 +647,30 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("stored", HOSTILE)
-def test_hostile_settings_never_break_the_start(qtbot, qapp, tmp_path, monkeypatch, stored):
+def test_hostile_settings_never_break_the_start(qtbot, tmp_path, monkeypatch, stored):
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     store.setValue(KEYS.name, stored)
     store.setValue("recent_commands", stored)
     store.setValue("drag_pans", stored)
     store.sync()
-    made = controller_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = controller_of(qtbot, tmp_path, monkeypatch)
     every = [k for id in made.commands.commands for k in made.commands.keys(id)]
     assert len(every) == len(set(every)) > 20
     made.commands.run("help.palette")
-    put_away(made.window, qapp)
+    put_away(made.window)
 
 
-def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
+def test_chosen_keys_hold_after_a_restart(qtbot, tmp_path, monkeypatch):
     store = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     store.set_keys({"view.panels": ["W"], "file.open": ["Ctrl+Shift+O"]})
     store.sync()
-    made = controller_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = controller_of(qtbot, tmp_path, monkeypatch)
     actions = made.commands.actions
     assert actions["view.panels"].shortcuts() == [QKeySequence("W")]
     assert made.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
     assert ("Open files", "Ctrl+Shift+O") in made.window.start_page._keys
     assert made.toolbar._buttons[0][0].toolTip() == "Open…  Ctrl+Shift+O"
-    put_away(made.window, qapp)
+    put_away(made.window)
 
 
 # -- keys that are named in sentences --------------------------------------------------------------

@@ -10,11 +10,11 @@ import pytest
 from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
+from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, drop, open_files, put_away
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.panel_table import PANELS
@@ -29,12 +29,12 @@ def bare(qtbot, qapp, tmp_path, monkeypatch):
     """A shown window; its controller is made once it has been painted and events are looked at."""
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
-    window = MainWindow(Theme(qapp, "dark"), settings)
+    window = MainWindow(dark_theme(), settings)
     window.resize(1600, 900)
     window.show()
     assert not window.has_controller
     yield window
-    put_away(window, qapp)
+    put_away(window)
 
 
 def furnished(qtbot, window):

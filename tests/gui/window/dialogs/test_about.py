@@ -3,14 +3,14 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from tests.gui.dark_theme import dark_theme
 from viewer import __version__
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.window.dialogs.about import AboutDialog
 
 
 @pytest.fixture
 def about(qtbot, qapp):
-    dialog = AboutDialog(Theme(qapp, "dark"), "/somewhere/faults.log")
+    dialog = AboutDialog(dark_theme(), "/somewhere/faults.log")
     qtbot.addWidget(dialog)
     dialog.show()
     return dialog

@@ -250,18 +250,18 @@ def test_a_file_that_changes_is_offered_and_the_view_kept(controller, qtbot, fol
 def test_what_was_open_last_opens_again_in_another_window(
     qtbot, qapp, folder, tmp_path, monkeypatch
 ):
-    first = controller_of(qtbot, qapp, tmp_path, monkeypatch)
+    first = controller_of(qtbot, tmp_path, monkeypatch)
     open_files(qtbot, first, *files_in(folder))
     set_bookmarks(first.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
-    put_away(first.window, qapp)
-    second = controller_of(qtbot, qapp, tmp_path, monkeypatch)
+    put_away(first.window)
+    second = controller_of(qtbot, tmp_path, monkeypatch)
     with qtbot.waitSignal(second.session.files_added, timeout=20_000):
         second.commands.actions["file.last_session"].trigger()
     settle(qtbot, second)
     assert [mark.name for mark in second.session.state.marks] == ["slow"]
     # It is nobody's file: a save asks for one.
     assert second.session_files.path == ""
-    put_away(second.window, qapp)
+    put_away(second.window)
 
 
 def test_a_session_that_names_itself_is_read_once(controller, qtbot, folder, monkeypatch):

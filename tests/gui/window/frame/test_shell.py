@@ -3,12 +3,12 @@
 from tests.gui.events import controller_of, put_away
 
 
-def test_the_window_lies_as_it_lay(controller, qtbot, qapp, tmp_path, monkeypatch):
+def test_the_window_lies_as_it_lay(controller, qtbot, tmp_path, monkeypatch):
     controller.window.resize(700, 600)
     controller.window.close()
-    again = controller_of(qtbot, qapp, tmp_path, monkeypatch, size=None).window
+    again = controller_of(qtbot, tmp_path, monkeypatch, size=None).window
     assert (again.width(), again.height()) == (700, 600)
-    put_away(again, qapp)
+    put_away(again)
 
 
 def test_zooming_hardly_ever_lays_out_the_status_bar(attention):

@@ -81,14 +81,14 @@ def command_ids(qapp, tmp_path_factory):
     """The ids of all commands of a window."""
     from PySide6.QtCore import QSettings
 
+    from tests.gui.dark_theme import dark_theme
     from tests.gui.events import put_away
     from viewer.gui.qt.settings import Settings
-    from viewer.gui.qt.theme.theme import Theme
     from viewer.gui.window.main_window import MainWindow
 
     store = QSettings(
         str(tmp_path_factory.mktemp("help") / "settings.ini"), QSettings.Format.IniFormat
     )
-    window = MainWindow(Theme(qapp, "dark"), Settings(store))
+    window = MainWindow(dark_theme(), Settings(store))
     yield set(window.controller.commands.commands)
-    put_away(window, qapp)
+    put_away(window)
