@@ -131,7 +131,8 @@ class SharedWindow:
         if window.size() != self._size:
             window.resize(self._size)
             self._qtbot.waitUntil(lambda: not controller.docks.needs_relayout)
-        window.restoreState(self._layout)
+        if _places(controller.docks) != baseline.docks:
+            window.restoreState(self._layout)
         controller.timeline.scene.scroll_to(0)
         QApplication.sendEvent(canvas(controller), QEvent(QEvent.Type.Leave))
         window.activateWindow()

@@ -56,7 +56,7 @@ class PagePanel(QWidget):
         above: a widget that stays visible above the sentence too. fading: the widgets whose figures
         can be stale.
         """
-        self._stack = PageOrSentence(page, self._theme)
+        self._stack = PageOrSentence(page, self._theme, self)
         self._fading = fading
         outer = plain_column(self)
         if above is not None:

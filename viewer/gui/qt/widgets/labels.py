@@ -246,8 +246,8 @@ class KeyValueGrid(QWidget):
 class PageOrSentence(QStackedWidget):
     """A panel's page, or an empty state in its place."""
 
-    def __init__(self, page: QWidget, theme: Theme) -> None:
-        super().__init__()
+    def __init__(self, page: QWidget, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
         self._theme = theme
         self.empty: EmptyPlace | None = None
         self.addWidget(page)

@@ -60,6 +60,7 @@ class Docks(QObject):
         if not state.isEmpty() and self._window.restoreState(state, WINDOW_STATE_VERSION):
             self._shown = True
             self.note_closed()
+            self._fit_titles()
         else:
             self._design()
 
@@ -123,9 +124,11 @@ class Docks(QObject):
         if not shown:
             self.note_closed()
         self._shown = shown
+        for name in _BELOW:  # most of them are tabs; it takes 2 ms for a dock on screen
+            _show_title(self.by_name[name], False)
         for name, dock in self.by_name.items():
             dock.setVisible(shown and name not in self._closed)
-        self._fit_titles()  # hidden docks did not count as tabs of a group
+        self._fit_titles()
 
     def note_closed(self) -> None:
         """Remember which docks are closed, for example after restoring a layout."""
@@ -236,10 +239,20 @@ class Docks(QObject):
         self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
 
     def _fit_titles(self) -> None:
-        """Remove the title bars of docks in tab groups, because their tabs show the titles."""
+        """Remove the title bars of docks in tab groups, because their tabs show the titles.
+
+        Hidden docks do not count as tabs of a group.
+        """
+        if not self._shown:
+            return
         for dock in self.by_name.values():
-            tabbed, empty = bool(self._window.tabifiedDockWidgets(dock)), dock.titleBarWidget()
-            if tabbed != (empty is not None):
-                dock.setTitleBarWidget(QWidget() if tabbed else None)  # type: ignore[arg-type]
-                if empty is not None:  # Qt does not delete it
-                    empty.deleteLater()
+            _show_title(dock, not self._window.tabifiedDockWidgets(dock))
+
+
+def _show_title(dock: QDockWidget, shown: bool) -> None:
+    """Show the title bar of a dock, or replace it by an empty widget."""
+    empty = dock.titleBarWidget()
+    if shown == (empty is not None):
+        dock.setTitleBarWidget(None if shown else QWidget())  # type: ignore[arg-type]
+        if empty is not None:  # Qt does not delete it
+            empty.deleteLater()
