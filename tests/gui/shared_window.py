@@ -20,8 +20,9 @@ from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSiz
 from PySide6.QtWidgets import QApplication, QComboBox, QHeaderView, QLineEdit, QWidget
 
 from tests.gui.dark_theme import dark_theme
-from tests.gui.events import SAMPLE, canvas, open_files, put_away, release_modifiers, settle
+from tests.gui.events import SAMPLE, open_files, put_away, release_modifiers, settle
 from viewer.gui.qt.settings import RECENT_COMMANDS, THEME
+from viewer.gui.timeline.held_keys import HeldKeys
 from viewer.gui.window.controller import WindowController
 from viewer.gui.window.frame.docks import Docks
 from viewer.view.state import ViewState
@@ -134,14 +135,15 @@ class SharedWindow:
         if _places(controller.docks) != baseline.docks:
             window.restoreState(self._layout)
         controller.timeline.scene.scroll_to(0)
-        QApplication.sendEvent(canvas(controller), QEvent(QEvent.Type.Leave))
         window.activateWindow()
         self._qtbot.waitUntil(window.isActiveWindow)
         release_modifiers(window)
+        window.findChild(HeldKeys).release_all()  # or a key would go on from where it was released
         if self._focus is not None:
             self._focus.setFocus()
         settle(self._qtbot, controller)
         QCoreApplication.processEvents()
+        QApplication.sendEvent(controller.timeline.view, QEvent(QEvent.Type.Leave))
         return self._now() == baseline
 
 
