@@ -21,5 +21,12 @@ DELEGATE_CALL = "DELEGATE_CALL"
 JUMP = "JF_CALL"
 CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
 
-# A kernel in an operator's call; the operator's name follows.
+# A kernel in an operator's call; the operator's name follows: "native_call_add.out". Kernels that
+# EXECUTORCH_LIBRARY registers are logged under their full name: "llama::custom_sdpa.out".
 KERNEL_PREFIX = "native_call_"
+NAMESPACE = "::"
+
+
+def kernel_operator(name: str) -> str:
+    """Return the operator of a kernel's event without its namespace: "custom_sdpa.out"."""
+    return name.removeprefix(KERNEL_PREFIX).rpartition(NAMESPACE)[2]

@@ -102,6 +102,20 @@ def test_identities_become_keys(data):
     assert trace.slices.columns == {}
 
 
+def test_a_name_with_a_namespace_is_a_kernel_of_its_instruction(trace_of):
+    trace = trace_of(
+        f"{HEADER},method,instruction_id\n"
+        "p,t,OPERATOR_CALL,0,9,m,4\np,t,llama::custom_sdpa.out,1,5,m,4\np,t,a::b,20,1,,\n"
+    )
+    names = [trace.strings[name] for name in trace.keys.name.tolist()]
+    kinds = [KeyKind(kind).name for kind in trace.keys.kind.tolist()]
+    assert dict(zip(names, kinds, strict=True)) == {
+        "OPERATOR_CALL": "OPERATOR_CALL",
+        "llama::custom_sdpa.out": "KERNEL",
+        "a::b": "PLAIN",
+    }
+
+
 def test_equal_identities_share_one_key(trace_of):
     trace = trace_of(f"{HEADER},method,instruction_id\np,t,add,0,1,m,4\np,t,add,1,1,m,4\n"
                      "p,t,add,2,1,n,4\np,t,add,3,1,,\n")  # fmt: skip

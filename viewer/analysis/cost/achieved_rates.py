@@ -25,7 +25,7 @@ from viewer.analysis.cost.costs import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.executorch_names import KERNEL_PREFIX
+from viewer.model.executorch_names import kernel_operator
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.trace import KeyKind, Unit
 from viewer.program.delegated_to import Lowering, instructions_of, lowered_into
@@ -259,7 +259,7 @@ def _nodes_of_kernels(
     )
     kernels = np.flatnonzero(same & (trace.keys.kind == KeyKind.KERNEL)).tolist()
     names = {trace.strings[int(trace.keys.name[k])] for k in kernels}
-    ran = {base_name(name.removeprefix(KERNEL_PREFIX)) for name in names}
+    ran = {base_name(kernel_operator(name)) for name in names}
     nodes = [node for node in operator.nodes if base_name(node.op) in ran]
     alike = {(n.op, n.settings, _sizes(n.inputs), _sizes(n.outputs), n.branch) for n in nodes}
     if len(alike) == 1:

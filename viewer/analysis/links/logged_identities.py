@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.model.executorch_names import JUMP, KERNEL_PREFIX
+from viewer.model.executorch_names import JUMP, kernel_operator
 from viewer.model.queries import execute_keys, run_of_slices
 from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier
@@ -134,8 +134,7 @@ def _collected(trace: Trace, logged: Ints) -> LoggedIdentities:
 
     codes = keys.name[logged[(kind == KeyKind.KERNEL) & (instruction >= 0)]]
     names = {
-        code: base_name(trace.strings[code].removeprefix(KERNEL_PREFIX))
-        for code in np.unique(codes).tolist()
+        code: base_name(kernel_operator(trace.strings[code])) for code in np.unique(codes).tolist()
     }
     kernels: dict[int, set[str]] = {}
     for at, code in zip(ids(KeyKind.KERNEL), codes.tolist(), strict=True):

@@ -17,8 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.logged_identities import scope_identities
 from viewer.analysis.links.match import WRITE_BACK
 from viewer.analysis.workload.node_traffic import Traffic, is_structure, traffic_named, traffic_of
 from viewer.model.executorch_names import KERNEL_PREFIX
@@ -43,9 +44,13 @@ _BY_LINK = frozenset(
 def copies_of(table: LinkTable) -> list[str]:
     """Return per key the kind of copy, "permute_copy" or "Transpose"; "" for no copy."""
     trace, keys = table.trace, table.trace.keys
-    logged = scope_identities(trace)
     scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
     names = keys.name.tolist()
+    # With their namespaces: an operator of a library may be called transpose and do anything.
+    kernels: dict[tuple[int, int], set[str]] = {}
+    for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+        name = trace.strings[names[key]].removeprefix(KERNEL_PREFIX)
+        kernels.setdefault((scope[key], instruction[key]), set()).add(name)
     of_operators: dict[tuple[int, ...], str] = {}
     found = [""] * len(keys)
 
@@ -60,7 +65,7 @@ def copies_of(table: LinkTable) -> list[str]:
         if kind == KeyKind.KERNEL:
             found[key] = _kernel(name.removeprefix(KERNEL_PREFIX))
         elif kind == KeyKind.OPERATOR_CALL:
-            ran = sorted(logged[scope[key]].kernels.get(instruction[key], ()))
+            ran = sorted(kernels.get((scope[key], instruction[key]), ()))
             copies = [_kernel(kernel) for kernel in ran]
             found[key] = (" + ".join(copies) if all(copies) else "") if ran else linked(key)
         elif kind in _BY_LINK:

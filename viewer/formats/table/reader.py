@@ -43,6 +43,7 @@ from viewer.model.executorch_names import (
     EXECUTE,
     KERNEL_PREFIX,
     LOAD,
+    NAMESPACE,
     SCOPES,
 )
 from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Trace
@@ -371,7 +372,7 @@ class _Rows:
             kind = KeyKind.DELEGATE_EVENT
         elif instruction < 0:
             kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
-        elif name.startswith(KERNEL_PREFIX):
+        elif name.startswith(KERNEL_PREFIX) or NAMESPACE in name:
             kind = KeyKind.KERNEL
         else:
             kind = _CALLS.get(name, KeyKind.OPERATOR_CALL)

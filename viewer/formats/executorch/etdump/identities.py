@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents, count_rows, filled
+from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import CONTROL, DELEGATE_CALL, KERNEL_PREFIX, OPERATOR_CALL
 from viewer.model.trace import KeyKind
@@ -31,7 +32,28 @@ def kinds(events: ProfileEvents) -> NDArray[np.uint8]:
     kind = of_name[events.name]
     kind[events.chain < 0] = KeyKind.FRAMEWORK
     kind[(events.number != -1) | filled(events.text, events.texts)] = KeyKind.DELEGATE_EVENT
+    kind[_library_kernels(events, kind)] = KeyKind.KERNEL
     return kind
+
+
+def _library_kernels(events: ProfileEvents, kind: NDArray[np.uint8]) -> Bools:
+    """The events that are the kernel of their OPERATOR_CALL without the name of one.
+
+    Kernels registered by EXECUTORCH_LIBRARY are logged under the name of their operator. The call
+    around an event is the next one in its run, of the same instruction. If a kernel was logged
+    there by its prefix, other events are something else.
+    """
+    call = next_in_run(kind == KeyKind.OPERATOR_CALL, events.run)
+    has_kernel = np.zeros(len(kind), np.bool_)
+    has_kernel[call[(kind == KeyKind.KERNEL) & (call >= 0)]] = True
+    found: Bools = (
+        (kind == KeyKind.PLAIN)
+        & (call >= 0)
+        & (events.instruction == events.instruction[call])
+        & (events.start >= events.start[call])
+        & ~has_kernel[call]
+    )
+    return found
 
 
 def identities(

@@ -25,7 +25,7 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints,
     loose = np.flatnonzero((kind == KeyKind.FRAMEWORK) | (kind == KeyKind.PLAIN))
     instruction = rank == 1
     instruction[loose] = False
-    call = _next(instruction, run)[loose]
+    call = next_in_run(instruction, run)[loose]
     inside = (call >= 0) & (events.start[call] <= events.start[loose])
     rank[loose[inside]] = 2
     scopes = loose[~inside & (kind[loose] == KeyKind.FRAMEWORK)]
@@ -35,9 +35,9 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints,
         scopes = scopes[is_inside]
     rank[scopes] = 2
 
-    outer = _next(rank == 0, run)
+    outer = next_in_run(rank == 0, run)
     outer[rank == 0] = -1
-    above = _next(rank <= 1, run)
+    above = next_in_run(rank <= 1, run)
     above[rank < 2] = -1
     in_instruction = (above >= 0) & (rank[above] == 1)
     depth = (outer >= 0).astype(np.int32) + in_instruction
@@ -78,7 +78,7 @@ def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints
     return np.where(is_own, found, -1)
 
 
-def _next(marked: Bools, run: Codes32) -> Ints:
+def next_in_run(marked: Bools, run: Codes32) -> Ints:
     """The index of the next marked event in the same run, -1 if none."""
     at = np.flatnonzero(marked)
     if not len(at):
