@@ -376,7 +376,13 @@ class Workspace:
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
         if program is not None:
-            return link(trace, program, self._fit(trace, program), self.dispatches)
+            return link(
+                trace,
+                program,
+                self._fit(trace, program),
+                self.dispatches,
+                insisted=self._choice(trace) is not None,
+            )
         return unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def _choose(self, trace: Trace) -> Program | None:

@@ -32,6 +32,7 @@ class Reason(Enum):
     """Why a key is linked or not: a name for scripts, and its state."""
 
     BY_INSTRUCTION = ("instruction in the debug handle map", LinkState.LINKED)
+    REPLACED = ("debug handle of an operator that a pass replaced", LinkState.LINKED)
     BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
     BY_NODE_ID = ("delegate_node_id in the delegate's debug handle map", LinkState.LINKED)
     BY_TENSOR = ("tensor in the delegate's debug handle map", LinkState.LINKED)

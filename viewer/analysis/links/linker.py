@@ -50,13 +50,16 @@ def link(
     program: Program,
     found: TraceMatch | None = None,
     dispatches: Sequence[Dispatch] = (),
+    *,
+    insisted: bool = False,
 ) -> LinkTable:
     """Link every key of a trace to the operators of a program; `found` is their match, if known.
 
-    dispatches: the open debug info, to say why an action or job is not in it.
+    dispatches: the open debug info, to say why an action or job is not in it. insisted: the user
+    chose the program, so kernels are linked by their debug handles whatever their names.
     """
     found = found or match_trace(trace, program)
-    linker = _Linker(trace, program, found, unplaced(trace, dispatches))
+    linker = _Linker(trace, program, found, unplaced(trace, dispatches), insisted)
     return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
 
 
@@ -125,8 +128,10 @@ class _Linker:
         program: Program,
         found: TraceMatch,
         absent: Mapping[int, tuple[bool, str]],
+        insisted: bool,
     ) -> None:
         self.trace = trace
+        self._insisted = insisted
         self._absent = absent
         self.keys = trace.keys
         self.program = program
@@ -211,6 +216,14 @@ class _Linker:
         if not found.operators:
             return found
         known = {name for handle in found.handles for name in method.kernel_names(handle)}
+        place = self._scope[key], self._id[key]
+        if not ran & known and (self._insisted or self._is_replaced(*place)):
+            return replace(
+                found,
+                reason=Reason.REPLACED,
+                detail=f"{found.detail}. A pass put {' / '.join(sorted(ran))} in place of "
+                f"{', '.join(sorted(known))}",
+            )
         if not ran & known:
             return Link(
                 Reason.OTHER_OPERATOR,
@@ -223,6 +236,7 @@ class _Linker:
         if not ran & recorded:
             return replace(
                 found,
+                reason=Reason.REPLACED,
                 detail=f"{found.detail}. A transform pass put {kernel} in place of "
                 f"{', '.join(sorted(recorded))}",
             )
@@ -233,6 +247,9 @@ class _Linker:
                 detail=f"{found.detail}. The kernel {kernel} is one of its {nodes} graph nodes",
             )
         return found
+
+    def _is_replaced(self, scope: int, instruction: int) -> bool:
+        return instruction in self.trace_match.replaced[scope]
 
     def _ran(self, key: int) -> set[str]:
         """Return the names of the kernels that the instruction of a key logged."""

@@ -20,6 +20,12 @@ pairs of models with torch.cond or torch.map would drop to 0.10, and those with 
 0.70. A method that consists only of branches gives no evidence. A run that failed or was cut short
 is compared up to its last instruction.
 
+Passes replace operators and keep their debug handles (`.transform()`,
+`ExecutorchBackendConfig(passes=...)`). If a run has exactly the instructions of the map, and the
+kernels whose names the record has are where they should be, kernels with other names count as
+replaced: half a match each. A model of which four in five kernels were replaced is still linked,
+in part.
+
 A debug handle map file covers only delegates, so only what they logged is compared: the share of
 identifiers that its maps contain, per instruction. Calls of other backends are not in such a file
 and do not count: calls without a map of their own and, for a map of any call, those with none of
@@ -49,6 +55,7 @@ BELONG = 0.6
 # Real pairs reach 0.83. Below this, the ETRecord may be from another version of the model.
 IN_PART = 0.8
 AHEAD = 0.2
+REPLACED = 0.5  # of a match: a kernel that a pass may have put in place of the recorded one
 MATCH_EXPLANATION = (
     "How far the two fit, from 0 to 1. Compared are the names that both have: of kernels with the "
     "operators of their debug handles, of what a delegate logged with its map, of places with the "
@@ -94,8 +101,16 @@ def names_compared(match: Match) -> str:
     return f"{counted(match.evidence, 'name')} compared"
 
 
-def match_with_method(logged: LoggedIdentities, method: Method, finished: bool = True) -> Match:
-    """Return how well the runs of a scope match one method of an ETRecord."""
+def match_with_method(
+    logged: LoggedIdentities,
+    method: Method,
+    finished: bool = True,
+    replaced: Collection[int] = frozenset(),
+) -> Match:
+    """Return how well the runs of a scope match one method of an ETRecord.
+
+    replaced: the instructions whose kernels a pass may have replaced.
+    """
     if method.delegates_only:
         return _match_of_delegates(logged, method, finished)
     score, evidence = 0.0, 0
@@ -109,7 +124,8 @@ def match_with_method(logged: LoggedIdentities, method: Method, finished: bool =
         if instruction not in method.handles and is_never_mapped(ops, method, bool(logged.jumps)):
             in_branches += 1
             continue
-        score += left.take(instruction, ops) / len(ops)
+        known = left.take(instruction, ops) / len(ops)
+        score += REPLACED if instruction in replaced else known
         evidence += len(ops)
         ids.add(instruction)
     for instruction in logged.operator_calls - set(logged.kernels):
@@ -142,6 +158,40 @@ def match_with_method(logged: LoggedIdentities, method: Method, finished: bool =
         # A name inside branches does not identify its instruction; any other name is a mismatch.
         return Match(float(0 < in_branches == len(logged.kernels)), 0)
     return Match(score / len(ids), evidence) if ids else Match(0.0, 0)
+
+
+def _replaced_in_run(run: Signature, method: Method) -> frozenset[int]:
+    """Return the instructions whose kernels a pass may have put in place of recorded operators.
+
+    There are none if the run did not finish, if its instructions are not those of the map, if the
+    record has the graph after its passes, or if other kernels contradict their debug handles.
+    """
+    logged = run.identities
+    if not run.finished or method.delegates_only or method.later_names:
+        return frozenset()
+    kernels = {
+        instruction: ops
+        for instruction, ops in logged.kernels.items()
+        if instruction in method.handles or not is_never_mapped(ops, method, bool(logged.jumps))
+    }
+    ran = kernels.keys() | logged.delegate_calls
+    mapped = _instructions(method)
+    if ran - mapped or mapped - ran - logged.operator_calls:
+        return frozenset()
+    recorded = frozenset[str]().union(*(operator.base_names for operator in method.operators))
+    # Of relu → sigmoid, mul, the record may know mul from elsewhere: the handle decides.
+    unknown = {method.handles.get(i) for i, ops in kernels.items() if recorded.isdisjoint(ops)}
+    replaced = {
+        i
+        for i, ops in kernels.items()
+        if (handles := method.handles.get(i, ())) in unknown
+        and not any(method.kernel_names(handle) & ops for handle in handles)
+    }
+    others = {i: ops for i, ops in kernels.items() if i not in replaced}
+    left = _Kernels(method)
+    agree = sum(left.take(instruction, ops) for instruction, ops in others.items())
+    compared = sum(map(len, others.values()))
+    return frozenset(replaced) if compared and agree >= IN_PART * compared else frozenset()
 
 
 def _match_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Match:
@@ -229,13 +279,15 @@ class TraceMatch:
     """How a program matches a whole trace.
 
     methods: per scope the method of its runs, None for loads and if undecided. by_scope: per scope
-    its match. undecided: per scope the methods that match equally well.
+    its match. undecided: per scope the methods that match equally well. replaced: per scope the
+    instructions whose kernels a pass may have put in place of the recorded ones.
     """
 
     match: Match
     methods: tuple[str | None, ...]
     by_scope: tuple[Match | None, ...]
     undecided: tuple[tuple[str, ...], ...]
+    replaced: tuple[frozenset[int], ...]
 
 
 def match_trace(
@@ -265,11 +317,15 @@ def _fit_methods(
     scores: list[Match | None] = []
     undecided: list[tuple[str, ...]] = []
     mapped = [m for m in candidates if m.is_mapped]
-    for number, scope in enumerate(trace.scopes):
-        own = [x for x in logged if x.scope == number and not x.identities.is_empty]
+    runs = [
+        [x for x in logged if x.scope == number and not x.identities.is_empty]
+        for number in range(len(trace.scopes))
+    ]
+    replaced = _Replaced(runs, mapped)
+    for number, (scope, own) in enumerate(zip(trace.scopes, runs, strict=True)):
         run_method = chosen.get(number) or scope.method
         stated = [m for m in mapped if m.name == run_method] if run_method else mapped
-        rated = [(_mean(own, m), m.name) for m in stated] if own else []
+        rated = [(_mean(own, m, replaced.at(number, m)), m.name) for m in stated] if own else []
         best = max((a.value for a, _ in rated), default=0.0)
         top = [(a, name) for a, name in rated if a.value == best]
         methods.append(top[0][1] if len(top) == 1 else None)
@@ -277,7 +333,45 @@ def _fit_methods(
         undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
     _decide_the_last(methods, undecided, chosen)
     total = mean_match([s for s in scores if s is not None])
-    return TraceMatch(total, tuple(methods), tuple(scores), tuple(undecided))
+    by_name = {m.name: m for m in mapped}
+    return TraceMatch(
+        total,
+        tuple(methods),
+        tuple(scores),
+        tuple(undecided),
+        tuple(
+            replaced.at(number, by_name[name]) if name in by_name else frozenset()
+            for number, name in enumerate(methods)
+        ),
+    )
+
+
+class _Replaced:
+    """The instructions of each scope whose kernels passes may have replaced, per method.
+
+    A scope that another method could be, or a method that another scope is, has none: its kernels
+    are then more likely those of a method whose graph is not in the record.
+    """
+
+    def __init__(self, runs: Sequence[Sequence[Signature]], methods: Sequence[Method]) -> None:
+        self._runs, self._methods = runs, methods
+
+    def at(self, scope: int, method: Method) -> frozenset[int]:
+        """Return the replaced instructions of a scope if it is of that method."""
+        own = self._runs[scope]
+        found = frozenset[int]().union(*(_replaced_in_run(run, method) for run in own))
+        if not found or any(
+            m is not method and _instructions(m) == _instructions(method) for m in self._methods
+        ):
+            return frozenset()
+        value = _mean(own, method).value
+        others = (runs for number, runs in enumerate(self._runs) if number != scope and runs)
+        is_other = any(_mean(runs, method).value >= max(value, BELONG) for runs in others)
+        return frozenset() if is_other else found
+
+
+def _instructions(method: Method) -> frozenset[int]:
+    return frozenset(method.handles) | frozenset(method.delegates)
 
 
 def _decide_the_last(
@@ -306,9 +400,11 @@ def mean_match(known: Sequence[Match]) -> Match:
     return Match(value, evidence)
 
 
-def _mean(own: Sequence[Signature], method: Method) -> Match:
+def _mean(
+    own: Sequence[Signature], method: Method, replaced: Collection[int] = frozenset()
+) -> Match:
     """Return the match averaged over runs; the evidence is the largest of any signature."""
-    rated = [(match_with_method(x.identities, method, x.finished), x.runs) for x in own]
+    rated = [(match_with_method(x.identities, method, x.finished, replaced), x.runs) for x in own]
     runs = sum(count for _, count in rated)
     return Match(
         sum(a.value * count for a, count in rated) / runs, max(a.evidence for a, _ in rated)
@@ -327,4 +423,4 @@ def _fit_text(trace: Trace, program: Program) -> TraceMatch:
     hits = sum(texts.operator_at(position) is not None for position in named)
     total = Match(hits / len(named) if named else 0.0, len(named))
     n = len(trace.scopes)
-    return TraceMatch(total, (None,) * n, (total,) * n, ((),) * n)
+    return TraceMatch(total, (None,) * n, (total,) * n, ((),) * n, (frozenset(),) * n)
