@@ -571,6 +571,30 @@ def test_a_pair_may_spell_a_path_differently(controller, capsys):
     assert run(capsys, "info", DUMP, RECORD, "--pair", f"./{DUMP}={RECORD}")[0] == 0
 
 
+def test_a_pair_may_name_files_without_their_folders(controller, capsys):
+    Path("runs").mkdir()
+    dump = shutil.copy(DUMP, "runs/first.etdp")
+    code, out, _ = run(capsys, "info", "--json", dump, RECORD, "--pair", f"first.etdp={RECORD}")
+    assert code == 0
+    assert [link["program"] for link in json.loads(out)["links"]] == [RECORD]
+
+
+def test_a_name_of_two_files_is_wrong_usage(controller, capsys):
+    Path("runs").mkdir()
+    again = shutil.copy(DUMP, f"runs/{DUMP}")
+    shutil.copytree("runs", "other")
+    files = (again, f"other/{DUMP}", RECORD)
+    code, _, err = run(capsys, "info", *files, "--pair", f"{DUMP}={RECORD}")
+    assert code == 2
+    assert f"{DUMP} is the name of 2 open files: give the path of one" in err
+
+
+def test_a_clock_may_name_its_file_without_the_folder(controller, capsys):
+    Path("runs").mkdir()
+    dump = shutil.copy(DUMP, "runs/first.etdp")
+    assert run(capsys, "info", dump, "--clock", "first.etdp=800MHz")[0] == 0
+
+
 def test_a_pair_of_names_that_hold_an_equals_sign(controller, capsys):
     shutil.copy(DUMP, "x=1.etdp")
     assert run(capsys, "info", "x=1.etdp", RECORD, "--pair", f"x=1.etdp={RECORD}")[0] == 0

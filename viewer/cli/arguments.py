@@ -153,7 +153,10 @@ def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
     A column name may contain "=", so FILE counts only if it is one of `files`.
     """
     given = {os.path.abspath(path) for path in files}
-    found = [halves for halves in _cut(text) if os.path.abspath(halves[0]) in given]
+    names = {os.path.basename(path) for path in files}
+    found = [
+        halves for halves in _cut(text) if os.path.abspath(halves[0]) in given or halves[0] in names
+    ]
     return found[0] if found else (None, text)
 
 

@@ -48,6 +48,7 @@ from viewer.workspace.identifier_choice import (
     key_kinds,
 )
 from viewer.workspace.match_cache import MatchCache
+from viewer.workspace.open_paths import find_path
 from viewer.workspace.user_choices import ChosenLinks, UserChoices
 
 _OF_RECORDS = {
@@ -224,8 +225,7 @@ class Workspace:
         trace = self.open_trace(trace_path)
         program = None
         if program_path is not None:
-            found = (p.path for p in self.programs if _same_path(p.path, program_path))
-            program = next(found, None)
+            program = find_path((p.path for p in self.programs), program_path)
             if program is None:
                 raise ValueError(f"{program_path} is not an open record or source")
         self.choose(self.choices.with_pair(trace.path, program))
@@ -293,11 +293,14 @@ class Workspace:
     # -- pairing -----------------------------------------------------------------------------
 
     def open_trace(self, path: str) -> Trace:
-        """Return the open trace of a path. Raises ValueError if there is none."""
-        found = next((t for t in self.traces if _same_path(t.path, path)), None)
+        """Return the open trace of a path or file name.
+
+        Raises ValueError if there is none, or if several have that name.
+        """
+        found = find_path((t.path for t in self.traces), path)
         if found is None:
             raise ValueError(f"{path} is not an open profile")
-        return found
+        return next(t for t in self.traces if t.path == found)
 
     def candidates(self, trace: Trace) -> list[Candidate]:
         """Return the open programs of the kind that the trace needs, best match first."""
@@ -426,7 +429,3 @@ def _with(programs: Sequence[Program], program: Program) -> list[Program]:
     """Return programs with one added, or replacing the one from the same path."""
     at = next((i for i, old in enumerate(programs) if old.path == program.path), len(programs))
     return [*programs[:at], program, *programs[at + 1 :]]
-
-
-def _same_path(one: str, other: str) -> bool:
-    return os.path.abspath(one) == os.path.abspath(other)
