@@ -88,14 +88,21 @@ _FORMATS = {
     "source.python": ("Python source", (".py",), "program"),
 }
 
+_NO_PROFILE = "It holds no profile: open the ETDump of its run and the ETRecord of its export"
+# A debug buffer has no header: its tensors are found through the debug events of the ETDump.
+_BUFFER_SUFFIX = ".bin"
+# The first members of a model that torch.export.save wrote, as they stand in the ZIP archive.
+_PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
 # Files that users open by mistake, recognized by their first bytes: what it is, and what to open
 # instead.
 _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so no ETRecord",
      "Open the file that generate_etrecord or ETRecord.save wrote"),
     (0, b"\x1f\x8b", "a gzip file", "Unpack it first"),
-    (4, b"ET12", "an ExecuTorch program (.pte)",
-     "It holds no profile: open the ETDump of its run and the ETRecord of its export"),
+    (4, b"ET12", "an ExecuTorch program (.pte)", _NO_PROFILE),
+    (4, b"BP08", "an ExecuTorch bundled program (.bpte): a program with its test inputs",
+     _NO_PROFILE),
+    (4, b"FT01", "a file of external weights of an ExecuTorch program (.ptd)", _NO_PROFILE),
     (0, b"\x80\x02", "a Python pickle", "Pickles are never loaded, since they can run code"),
     (0, b"\x80\x04", "a Python pickle", "Pickles are never loaded, since they can run code"),
     (0, b"\xff\xfe", "UTF-16 text", "Save it as UTF-8"),
@@ -133,6 +140,10 @@ def choose(head: bytes, path: str) -> Format:
     for candidate in formats():
         if candidate.sniff(head):
             return candidate
+    if head.startswith(b"PK\x03\x04") and any(member in head for member in _PT2_MEMBERS):
+        raise UnreadableFile(
+            path, "this is a model that torch.export saved (.pt2)", remedy=_NO_PROFILE
+        )
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
@@ -141,11 +152,15 @@ def choose(head: bytes, path: str) -> Format:
         reason, remedy = near_miss
         raise UnreadableFile(path, reason, remedy=remedy)
     names = ", ".join(f.name for f in formats())
+    if path.endswith(_BUFFER_SUFFIX):
+        buffer = "If it is the debug buffer of a run, open the ETDump that was written beside it. "
+    else:
+        buffer = ""
     raise UnreadableFile(
         path,
         "the content is of no format that Opscope reads",
-        remedy=f"It reads {names}; a profile of another tool opens as a CSV with the columns "
-        "process, thread, name, start_ns, dur_ns",
+        remedy=f"{buffer}Opscope reads {names}; a profile of another tool opens as a CSV with the "
+        "columns process, thread, name, start_ns, dur_ns",
     )
 
 

@@ -1,0 +1,54 @@
+"""Files that are no profile say what they are, and what to open with them."""
+
+import zipfile
+
+import pytest
+
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
+
+NO_PROFILE = "It holds no profile: open the ETDump of its run and the ETRecord of its export"
+
+
+def refusal(path):
+    """The message about a file, without its path."""
+    with pytest.raises(UnreadableFile) as refused:
+        open_file(str(path))
+    return str(refused.value).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "what"),
+    [
+        (b"ET12eh00", "an ExecuTorch program (.pte)"),
+        (b"BP08", "an ExecuTorch bundled program (.bpte): a program with its test inputs"),
+        (b"FT01FH01", "a file of external weights of an ExecuTorch program (.ptd)"),
+    ],
+)
+def test_flatbuffers_of_executorch_by_their_identifiers(tmp_path, identifier, what):
+    path = tmp_path / "renamed.etdp"
+    path.write_bytes(b"\x2c\0\0\0" + identifier + bytes(100))
+    assert refusal(path) == f"this is {what}. {NO_PROFILE}"
+
+
+@pytest.mark.parametrize("member", ["model/archive_format", "serialized_exported_program.json"])
+def test_a_saved_export_of_torch(tmp_path, member):
+    path = tmp_path / "model.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, "pt2")
+    assert refusal(path) == f"this is a model that torch.export saved (.pt2). {NO_PROFILE}"
+
+
+def test_another_archive_is_no_record(tmp_path):
+    path = tmp_path / "files.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "pt2")
+    assert refusal(path).startswith("this is a ZIP archive without the member ETRECORD_V0")
+
+
+def test_a_debug_buffer_has_no_header_so_its_suffix_leads_to_the_dump(tmp_path):
+    path = tmp_path / "run.debug.bin"
+    path.write_bytes(bytes(range(1, 256)) * 4)
+    assert "If it is the debug buffer of a run, open the ETDump that was written beside it." in (
+        refusal(path)
+    )
