@@ -29,11 +29,14 @@ WIDE_FOLDERS = {
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
+    "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
+    "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",
     "tests/browser": "exports on the page of Perfetto UI",
     "tests/packaging": "the scripts and packages of `packaging`",
     "tests/peers": "answers beside those of other tools",
+    "tests/formats/test_choosing.py": "the registry of formats, in an `__init__.py`",
     "tests/formats/test_fuzz.py": "damaged files of every format",
     "tests/formats/test_snapshots.py": "a listing of every sample",
     "tests/formats/torq/test_samples.py": "all generations of all Torq formats",

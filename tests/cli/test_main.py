@@ -539,6 +539,18 @@ def test_a_method_that_does_not_exist_is_wrong_usage(controller, capsys, text, w
     assert why in err
 
 
+def test_an_inference_that_did_not_finish_says_so(controller, capsys, data):
+    code, out, _ = run(capsys, "info", "--json", str(data / "etdump/words_failing_x3.etdp"))
+    assert code == 0
+    (file,) = json.loads(out)["files"]
+    assert [(one["index"], one["method"], one["finished"]) for one in file["inferences"]] == [
+        (1, None, False),
+        (2, None, True),
+        (3, None, True),
+    ]
+    assert file["inferences"][0]["label"] == "Execute · run 1 of 3, did not finish"
+
+
 def test_pair_links_what_does_not_belong_together_and_warns(controller, capsys):
     code, out, err = run(capsys, "info", "--json", DUMP, OTHER, RECORD, "--pair", f"{DUMP}={OTHER}")
     assert code == 0

@@ -232,6 +232,9 @@ class RunKind(IntEnum):
     INFERENCE = 1
 
 
+NOT_FINISHED = "did not finish"  # follows the number of such an inference in labels
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One event block of an ETDump: a load, or an inference, numbered from 1 in its scope.
@@ -239,7 +242,8 @@ class Run:
     number: 0 for a load. bundled_input: index of its input in a bundled program, -1 if not stated.
     total: number of inferences in its scope, 0 for a load. count: the number of runs it represents;
     more than 1 for a mean. first_row: the `source_row` of its first event, if the file lists events
-    run by run, else -1.
+    run by run, else -1. finished: False for an inference that failed or was cut short: it lacks the
+    Method::execute that others have, and counts for no median or mean.
     """
 
     kind: RunKind
@@ -253,6 +257,7 @@ class Run:
     total: int = 0
     count: int = 1
     first_row: int = -1
+    finished: bool = True
 
 
 class UntimedKind(IntEnum):
@@ -427,3 +432,7 @@ class Trace:
     def inferences(self) -> Iterator[Run]:
         """The inference runs in file order."""
         return (run for run in self.runs if run.kind is RunKind.INFERENCE)
+
+    def finished_inferences(self) -> Iterator[Run]:
+        """The inference runs that completed, in file order."""
+        return (run for run in self.inferences() if run.finished)

@@ -81,13 +81,26 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
 
 
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
-    """Return when each inference ran, in ns of the shared axis, as for `opscope stats --range`."""
+    """Return when each inference ran, in ns of the shared axis, as for `opscope stats --range`.
+
+    `index`: its number among those of its method, from 1. `finished`: False if it failed or was cut
+    short.
+    """
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
     facts = []
     for run in trace.inferences():
         start, end = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
-        facts.append({"label": run_label(table, run), "start_ns": start, "dur_ns": end - start})
+        facts.append(
+            {
+                "label": run_label(table, run),
+                "method": table.method_of_scope(run.scope),
+                "index": run.number,
+                "start_ns": start,
+                "dur_ns": end - start,
+                "finished": run.finished,
+            }
+        )
     return facts
 
 

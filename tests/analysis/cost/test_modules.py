@@ -9,6 +9,7 @@ import pytest
 from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.cost.modules import module_costs, run_medians
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
@@ -275,7 +276,7 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
 def test_medians_are_those_of_the_tables_of_the_runs(linked):
     for table in linked:
         tree, costs = module_tree(table.program), Costs(table)
-        runs = list(table.trace.inferences())
+        runs = list(table.trace.finished_inferences())
         found = run_medians(tree, table, costs)
         assert found.runs == len(runs)
         if len(runs) < 2:
@@ -292,6 +293,17 @@ def test_medians_are_those_of_the_tables_of_the_runs(linked):
                 continue
             totals = [module_costs(tree, costs.of_run(run)).total[number] for run in of_method]
             assert found.modules[number] == np.median(totals)
+
+
+def test_medians_leave_out_inferences_that_did_not_finish(data):
+    """The first of three failed after 104 µs, the others took 11 and 6 µs."""
+    trace = open_file(str(data / "etdump/words_failing_x3.etdp"))
+    record = open_file(str(data / "etrecord/words_toedge_portable.etrecord"))
+    table = link(trace, record)
+    tree = module_tree(record)
+    found = run_medians(tree, table, Costs(table))
+    assert found.runs == 2
+    assert found.modules[0] < 15_000
 
 
 def test_the_ticks_of_runs_are_those_of_their_tables_wherever_they_begin(linked):

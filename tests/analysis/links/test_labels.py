@@ -73,6 +73,15 @@ def test_runs_are_called_by_method_and_number(cnn):
     assert len(codes) == len(trace.slices)
 
 
+def test_a_run_that_failed_says_so():
+    table = linked("words_failing_x3", "words_toedge_portable")
+    assert [run_label(table, run) for run in table.trace.inferences()] == [
+        "forward · run 1 of 3, did not finish",
+        "forward · run 2 of 3",
+        "forward · run 3 of 3",
+    ]
+
+
 def test_a_thread_is_called_by_its_method_once_it_is_known(cnn):
     assert track_name(cnn, 0) == "forward"
     alone = unlinked(cnn.trace)

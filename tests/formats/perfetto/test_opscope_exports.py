@@ -158,6 +158,23 @@ def test_inferences_come_back_as_runs_and_units_as_units(tmp_path):
     assert Unit.NSS in units.values()
 
 
+def test_an_inference_that_did_not_finish_says_so_and_comes_back(tmp_path):
+    original = open_file(str(DATA / "etdump/words_failing_x3.etdp"))
+    exported([original.path], tmp_path / "first.pftrace")
+    trace = open_file(str(tmp_path / "first.pftrace"))
+    (failed,) = trace.inferences()  # Method::execute is a slice of the others
+    assert (failed.number, failed.finished) == (1, False)
+    first = next(original.inferences())
+    assert (failed.start, failed.end) == (first.start, first.end)
+    packets = pb.Trace.FromString((tmp_path / "first.pftrace").read_bytes()).packet
+    names = {name.name for packet in packets for name in packet.interned_data.event_names}
+    names |= {packet.track_event.name for packet in packets}
+    assert "Execute · run 1, did not finish" in names
+    exported([tmp_path / "first.pftrace"], tmp_path / "again.pftrace")
+    (again,) = open_file(str(tmp_path / "again.pftrace")).inferences()
+    assert not again.finished
+
+
 def test_inferences_that_say_nothing_of_use_are_left_out(tmp_path):
     """Another program may have changed the arguments."""
     exported([DATA / "torq/host_h4_latest_2inv.csv"], tmp_path / "first.pftrace")

@@ -121,7 +121,7 @@ class RunMedians:
 
 def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
     """Return the medians of modules and sets over all inferences of a linked trace."""
-    sets, runs = table.sets, list(table.trace.inferences())
+    sets, runs = table.sets, list(table.trace.finished_inferences())
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)
     if len(runs) < 2:

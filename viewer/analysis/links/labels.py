@@ -16,7 +16,7 @@ import numpy as np
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.arrays import Codes, Ints
 from viewer.model.executorch_names import KERNEL_PREFIX
-from viewer.model.trace import KeyKind, Run, RunKind, Trace
+from viewer.model.trace import NOT_FINISHED, KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 
 # Names in a compile profile that only repeat the unit.
@@ -121,7 +121,10 @@ def _common_module(modules: list[str]) -> str:
 
 
 def run_label(table: LinkTable, run: Run) -> str:
-    """Return "forward · run 2 of 10", "forward · mean of 10 runs" or "load"."""
+    """Return "forward · run 2 of 10", "forward · mean of 10 runs" or "load".
+
+    An inference that failed or was cut short is "forward · run 2 of 10, did not finish".
+    """
     if run.kind is RunKind.LOAD:
         return "load"
     method = table.method_of_scope(run.scope) or run.name or "run"
@@ -135,8 +138,9 @@ def unlinked_text(trace: Trace) -> str:
 
 
 def run_number(run: Run) -> str:
-    """Return "run 2 of 10", or "run 1" if there is no other."""
-    return f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"
+    """Return "run 2 of 10", or "run 1" if there is no other, and whether it did not finish."""
+    which = f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"
+    return which if run.finished else f"{which}, {NOT_FINISHED}"
 
 
 def track_name(table: LinkTable, track: int) -> str:

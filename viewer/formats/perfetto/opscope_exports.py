@@ -23,7 +23,7 @@ from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source
 from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
-from viewer.model.trace import Clock, Column, KeyKind, Run, RunKind, Unit
+from viewer.model.trace import NOT_FINISHED, Clock, Column, KeyKind, Run, RunKind, Unit
 
 RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}
@@ -146,7 +146,8 @@ def stated_runs(
         else:
             if -(2**63) <= start <= end < 2**63 and which > 0:
                 method = name.rpartition(_BETWEEN)[0] or name
-                run = Run(RunKind.INFERENCE, which, method, 0, 0, start, end)
+                finished = not name.endswith(NOT_FINISHED)
+                run = Run(RunKind.INFERENCE, which, method, 0, 0, start, end, finished=finished)
         found.append(run)
     # If only part of a trace was exported, the total is not known.
     known = [run.number for run in found if run is not None]

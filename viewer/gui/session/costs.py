@@ -58,7 +58,9 @@ def _answer(shown: OpenTrace, scope: TimeScope, known: tuple[CostTable, ...] | N
     if shown.table.program is None:  # without a program, no time can be charged to operators
         return CostAnswer(shown, scope, CostTable((), 0), ())
     table = shown.costs.table(*scope.span)
-    per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known
+    per_run = (
+        _per_run(shown.costs, list(shown.trace.finished_inferences())) if known is None else known
+    )
     return CostAnswer(shown, scope, table, per_run)
 
 

@@ -183,10 +183,11 @@ class TraceBuilder:
         *,
         bundled_input: int = -1,
         first_row: int = -1,
+        finished: bool = True,
     ) -> None:
         """Add one event block (a load or an inference) of a track, in ticks; see `Run`."""
         self._runs.append(
-            Run(kind, 0, name, track, scope, start, end, bundled_input, first_row=first_row)
+            Run(kind, 0, name, track, scope, start, end, bundled_input, 0, 1, first_row, finished)
         )
 
     def untimed(self, events: UntimedEvents) -> None:

@@ -40,9 +40,12 @@ def test_a_default_run_of_instructions_alone_is_an_inference(dump):
     assert [r.kind for r in trace.runs] == [RunKind.INFERENCE]
 
 
-def test_a_run_that_failed_is_told():
+def test_a_run_that_failed_did_not_finish_and_is_counted():
     """The first of three runs was given a word that the embedding does not have."""
-    (problem,) = read("words_failing_x3").problems
+    trace = read("words_failing_x3")
+    assert [run.finished for run in trace.inferences()] == [False, True, True]
+    assert [run.number for run in trace.finished_inferences()] == [2, 3]
+    (problem,) = trace.problems
     assert problem.kind == "run without Method::execute: it failed or was cut short"
     assert (problem.count, problem.first) == (1, "event 2")
 

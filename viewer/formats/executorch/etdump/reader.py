@@ -133,11 +133,14 @@ def _compose(
         "delegate events on a clock of their own: placed inside their call for drawing only",
         events.row[foreign.at],
     )
+    failed = failed_runs(events, kind, first, is_load, loading)
     count_rows(
         builder,
         "run without Method::execute: it failed or was cut short",
-        events.row[first[failed_runs(events, kind, first, is_load, loading)]],
+        events.row[first[failed]],
     )
+    finished = np.ones(len(first), np.bool_)
+    finished[failed] = False
     run_start, finish = spans(events, first)
     clock = clocks(run_start, finish)
     again = np.flatnonzero(np.diff(clock) > 0) + 1
@@ -179,6 +182,7 @@ def _compose(
             int(finish[i]),
             bundled_input=int(runs.bundled_input[run >> 1]),
             first_row=int(events.row[first[i]]),
+            finished=bool(finished[i]),
         )
 
 
