@@ -522,6 +522,11 @@ def test_a_method_that_no_record_can_tell_is_chosen(controller, capsys):
     assert sum(link["linked"] for link in links) == 0
     code, out, _ = run(capsys, "info", "--json", *TWINS, "--method", "Execute 2=decode")
     links = {link["method"]: link["linked"] for link in json.loads(out)["links"]}
+    assert (code, links["decode"]) == (0, 3)
+    assert sum(links.values()) == 3  # the other runs are not known to be of forward
+    both = ("--method", "Execute 2=decode", "--method", "Execute 1=forward")
+    code, out, _ = run(capsys, "info", "--json", *TWINS, *both)
+    links = {link["method"]: link["linked"] for link in json.loads(out)["links"]}
     assert (code, links["decode"], links["forward"]) == (0, 3, 3)
 
 

@@ -231,7 +231,7 @@ def test_test_quick_leaves_out_types_and_what_takes_long(tmp_path):
         "-m ruff check",
         "-m ruff format --check",
         "lint-imports",
-        "-m pytest -n auto -m not window and not slow",
+        f"-m pytest -n {os.cpu_count() + 1} -m not window and not slow",
     ]
     assert done.returncode == 3
 

@@ -331,7 +331,6 @@ def _fit_methods(
         methods.append(top[0][1] if len(top) == 1 else None)
         scores.append(top[0][0] if top else None)
         undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
-    _decide_the_last(methods, undecided, chosen)
     total = mean_match([s for s in scores if s is not None])
     by_name = {m.name: m for m in mapped}
     return TraceMatch(
@@ -372,21 +371,6 @@ class _Replaced:
 
 def _instructions(method: Method) -> frozenset[int]:
     return frozenset(method.handles) | frozenset(method.delegates)
-
-
-def _decide_the_last(
-    methods: list[str | None], undecided: list[tuple[str, ...]], chosen: Mapping[int, str]
-) -> None:
-    """If all but one of the undecided scopes have a chosen method, assign the remaining one.
-
-    The scopes of an ETDump are different methods, otherwise they would be one scope.
-    """
-    for names in set(undecided) - {()}:
-        left = [scope for scope, rivals in enumerate(undecided) if rivals == names]
-        taken = {name for name in chosen.values() if name in names}
-        rest = [name for name in names if name not in taken]
-        if len(left) == len(rest) == 1:
-            methods[left[0]], undecided[left[0]] = rest[0], ()
 
 
 def mean_match(known: Sequence[Match]) -> Match:

@@ -95,7 +95,7 @@ def test_methods_that_look_alike_are_chosen(panel_of):
     assert "decode and forward have the same instructions" in texts(panel)
     choosers["Execute 2"].activated.emit(1)
     assert {n: c.currentText() for n, c in section(panel).methods.items()} == {
-        "Execute 1": "forward", "Execute 2": "decode"
+        "Execute 1": "Choose its method…", "Execute 2": "decode"
     }  # fmt: skip
 
 

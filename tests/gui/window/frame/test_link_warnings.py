@@ -25,9 +25,8 @@ def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(controller, qtb
     error, warning = message(controller).splitlines()
     assert "may be of decode or forward" in warning
     assert controller.window.message.action.text() == "Choose…"
-    choose_method(
-        controller.session, controller.session.traces[0].trace.path, "Execute 1", "forward"
-    )
+    for scope, method in (("Execute 1", "forward"), ("Execute 2", "decode")):
+        choose_method(controller.session, controller.session.traces[0].trace.path, scope, method)
     assert message(controller) == error
     assert not controller.window.message.action.isVisible()
     qtbot.keyClick(controller.window, Qt.Key.Key_Escape)
