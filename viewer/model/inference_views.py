@@ -60,7 +60,7 @@ def aligned_runs(trace: Trace) -> Trace:
     )
     return replace(
         trace,
-        tracks=tuple(_named(trace, run, f"run {run.number}") for run in chosen.runs),
+        tracks=tuple(_named(trace, run, run.label) for run in chosen.runs),
         slices=shifted,
         runs=tuple(
             replace(run, track=i, start=0, end=run.end - run.start)
@@ -102,7 +102,7 @@ def mean_run(trace: Trace) -> Trace:
         else:
             # A kind with one run shows that run, not a mean.
             is_alone = kinds_of_track[first.track] == 1
-            which = f"run {first.number}"
+            which = first.label
             track = trace.tracks[first.track]
             tracks.append(track if is_alone else _named(trace, first, which))
             runs.append(run)

@@ -259,6 +259,11 @@ class Run:
     first_row: int = -1
     finished: bool = True
 
+    @property
+    def label(self) -> str:
+        """Its number, "run 2", and whether it did not finish."""
+        return f"run {self.number}" if self.finished else f"run {self.number}, {NOT_FINISHED}"
+
 
 class UntimedKind(IntEnum):
     """The kind of an event without a time."""

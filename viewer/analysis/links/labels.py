@@ -16,7 +16,7 @@ import numpy as np
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.arrays import Codes, Ints
 from viewer.model.executorch_names import KERNEL_PREFIX
-from viewer.model.trace import NOT_FINISHED, KeyKind, Run, RunKind, Trace
+from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 
 # Names in a compile profile that only repeat the unit.
@@ -139,8 +139,8 @@ def unlinked_text(trace: Trace) -> str:
 
 def run_number(run: Run) -> str:
     """Return "run 2 of 10", or "run 1" if there is no other, and whether it did not finish."""
-    which = f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"
-    return which if run.finished else f"{which}, {NOT_FINISHED}"
+    number = f"run {run.number}"
+    return run.label.replace(number, f"{number} of {run.total}") if run.total > 1 else run.label
 
 
 def track_name(table: LinkTable, track: int) -> str:

@@ -83,7 +83,6 @@ from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart, Trac
 from viewer.export.perfetto.tracks import TrackDescriptors
 from viewer.model.provenance import first_ns, is_of_one_file
 from viewer.model.times import tick_to_ns
-from viewer.model.trace import NOT_FINISHED
 
 SLICES_AT_ONCE = 25_000  # the working set then fits the processor's cache
 CHANGES_AT_ONCE = 25_000  # per counter
@@ -353,7 +352,7 @@ def _runs(source: PerfettoSource) -> list[BookmarkSpan]:
         BookmarkSpan(
             tick_to_ns(run.start, source.ns_per_tick) + source.offset_ns,
             tick_to_ns(run.end, source.ns_per_tick) + source.offset_ns,
-            f"{run.name} · run {run.number}{'' if run.finished else f', {NOT_FINISHED}'}",
+            f"{run.name} · {run.label}",
             "INFERENCE",
             {"run": run.number, "ticks": f"{run.start} to {run.end}"},
         )

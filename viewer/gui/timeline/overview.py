@@ -179,10 +179,10 @@ class Overview(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(fill)
         painter.drawRoundedRect(QRectF(room), 3, 3)
-        text = "load" if is_load else f"run {run.number}"
+        texts = ("load",) if is_load else (run.label, f"run {run.number}")
         metrics = painter.fontMetrics()
-        if metrics.horizontalAdvance(text) > room.width() - 8:
-            text = "" if is_load else str(run.number)
+        fitting = (t for t in texts if metrics.horizontalAdvance(t) <= room.width() - 8)
+        text = next(fitting, "" if is_load else str(run.number))
         if text and metrics.horizontalAdvance(text) <= room.width() - 4:
             painter.setPen(theme.color("on_accent" if is_picked else "text2"))
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)

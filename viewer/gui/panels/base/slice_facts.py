@@ -153,7 +153,7 @@ def track_text(shown: OpenTrace, i: int) -> str:
     run = run_of(shown, i)
     # In views of aligned or averaged inferences the thread's name already includes them.
     if run is not None and shown.trace is shown.file:
-        parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
+        parts.append("load" if run.kind is RunKind.LOAD else run.label)
         if run.bundled_input >= 0:
             parts.append(f"bundled input {run.bundled_input}")
     return " · ".join(parts)
