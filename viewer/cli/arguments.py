@@ -154,9 +154,9 @@ def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
     """
     given = {os.path.abspath(path) for path in files}
     names = {os.path.basename(path) for path in files}
-    found = [
-        halves for halves in _cut(text) if os.path.abspath(halves[0]) in given or halves[0] in names
-    ]
+    cuts = _cut(text)
+    found = [halves for halves in cuts if os.path.abspath(halves[0]) in given]
+    found = found or [halves for halves in cuts if halves[0] in names]
     return found[0] if found else (None, text)
 
 

@@ -5,6 +5,8 @@ From runtime/executor/method.cpp and program.cpp of ExecuTorch, and its code tha
 
 from __future__ import annotations
 
+import re
+
 # The runtime's own scopes, outside any instruction.
 INIT = "Method::init"
 LOAD = "Program::load_method"
@@ -24,9 +26,15 @@ CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
 # A kernel in an operator's call; the operator's name follows: "native_call_add.out". Kernels that
 # EXECUTORCH_LIBRARY registers are logged under their full name: "llama::custom_sdpa.out".
 KERNEL_PREFIX = "native_call_"
-NAMESPACE = "::"
+_NAMESPACE = "::"
+_LIBRARY_KERNEL = re.compile(r"[A-Za-z_]\w*::\w+(\.\w+)?", re.ASCII)
+
+
+def is_library_kernel(name: str) -> bool:
+    """Return whether a name is that of an operator with its namespace, "llama::custom_sdpa.out"."""
+    return name not in SCOPES and _LIBRARY_KERNEL.fullmatch(name) is not None
 
 
 def kernel_operator(name: str) -> str:
     """Return the operator of a kernel's event without its namespace: "custom_sdpa.out"."""
-    return name.removeprefix(KERNEL_PREFIX).rpartition(NAMESPACE)[2]
+    return name.removeprefix(KERNEL_PREFIX).rpartition(_NAMESPACE)[2]

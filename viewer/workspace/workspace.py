@@ -24,6 +24,7 @@ from viewer.analysis.links.pairing import (
     mismatch,
     partial,
     rank,
+    replaced,
     rivals,
     uncheckable,
     undecided_sentences,
@@ -368,7 +369,9 @@ class Workspace:
             if not match.belongs:
                 wrong = mismatch(trace, table.program, match)
                 return [f"{wrong} They are linked because you chose so."]
-            return [partial(trace, table.program, match)] if match.is_partial else []
+            warnings = [partial(trace, table.program, match)] if match.is_partial else []
+            count = sum(map(len, table.trace_match.replaced))
+            return [*warnings, replaced(trace, table.program, count)] if count else warnings
         why = self._why_unlinked(trace)
         return [why] if why else []
 

@@ -6,7 +6,7 @@ import pytest
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
-from viewer.model.executorch_names import kernel_operator
+from viewer.model.executorch_names import is_library_kernel, kernel_operator
 from viewer.model.trace import KeyKind
 
 
@@ -20,6 +20,21 @@ from viewer.model.trace import KeyKind
 )
 def test_a_kernels_operator_has_neither_prefix_nor_namespace(name, expected):
     assert kernel_operator(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("llama::custom_sdpa.out", True),
+        ("truth::mul3", True),
+        ("Method::execute", False),
+        ("at::native::addmm_kernel<float>", False),
+        ("native_call_add.out", False),
+        ("pack weights", False),
+    ],
+)
+def test_only_an_operator_with_its_namespace_is_a_librarys_kernel(name, expected):
+    assert is_library_kernel(name) is expected
 
 
 @pytest.mark.parametrize(

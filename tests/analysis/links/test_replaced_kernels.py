@@ -9,6 +9,7 @@ import pytest
 
 from viewer.analysis.links.link_table import Reason
 from viewer.analysis.links.linker import link
+from viewer.analysis.links.logged_identities import signatures
 from viewer.analysis.links.match import REPLACED, match_trace
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
@@ -50,7 +51,8 @@ def test_the_reason_names_both_operators(data):
     table = link(trace, record)
     key = np.flatnonzero(trace.keys.instruction == 2)[0]
     assert table.links[key].detail == (
-        "Instruction 2 → debug handle 2. A pass put neg in place of relu"
+        "Instruction 2 → debug handle 2. A pass, or another version of the model, put neg in place "
+        "of relu"
     )
 
 
@@ -82,6 +84,27 @@ def test_a_method_without_a_graph_is_not_taken_for_another_one_after_passes(data
     assert not found.replaced[0]
 
 
+def test_of_two_scopes_that_fit_a_method_equally_none_is_that_method_after_passes(data):
+    """The scopes of a dump are different methods."""
+    trace, record = pair(data, "embedded2")
+    (run,) = [one for one in signatures(trace) if one.runs > 1]
+    twin = replace(run, scope=1)
+    assert match_trace(trace, record, None, [run]).replaced[0]
+    found = match_trace(trace, record, None, [run, twin])
+    assert found.replaced == (frozenset(), frozenset())
+
+
+def test_the_user_is_told_that_kernels_were_replaced(data):
+    workspace = Workspace()
+    for suffix in ("etdp", "etrecord"):
+        workspace.open(str(data / "pte" / f"tpass2.{suffix}"))
+    assert workspace.warnings(workspace.traces[0]) == [
+        "8 instructions of tpass2.etdp ran other kernels than tpass2.etrecord has: an export pass "
+        "replaced them, or the record is of another version of the model. They are linked by their "
+        "debug handles."
+    ]
+
+
 def test_a_chosen_record_links_by_debug_handle_whatever_the_kernels_are_called(data):
     dump, record = data / "pte" / "embedded2.etdp", data / "pte" / "tpass2.etrecord"
     workspace = Workspace()
@@ -95,6 +118,6 @@ def test_a_chosen_record_links_by_debug_handle_whatever_the_kernels_are_called(d
         int(trace.keys.instruction[key]): table.links[key].reason
         for key in np.flatnonzero(trace.keys.kind == KeyKind.KERNEL).tolist()
     }
-    assert reasons[2] is Reason.REPLACED
+    assert reasons[2] is Reason.CHOSEN_RECORD
     assert Reason.OTHER_OPERATOR not in reasons.values()
     assert Path(table.program.path) == record

@@ -33,6 +33,10 @@ class Reason(Enum):
 
     BY_INSTRUCTION = ("instruction in the debug handle map", LinkState.LINKED)
     REPLACED = ("debug handle of an operator that a pass replaced", LinkState.LINKED)
+    CHOSEN_RECORD = (
+        "debug handle in the chosen record, whose operator has another name",
+        LinkState.LINKED,
+    )
     BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
     BY_NODE_ID = ("delegate_node_id in the delegate's debug handle map", LinkState.LINKED)
     BY_TENSOR = ("tensor in the delegate's debug handle map", LinkState.LINKED)

@@ -217,13 +217,13 @@ class _Linker:
             return found
         known = {name for handle in found.handles for name in method.kernel_names(handle)}
         place = self._scope[key], self._id[key]
-        if not ran & known and (self._insisted or self._is_replaced(*place)):
-            return replace(
-                found,
-                reason=Reason.REPLACED,
-                detail=f"{found.detail}. A pass put {' / '.join(sorted(ran))} in place of "
-                f"{', '.join(sorted(known))}",
-            )
+        names = f"{' / '.join(sorted(ran))} in place of {', '.join(sorted(known))}"
+        if not ran & known and self._is_replaced(*place):
+            why = f"A pass, or another version of the model, put {names}"
+            return replace(found, reason=Reason.REPLACED, detail=f"{found.detail}. {why}")
+        if not ran & known and self._insisted:
+            why = f"You chose this record; what ran is {names}"
+            return replace(found, reason=Reason.CHOSEN_RECORD, detail=f"{found.detail}. {why}")
         if not ran & known:
             return Link(
                 Reason.OTHER_OPERATOR,

@@ -348,25 +348,29 @@ def _fit_methods(
 class _Replaced:
     """The instructions of each scope whose kernels passes may have replaced, per method.
 
-    A scope that another method could be, or a method that another scope is, has none: its kernels
-    are then more likely those of a method whose graph is not in the record.
+    Scopes are different methods, so only the scope that fits a method best can be it after passes.
+    If another method has the same instructions, the kernels may be its own: its graph may not be in
+    the record.
     """
 
     def __init__(self, runs: Sequence[Sequence[Signature]], methods: Sequence[Method]) -> None:
-        self._runs, self._methods = runs, methods
+        self._runs = runs
+        self._best: dict[str, int] = {}  # method -> the only scope that fits it best
+        instructions = Counter(_instructions(method) for method in methods)
+        for method in methods:
+            if instructions[_instructions(method)] > 1:
+                continue
+            values = {n: _mean(own, method).value for n, own in enumerate(runs) if own}
+            best = max(values.values(), default=0.0)
+            scopes = [number for number, value in values.items() if value == best]
+            if len(scopes) == 1:
+                self._best[method.name] = scopes[0]
 
     def at(self, scope: int, method: Method) -> frozenset[int]:
         """Return the replaced instructions of a scope if it is of that method."""
-        own = self._runs[scope]
-        found = frozenset[int]().union(*(_replaced_in_run(run, method) for run in own))
-        if not found or any(
-            m is not method and _instructions(m) == _instructions(method) for m in self._methods
-        ):
+        if self._best.get(method.name) != scope:
             return frozenset()
-        value = _mean(own, method).value
-        others = (runs for number, runs in enumerate(self._runs) if number != scope and runs)
-        is_other = any(_mean(runs, method).value >= max(value, BELONG) for runs in others)
-        return frozenset() if is_other else found
+        return frozenset[int]().union(*(_replaced_in_run(x, method) for x in self._runs[scope]))
 
 
 def _instructions(method: Method) -> frozenset[int]:

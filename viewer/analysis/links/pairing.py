@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from viewer.analysis.links.identifier_columns import takes_column
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
+from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
@@ -110,6 +111,15 @@ def partial(trace: Trace, program: Program, match: Match) -> str:
     if program.delegates_only:
         why = "Identifiers that its maps do not have are not linked."
     return f"{_name(trace)} and {_name(program)} fit in part only: {match}. {why}"
+
+
+def replaced(trace: Trace, program: Program, count: int) -> str:
+    """Return the message about instructions whose kernels the record does not know."""
+    return (
+        f"{counted(count, 'instruction')} of {_name(trace)} ran other kernels than "
+        f"{_name(program)} has: an export pass replaced them, or the record is of another version "
+        "of the model. They are linked by their debug handles."
+    )
 
 
 def mismatch(trace: Trace, program: Program, match: Match) -> str:

@@ -43,8 +43,8 @@ from viewer.model.executorch_names import (
     EXECUTE,
     KERNEL_PREFIX,
     LOAD,
-    NAMESPACE,
     SCOPES,
+    is_library_kernel,
 )
 from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Trace
 
@@ -372,7 +372,7 @@ class _Rows:
             kind = KeyKind.DELEGATE_EVENT
         elif instruction < 0:
             kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
-        elif name.startswith(KERNEL_PREFIX) or NAMESPACE in name:
+        elif name.startswith(KERNEL_PREFIX) or is_library_kernel(name):
             kind = KeyKind.KERNEL
         else:
             kind = _CALLS.get(name, KeyKind.OPERATOR_CALL)

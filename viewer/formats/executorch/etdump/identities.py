@@ -13,7 +13,13 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents, count_rows, filled
 from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.executorch_names import CONTROL, DELEGATE_CALL, KERNEL_PREFIX, OPERATOR_CALL
+from viewer.model.executorch_names import (
+    CONTROL,
+    DELEGATE_CALL,
+    KERNEL_PREFIX,
+    OPERATOR_CALL,
+    is_library_kernel,
+)
 from viewer.model.trace import KeyKind
 
 _CALLS = {OPERATOR_CALL: KeyKind.OPERATOR_CALL, DELEGATE_CALL: KeyKind.DELEGATE_CALL}
@@ -43,11 +49,13 @@ def _library_kernels(events: ProfileEvents, kind: NDArray[np.uint8]) -> Bools:
     around an event is the next one in its run, of the same instruction. If a kernel was logged
     there by its prefix, other events are something else.
     """
+    named = np.array([*map(is_library_kernel, events.names), False])
     call = next_in_run(kind == KeyKind.OPERATOR_CALL, events.run)
     has_kernel = np.zeros(len(kind), np.bool_)
     has_kernel[call[(kind == KeyKind.KERNEL) & (call >= 0)]] = True
     found: Bools = (
         (kind == KeyKind.PLAIN)
+        & named[events.name]
         & (call >= 0)
         & (events.instruction == events.instruction[call])
         & (events.start >= events.start[call])
