@@ -232,7 +232,7 @@ class RunKind(IntEnum):
     INFERENCE = 1
 
 
-NOT_FINISHED = "did not finish"  # follows the number of such an inference in labels
+NOT_FINISHED = ", did not finish"  # follows the number of such an inference
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +261,13 @@ class Run:
 
     @property
     def label(self) -> str:
-        """Its number, "run 2", and whether it did not finish."""
-        return f"run {self.number}" if self.finished else f"run {self.number}, {NOT_FINISHED}"
+        """Its number, and whether it did not finish: "run 2, did not finish"."""
+        return f"run {self.number}{self.label_ending}"
+
+    @property
+    def label_ending(self) -> str:
+        """`NOT_FINISHED`, or "" if it finished."""
+        return "" if self.finished else NOT_FINISHED
 
 
 class UntimedKind(IntEnum):

@@ -139,8 +139,9 @@ def unlinked_text(trace: Trace) -> str:
 
 def run_number(run: Run) -> str:
     """Return "run 2 of 10", or "run 1" if there is no other, and whether it did not finish."""
-    number = f"run {run.number}"
-    return run.label.replace(number, f"{number} of {run.total}") if run.total > 1 else run.label
+    if run.total <= 1:
+        return run.label
+    return f"run {run.number} of {run.total}{run.label_ending}"
 
 
 def track_name(table: LinkTable, track: int) -> str:

@@ -216,21 +216,8 @@ class _Linker:
         if not found.operators:
             return found
         known = {name for handle in found.handles for name in method.kernel_names(handle)}
-        place = self._scope[key], self._id[key]
-        names = f"{' / '.join(sorted(ran))} in place of {', '.join(sorted(known))}"
-        if not ran & known and self._is_replaced(*place):
-            why = f"A pass, or another version of the model, put {names}"
-            return replace(found, reason=Reason.REPLACED, detail=f"{found.detail}. {why}")
-        if not ran & known and self._insisted:
-            why = f"You chose this record; what ran is {names}"
-            return replace(found, reason=Reason.CHOSEN_RECORD, detail=f"{found.detail}. {why}")
         if not ran & known:
-            return Link(
-                Reason.OTHER_OPERATOR,
-                f"The kernel {' / '.join(sorted(ran))} is none of the operators of debug handle"
-                f"{_numbers(found.handles)} ({', '.join(sorted(known))})",
-                near=found.operators,
-            )
+            return self._other_kernels(key, found, sorted(ran), sorted(known))
         recorded = {n for i in found.operators for n in self.program.operators[i].base_names}
         kernel = " / ".join(sorted(ran & known))
         if not ran & recorded:
@@ -248,8 +235,21 @@ class _Linker:
             )
         return found
 
-    def _is_replaced(self, scope: int, instruction: int) -> bool:
-        return instruction in self.trace_match.replaced[scope]
+    def _other_kernels(self, key: int, found: Link, ran: list[str], known: list[str]) -> Link:
+        """Return the link of an instruction whose kernels its debug handles do not name."""
+        names = f"{' / '.join(ran)} in place of {', '.join(known)}"
+        if self._id[key] in self.trace_match.replaced[self._scope[key]]:
+            why = f"A pass, or another version of the model, put {names}"
+            return replace(found, reason=Reason.REPLACED, detail=f"{found.detail}. {why}")
+        if self._insisted:
+            why = f"You chose this record; what ran is {names}"
+            return replace(found, reason=Reason.CHOSEN_RECORD, detail=f"{found.detail}. {why}")
+        return Link(
+            Reason.OTHER_OPERATOR,
+            f"The kernel {' / '.join(ran)} is none of the operators of debug handle"
+            f"{_numbers(found.handles)} ({', '.join(known)})",
+            near=found.operators,
+        )
 
     def _ran(self, key: int) -> set[str]:
         """Return the names of the kernels that the instruction of a key logged."""

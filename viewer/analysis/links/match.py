@@ -321,56 +321,56 @@ def _fit_methods(
         [x for x in logged if x.scope == number and not x.identities.is_empty]
         for number in range(len(trace.scopes))
     ]
-    replaced = _Replaced(runs, mapped)
+    plain = [{m.name: _mean(own, m) for m in mapped} if own else {} for own in runs]
+    replaced = _replaced_kernels(runs, mapped, plain)
     for number, (scope, own) in enumerate(zip(trace.scopes, runs, strict=True)):
         run_method = chosen.get(number) or scope.method
-        stated = [m for m in mapped if m.name == run_method] if run_method else mapped
-        rated = [(_mean(own, m, replaced.at(number, m)), m.name) for m in stated] if own else []
-        best = max((a.value for a, _ in rated), default=0.0)
-        top = [(a, name) for a, name in rated if a.value == best]
-        methods.append(top[0][1] if len(top) == 1 else None)
-        scores.append(top[0][0] if top else None)
-        undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
+        rated = dict(plain[number])
+        for method in mapped:
+            if run_method and method.name != run_method:
+                rated.pop(method.name, None)
+            elif (number, method.name) in replaced:
+                rated[method.name] = _mean(own, method, replaced[number, method.name])
+        best = max((match.value for match in rated.values()), default=0.0)
+        top = [name for name, match in rated.items() if match.value == best]
+        methods.append(top[0] if len(top) == 1 else None)
+        scores.append(rated[top[0]] if top else None)
+        undecided.append(tuple(top) if len(top) > 1 else ())
     total = mean_match([s for s in scores if s is not None])
-    by_name = {m.name: m for m in mapped}
     return TraceMatch(
         total,
         tuple(methods),
         tuple(scores),
         tuple(undecided),
         tuple(
-            replaced.at(number, by_name[name]) if name in by_name else frozenset()
-            for number, name in enumerate(methods)
+            replaced.get((number, name or ""), frozenset()) for number, name in enumerate(methods)
         ),
     )
 
 
-class _Replaced:
-    """The instructions of each scope whose kernels passes may have replaced, per method.
+def _replaced_kernels(
+    runs: Sequence[Sequence[Signature]],
+    methods: Sequence[Method],
+    plain: Sequence[Mapping[str, Match]],
+) -> dict[tuple[int, str], frozenset[int]]:
+    """Return the instructions whose kernels passes may have replaced, per scope and method.
 
     Scopes are different methods, so only the scope that fits a method best can be it after passes.
     If another method has the same instructions, the kernels may be its own: its graph may not be in
-    the record.
+    the record. plain: per scope, the match with each method, with no kernel replaced.
     """
-
-    def __init__(self, runs: Sequence[Sequence[Signature]], methods: Sequence[Method]) -> None:
-        self._runs = runs
-        self._best: dict[str, int] = {}  # method -> the only scope that fits it best
-        instructions = Counter(_instructions(method) for method in methods)
-        for method in methods:
-            if instructions[_instructions(method)] > 1:
-                continue
-            values = {n: _mean(own, method).value for n, own in enumerate(runs) if own}
-            best = max(values.values(), default=0.0)
-            scopes = [number for number, value in values.items() if value == best]
-            if len(scopes) == 1:
-                self._best[method.name] = scopes[0]
-
-    def at(self, scope: int, method: Method) -> frozenset[int]:
-        """Return the replaced instructions of a scope if it is of that method."""
-        if self._best.get(method.name) != scope:
-            return frozenset()
-        return frozenset[int]().union(*(_replaced_in_run(x, method) for x in self._runs[scope]))
+    found = {}
+    instructions = Counter(map(_instructions, methods))
+    for method in methods:
+        values = [rated[method.name].value if rated else -1.0 for rated in plain]
+        best = max(values, default=-1.0)
+        if best < 0 or values.count(best) > 1 or instructions[_instructions(method)] > 1:
+            continue
+        scope = values.index(best)
+        replaced = frozenset[int]().union(*(_replaced_in_run(x, method) for x in runs[scope]))
+        if replaced:
+            found[scope, method.name] = replaced
+    return found
 
 
 def _instructions(method: Method) -> frozenset[int]:

@@ -101,9 +101,13 @@ def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbo
     assert toolbar.link_state.text() == in_full
 
 
+def titled(docks):
+    """The docks that have a title bar."""
+    return {name for name, dock in docks.by_name.items() if dock.titleBarWidget() is None}
+
+
 def test_only_a_dock_without_a_tab_has_a_title_of_its_own(attention):
-    titled = {n for n, d in attention.docks.by_name.items() if d.titleBarWidget() is None}
-    assert titled == {"details"}
+    assert titled(attention.docks) == {"details"}
 
 
 def bare_window(qtbot, shown_first):
@@ -162,6 +166,7 @@ def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored
     assert len(bars) == 2
     assert sum(bar.count() for bar in bars) == len(NAMES) - 1
     assert window.width() == 1600
+    assert titled(docks) == {"details"}
     for bar in bars:
         assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar
 

@@ -43,13 +43,14 @@ def kinds(events: ProfileEvents) -> NDArray[np.uint8]:
 
 
 def _library_kernels(events: ProfileEvents, kind: NDArray[np.uint8]) -> Bools:
-    """The events that are the kernel of their OPERATOR_CALL without the name of one.
+    """The events that are kernels of their OPERATOR_CALL without the prefix in their name.
 
-    Kernels registered by EXECUTORCH_LIBRARY are logged under the name of their operator. The call
-    around an event is the next one in its run, of the same instruction. If a kernel was logged
-    there by its prefix, other events are something else.
+    The call around an event is the next one in its run, with the same instruction. If that call has
+    a kernel with the prefix, the event is something else.
     """
     named = np.array([*map(is_library_kernel, events.names), False])
+    if not named.any():
+        return np.zeros(len(kind), np.bool_)
     call = next_in_run(kind == KeyKind.OPERATOR_CALL, events.run)
     has_kernel = np.zeros(len(kind), np.bool_)
     has_kernel[call[(kind == KeyKind.KERNEL) & (call >= 0)]] = True

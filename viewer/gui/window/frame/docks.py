@@ -124,8 +124,9 @@ class Docks(QObject):
         if not shown:
             self.note_closed()
         self._shown = shown
-        for name in _BELOW:  # most of them are tabs; it takes 2 ms for a dock on screen
-            _show_title(self.by_name[name], False)
+        if shown:
+            for name in _BELOW:  # Most will be tabs. To remove it from a visible dock takes 2 ms.
+                _show_title(self.by_name[name], False)
         for name, dock in self.by_name.items():
             dock.setVisible(shown and name not in self._closed)
         self._fit_titles()
