@@ -1,6 +1,7 @@
 """Names of the ExecuTorch runtime's own events, in every ETDump and in tables made from one.
 
-From runtime/executor/method.cpp and program.cpp of ExecuTorch, and its code that registers kernels.
+From runtime/executor/method.cpp and program.cpp of ExecuTorch, its code that registers kernels, and
+XNNPACK's profiler (backends/xnnpack/runtime/profiling/XNNProfiler.cpp).
 """
 
 from __future__ import annotations
@@ -38,3 +39,16 @@ def is_library_kernel(name: str) -> bool:
 def kernel_operator(name: str) -> str:
     """Return the operator of a kernel's event without its namespace: "custom_sdpa.out"."""
     return name.removeprefix(KERNEL_PREFIX).rpartition(_NAMESPACE)[2]
+
+
+# XNNPACK's name of an operator, its layout and types, a microkernel if any, and how many operators
+# of that name came before: "Convolution (NHWC, F32) IGEMM #1".
+_XNNPACK_EVENT = re.compile(
+    r"([A-Z][A-Za-z0-9 ]*) \([A-Za-z0-9, ]*\)( [A-Za-z0-9]+)* #[0-9]+", re.ASCII
+)
+
+
+def xnnpack_operator(event: str) -> str | None:
+    """Return the operator of an event that XNNPACK logged, "Convolution"; None for other events."""
+    found = _XNNPACK_EVENT.fullmatch(event)
+    return found[1] if found else None
