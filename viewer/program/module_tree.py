@@ -8,7 +8,7 @@ below their method.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -58,18 +58,32 @@ class _Place:
         self.kind, self.method, self.path, self.type = kind, method, path, type_
         self.inside: dict[object, _Place] = {}
         self.operators: list[int] = []
+        self.nodes: list[int] = []
+
+    def within(self, chain: tuple[tuple[str, str], ...]) -> _Place:
+        """The module at the end of a chain of modules, (path, type), from this one on."""
+        place = self
+        for path, type_ in chain:
+            if path:
+                found = _Place(ModuleKind.MODULE, self.method, path, type_)
+                place = place.inside.setdefault(path, found)
+            else:  # the outermost module is the method's own
+                self.type = self.type or type_
+        return place
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleTree:
     """All modules of a program in preorder and graph order.
 
-    of_operator: the module that directly contains each operator (int64).
+    of_operator, of_node: the module that directly contains each operator, and each node (int64). A
+    node without a module is in that of its operator.
     """
 
     program: Program
     modules: tuple[Module, ...]
     of_operator: Ints
+    of_node: Ints
 
     @cached_property
     def is_stated(self) -> bool:
@@ -99,7 +113,11 @@ class ModuleTree:
 
     def common(self, operators: Iterable[int]) -> int:
         """The deepest module that contains all of `operators` (at least one)."""
-        places = {int(self.of_operator[i]) for i in operators}
+        return self.around_all({int(self.of_operator[i]) for i in operators})
+
+    def around_all(self, modules: Collection[int]) -> int:
+        """The deepest module that contains all of `modules` (at least one), or is the only one."""
+        places = set(modules)
         while len(places) > 1:
             # The deepest module cannot contain the others.
             deepest = max(places, key=lambda number: self.modules[number].depth)
@@ -122,12 +140,13 @@ class ModuleTree:
 
 def module_tree(program: Program) -> ModuleTree:
     """Build the module tree of a program; linear in its operators and their depth."""
-    methods = [_method(method) for method in program.methods]
+    methods = [_method(program, method) for method in program.methods]
     root = methods[0] if len(methods) == 1 else _Place(ModuleKind.MODEL, "")
     if root not in methods:
         root.inside = dict(enumerate(methods))
     modules: list[Module] = []
     of_operator = np.zeros(len(program.operators), np.int64)
+    of_node = np.zeros(len(program.nodes), np.int64)
     # Without recursion: the nesting depth of recorded modules is unbounded.
     todo: list[tuple[_Place, int, int]] = [(root, -1, 0)]
     parents: list[tuple[_Place, int, int]] = []
@@ -136,6 +155,7 @@ def module_tree(program: Program) -> ModuleTree:
         number = len(parents)
         parents.append((place, parent, depth))
         of_operator[place.operators] = number
+        of_node[place.nodes] = number
         todo += [(child, number, depth + 1) for child in reversed(place.inside.values())]
     below: list[list[int]] = [[] for _ in parents]
     end = list(range(1, len(parents) + 1))
@@ -157,10 +177,10 @@ def module_tree(program: Program) -> ModuleTree:
                 tuple(place.operators),
             )
         )
-    return ModuleTree(program, tuple(modules), of_operator)
+    return ModuleTree(program, tuple(modules), of_operator, of_node)
 
 
-def _method(method: Method) -> _Place:
+def _method(program: Program, method: Method) -> _Place:
     root = _Place(ModuleKind.METHOD, method.name)
     for operator in method.operators:
         chain = _chain(operator)
@@ -168,13 +188,11 @@ def _method(method: Method) -> _Place:
         if not chain and any(_chain(other) for other in method.operators):
             unplaced = _Place(ModuleKind.UNPLACED, method.name)
             place = root.inside.setdefault(_UNPLACED, unplaced)
-        for path, type_ in chain:
-            if path:
-                found = _Place(ModuleKind.MODULE, method.name, path, type_)
-                place = place.inside.setdefault(path, found)
-            else:  # the outermost module is the method's own
-                root.type = root.type or type_
+        place = place.within(chain)
         place.operators.append(operator.index)
+        numbers = program.node_numbers(operator.index)
+        for number, node in zip(numbers, operator.nodes, strict=True):
+            (root.within(node.modules) if node.modules else place).nodes.append(number)
     return root
 
 

@@ -9,9 +9,10 @@ operation of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
@@ -87,6 +88,21 @@ class GraphNode:
     branch: str = ""
     settings: tuple[tuple[str, Setting], ...] = ()
 
+    @property
+    def type(self) -> str:
+        """The short name of the source call that it came from: "convolution", "linear"."""
+        return _operator_type(self.source_op or base_name(self.op))
+
+    @property
+    def module_path(self) -> str:
+        """The path of its innermost module, "features.4"; "" at the top level."""
+        return self.modules[-1][0] if self.modules else ""
+
+    @property
+    def source(self) -> Frame | None:
+        """The innermost line of the user's own code, or of any code if there is none."""
+        return _user_line(_without_export(self.frames))
+
 
 @dataclass(frozen=True)
 class Operator:
@@ -116,10 +132,7 @@ class Operator:
     @cached_property
     def op(self) -> str:
         """The short name of the source call: "convolution", "linear"."""
-        name = next((n.source_op for n in self.nodes if n.source_op), "")
-        name = name or base_name(self.nodes[0].op)
-        # The three convolutions and their transposes are one operator of the edge dialect.
-        return "convolution" if _CONVOLUTION.fullmatch(name) else name
+        return next((n.type for n in self.nodes if n.source_op), self.nodes[0].type)
 
     @cached_property
     def module_path(self) -> str:
@@ -159,15 +172,12 @@ class Operator:
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
         """The stack trace of the call, outermost first, without torch's own export frames."""
-        frames = next((n.frames for n in self.nodes if n.frames), ())
-        first = next((i for i, frame in enumerate(frames) if not frame.is_library), 0)
-        return frames[first:]
+        return _without_export(next((n.frames for n in self.nodes if n.frames), ()))
 
     @cached_property
     def source(self) -> Frame | None:
         """The innermost line of the user's own code, or of any code if there is none."""
-        user_frames = [frame for frame in self.frames if not frame.is_library]
-        return user_frames[-1] if user_frames else (self.frames[-1] if self.frames else None)
+        return _user_line(self.frames)
 
     @cached_property
     def _module(self) -> tuple[str, str]:
@@ -283,6 +293,30 @@ class Program:
         return tuple(op for method in self.methods for op in method.operators)
 
     @cached_property
+    def nodes(self) -> tuple[GraphNode, ...]:
+        """The graph nodes of all operators, operator after operator."""
+        return tuple(node for op in self.operators for node in op.nodes)
+
+    def node_numbers(self, operator: int) -> range:
+        """The indexes into `nodes` of an operator's nodes."""
+        return range(self._first_nodes[operator], self._first_nodes[operator + 1])
+
+    def parts(
+        self, operators: Sequence[int], nodes: Sequence[int]
+    ) -> tuple[GraphNode, ...] | tuple[Operator, ...]:
+        """What states the type, line and module of something that ran `nodes` of `operators`.
+
+        These are the nodes if only some of the operators' nodes ran, else the operators.
+        """
+        if len(nodes) < sum(len(self.operators[i].nodes) for i in operators):
+            return tuple(self.nodes[i] for i in nodes)
+        return tuple(self.operators[i] for i in operators)
+
+    @cached_property
+    def _first_nodes(self) -> tuple[int, ...]:
+        return tuple(accumulate((len(op.nodes) for op in self.operators), initial=0))
+
+    @cached_property
     def operation_places(self) -> OperationPlaces:
         """The positions of the operations in its text."""
         return OperationPlaces(self.text_lines)
@@ -290,6 +324,27 @@ class Program:
     def method(self, name: str) -> Method | None:
         """The method with that name, or None."""
         return next((m for m in self.methods if m.name == name), None)
+
+
+def type_of(part: Operator | GraphNode) -> str:
+    """The operator type of an operator or node: "convolution", "linear", "tosa.add"."""
+    return part.op if isinstance(part, Operator) else part.type
+
+
+def _operator_type(name: str) -> str:
+    # The three convolutions and their transposes are one operator of the edge dialect.
+    return "convolution" if _CONVOLUTION.fullmatch(name) else name
+
+
+def _without_export(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """Leave out torch's own export frames, which are the outermost."""
+    first = next((i for i, frame in enumerate(frames) if not frame.is_library), 0)
+    return frames[first:]
+
+
+def _user_line(frames: tuple[Frame, ...]) -> Frame | None:
+    user_frames = [frame for frame in frames if not frame.is_library]
+    return user_frames[-1] if user_frames else (frames[-1] if frames else None)
 
 
 def base_name(op: str) -> str:

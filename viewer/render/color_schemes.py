@@ -20,7 +20,7 @@ by name (`scheme_for`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -36,7 +36,7 @@ from viewer.model.intervals import durations
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE, format_time
 from viewer.model.trace import KeyKind, Trace
-from viewer.program.program import Operator, Program
+from viewer.program.program import Operator, Program, type_of
 from viewer.render.palette import (
     FRAME,
     KERNELS,
@@ -315,17 +315,34 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
     program = table.program
     known = () if program is None else _operator_classes(scheme, program)
     linkable = table.states > 0
+    turns = {} if program is None or scheme != "module" else _module_turns(program)
+    of_set = [_class_of_set(scheme, table, known, turns, i) for i in range(len(table.node_sets))]
 
     def of(key: int) -> tuple[str, int]:
-        members = {known[i] for i in table.links[key].operators}
-        if len(members) == 1:
-            return members.pop()
-        if members:
-            return _SEVERAL_OF[scheme], SLAB
+        own = int(table.node_set_of_key[key])
+        if own >= 0:
+            return of_set[own]
         return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
 
     classes = _of_keys(table, [of(key) for key in range(len(table.links))])
     return replace(classes, by_operator=True)
+
+
+def _class_of_set(
+    scheme: str,
+    table: LinkTable,
+    known: Sequence[tuple[str, int]],
+    turns: Mapping[str, int],
+    number: int,
+) -> tuple[str, int]:
+    """Return the class of a node set: its operator's, or the type or module of its nodes."""
+    classes = {known[i] for i in table.sets[table.set_of_node_set[number]]}
+    parts = table.parts[number]
+    if scheme == "type":
+        classes = {(name, _type_color(name)) for name in map(type_of, parts)}
+    elif scheme == "module":
+        classes = {_module_class(part.module_path, turns) for part in parts}
+    return classes.pop() if len(classes) == 1 else (_SEVERAL_OF[scheme], SLAB)
 
 
 def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], ...]:
@@ -334,12 +351,22 @@ def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], .
     if scheme == "type":
         return tuple((op.op, _type_color(op.op)) for op in operators)
     if scheme == "module":
-        modules = dict.fromkeys(op.module_path for op in operators)
-        turns = {module: i % OPERATORS for i, module in enumerate(modules)}
-        return tuple((op.module_path or TOP_LEVEL, turns[op.module_path]) for op in operators)
+        turns = _module_turns(program)
+        return tuple(_module_class(op.module_path, turns) for op in operators)
     labels = [op.label for op in operators]
     often = {label for label, n in Counter(labels).items() if n > 1}
     return tuple((_own_title(op, op.label in often), op.index % OPERATORS) for op in operators)
+
+
+def _module_turns(program: Program) -> dict[str, int]:
+    """Return the palette index of every module path, in order of the operators and their nodes."""
+    modules = dict.fromkeys(op.module_path for op in program.operators)
+    modules.update(dict.fromkeys(node.module_path for node in program.nodes))
+    return {module: i % OPERATORS for i, module in enumerate(modules)}
+
+
+def _module_class(path: str, turns: Mapping[str, int]) -> tuple[str, int]:
+    return path or TOP_LEVEL, turns[path]
 
 
 def _own_title(op: Operator, ambiguous: bool) -> str:

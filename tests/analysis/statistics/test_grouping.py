@@ -176,6 +176,7 @@ def test_units_are_the_rows_of_the_overview(c3):
 def test_keys_that_a_trace_has_not_say_why(c3):
     assert c3.keys == ("unit", "operator", "type", "line", "location", "thread", "name")
     assert c3.missing("module") == "The operators are in no modules"
+    assert c3.missing("node") == "An operation of an MLIR text is not divided into nodes"
     assert c3.missing("run") == "The file tells no inferences"
     with pytest.raises(ValueError, match="No delegate was called"):
         c3.by("delegate")

@@ -35,17 +35,19 @@ _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """The cost of one set of operators in a range, in ticks.
+    """The cost of one set of operators, or of one set of their graph nodes, in a range, in ticks.
 
     operators: indexes into `Program.operators`; one, or several that share the time. ticks: self
     time of the set. kernel: total time of its kernels. slices: how many of its slices start in the
-    range; a kernel inside its call is not counted separately.
+    range; a kernel inside its call is not counted separately. nodes: indexes into `Program.nodes`
+    for a set of nodes; empty for a set of operators.
     """
 
     operators: tuple[int, ...]
     ticks: int
     kernel: int
     slices: int
+    nodes: tuple[int, ...] = ()
 
     @property
     def is_shared(self) -> bool:
@@ -55,10 +57,14 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """All sets with a cost in a range, most expensive first, and the ticks without an operator."""
+    """All sets with a cost in a range, most expensive first, and the ticks without an operator.
+
+    by_nodes: the same time by sets of graph nodes, most expensive first.
+    """
 
     rows: tuple[CostRow, ...]
     without_operator: int
+    by_nodes: tuple[CostRow, ...] = ()
 
     @property
     def single(self) -> int:
@@ -76,6 +82,50 @@ class CostTable:
         return self.single + self.shared + self.without_operator
 
 
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """The figures of cost rows as parallel int64 arrays; slices: without kernels in their calls."""
+
+    ticks: Ints
+    kernel: Ints
+    slices: Ints
+
+    def add_keys(
+        self, trace: Trace, set_of_key: Ints, first: int | None, last: int | None, track: int | None
+    ) -> None:
+        """Count the slices of every key in a range, and add up the time of kernels."""
+        count, total = sum_per_key(trace, first, last, track)
+        linked = np.flatnonzero(set_of_key >= 0)
+        np.add.at(self.slices, set_of_key[linked], count[linked])
+        kernels = linked[trace.keys.kind[linked] == KeyKind.KERNEL]
+        within = np.zeros(len(self.slices), np.int64)
+        np.add.at(within, set_of_key[kernels], count[kernels])
+        np.subtract(self.slices, within, out=self.slices, where=self.slices > within)
+        np.add.at(self.kernel, set_of_key[kernels], total[kernels])
+
+    def folded(self, into: Ints, count: int) -> _Figures:
+        """Return the sums of these figures by the number in `into`."""
+        sums = _Figures(*np.zeros((3, count), np.int64))
+        for own, total in zip(
+            (self.ticks, self.kernel, self.slices),
+            (sums.ticks, sums.kernel, sums.slices),
+            strict=True,
+        ):
+            np.add.at(total, into, own)
+        return sums
+
+    def rows(
+        self, operators: Sequence[tuple[int, ...]], nodes: Sequence[tuple[int, ...]]
+    ) -> tuple[CostRow, ...]:
+        """Return the rows with any time or slices, most expensive first."""
+        kernel, slices, ticks = self.kernel.tolist(), self.slices.tolist(), self.ticks.tolist()
+        return tuple(
+            CostRow(operators[i], ticks[i], kernel[i], slices[i], nodes[i])
+            for i in np.argsort(-self.ticks, kind="stable").tolist()
+            if slices[i] or ticks[i]
+        )
+
+
 class Costs:
     """Cost queries on one linked trace; charging happens once, so range queries are cheap."""
 
@@ -85,7 +135,11 @@ class Costs:
 
     @cached_property
     def _segments(self) -> Segments:
-        return charge(self._trace, self._set_of_key)
+        return charge(self._trace, self._node_set_of_key)
+
+    @cached_property
+    def _node_set_of_key(self) -> Ints:
+        return stated_alone(self._trace, self._table.node_set_of_key)
 
     @cached_property
     def _set_of_key(self) -> Ints:
@@ -99,38 +153,34 @@ class Costs:
         track: count only this track, because a run belongs to one track while others continue in
         parallel.
         """
-        sets = self._table.sets
-        ticks = total_per_group(self._segments, len(sets), first, last, track)
-        count, total = sum_per_key(self._trace, first, last, track)
-        set_of_key = self._set_of_key
-        linked = np.flatnonzero(set_of_key >= 0)
-        slices = np.zeros(len(sets), np.int64)
-        np.add.at(slices, set_of_key[linked], count[linked])
-        kernels = linked[self._trace.keys.kind[linked] == KeyKind.KERNEL]
-        within = np.zeros(len(sets), np.int64)
-        np.add.at(within, set_of_key[kernels], count[kernels])
-        slices = np.where(slices > within, slices - within, slices)
-        kernel = np.zeros(len(sets), np.int64)
-        np.add.at(kernel, set_of_key[kernels], total[kernels])
-        rows = [
-            CostRow(sets[i], int(ticks[i]), int(kernel[i]), int(slices[i]))
-            for i in np.argsort(-ticks, kind="stable").tolist()
-            if slices[i] or ticks[i]
-        ]
-        return CostTable(tuple(rows), self._without_operator(first, last, track))
+        sets, node_sets, set_of = (
+            self._table.sets,
+            self._table.node_sets,
+            self._table.set_of_node_set,
+        )
+        ticks = total_per_group(self._segments, len(node_sets), first, last, track)
+        by_node = _Figures(ticks, *np.zeros((2, len(node_sets)), np.int64))
+        by_node.add_keys(self._trace, self._node_set_of_key, first, last, track)
+        by_set = by_node.folded(set_of, len(sets))
+        operators_of = [sets[i] for i in set_of.tolist()]
+        return CostTable(
+            by_set.rows(sets, [()] * len(sets)),
+            self._without_operator(first, last, track),
+            by_node.rows(operators_of, node_sets),
+        )
 
     def of_run(self, run: Run) -> CostTable:
         """Return the cost of every operator set in one run."""
         return self.table(run.start, run.end, run.track)
 
-    def ticks_of_runs(self, runs: Sequence[Run]) -> Ints:
-        """Return the ticks of every set of the link table in every run, as `of_run` counts them.
+    def ticks_of_node_sets(self, runs: Sequence[Run]) -> Ints:
+        """Return the ticks of every node set of the links in every run, as `of_run` counts them.
 
-        The result is int64 of shape (runs, sets). Only a run's own range of segments is read: 450
-        runs of a million slices take less than half a second; one `CostTable` per run takes more
-        than ten.
+        The result is int64 of shape (runs, node sets). Only a run's own range of segments is read:
+        450 runs of a million slices take less than half a second; one `CostTable` per run takes
+        more than ten.
         """
-        segments, count = self._segments, len(self._table.sets)
+        segments, count = self._segments, len(self._table.node_sets)
         ticks = np.zeros((len(runs), count), np.int64)
         reach: dict[int, tuple[slice, Ints]] = {}
         for number, run in enumerate(runs):
@@ -152,16 +202,26 @@ class Costs:
             ticks[number] = total_per_group(part, count, run.start, run.end)
         return ticks
 
-    def slices_of(self, sets: Collection[tuple[int, ...]], scope: TimeScope) -> Ints:
+    def slices_of(
+        self,
+        sets: Collection[tuple[int, ...]],
+        scope: TimeScope,
+        nodes: Collection[int] | None = None,
+    ) -> Ints:
         """Return the slices that the rows of some sets count, ascending.
 
-        These are the slices of exactly these operators that start in the scope. For a set that has
-        calls, only the calls are returned, not their kernels.
+        These are the slices of exactly these operators that start in the scope, with `nodes` only
+        those that ran none but these nodes. For a set that has calls, only the calls are returned,
+        not their kernels.
         """
         slices, kind = self._trace.slices, self._trace.keys.kind
         selected = frozenset(sets)
         hit = np.array([*(own in selected for own in self._table.sets), False], np.bool_)
-        found = np.flatnonzero(hit[self._set_of_key][slices.key])
+        linked = hit[self._set_of_key]
+        if nodes is not None:
+            within = [*(set(own).issubset(nodes) for own in self._table.node_sets), False]
+            linked &= np.array(within, np.bool_)[self._node_set_of_key]
+        found = np.flatnonzero(linked[slices.key])
         found = starts_in(self._trace, scope, found)
         called = np.zeros(len(hit), np.bool_)
         is_kernel = kind[slices.key[found]] == KeyKind.KERNEL

@@ -2,7 +2,8 @@
 
 If all operators of a set are on one line, its time is that line's self time. If they are on several
 lines, its time is shared by them and never divided. So self and shared time add up to the total
-cost of the file's operators.
+cost of the file's operators. Where it is known which graph nodes of an operator ran, the line is
+theirs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from viewer.analysis.cost.costs import CostRow, CostTable
-from viewer.program.program import Program
+from viewer.program.program import GraphNode, Operator, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
     """Assign the rows of a cost table to the lines of the file recorded as `path`."""
     own: dict[int, list[CostRow]] = {}
     shared: dict[tuple[tuple[int, ...], bool], list[CostRow]] = {}
-    for row in table.rows:
-        places = {source_place(program, i) for i in row.operators}
+    for row in table.by_nodes:
+        places = {place_of(part) for part in program.parts(row.operators, row.nodes)}
         lines = tuple(sorted(place[1] for place in places if place and place[0] == path))
         if not lines:
             continue
@@ -65,7 +66,12 @@ def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
 
 def source_place(program: Program, operator: int) -> tuple[str, int] | None:
     """Return the recorded path and line of an operator; None if it has no recorded source."""
-    source = program.operators[operator].source
+    return place_of(program.operators[operator])
+
+
+def place_of(item: Operator | GraphNode) -> tuple[str, int] | None:
+    """Return the recorded path and line of an operator or node; None if it has no source."""
+    source = item.source
     return (source.path, source.line) if source else None
 
 
@@ -81,4 +87,4 @@ def lines_text(lines: Iterable[int]) -> str:
 
 
 def _sets(rows: list[CostRow]) -> tuple[tuple[int, ...], ...]:
-    return tuple(row.operators for row in rows)
+    return tuple(dict.fromkeys(row.operators for row in rows))

@@ -1,5 +1,8 @@
 """The cost of modules: each set of operators is charged to the deepest module that contains it.
 
+Where it is known which graph nodes of an operator ran, their modules count: export puts the nodes
+that quantize a value under the debug handle of a neighbor, which may be in another module.
+
 `self_ticks` is the time of sets whose operators are all directly in a module. `shared` is the time
 of sets that span several modules of which it is the deepest common ancestor; no part of it is
 assigned to one of them. `total` is both, for the module and all its descendants. So the
@@ -35,8 +38,9 @@ class ModuleCosts:
     Arrays with one int64 per module: self_ticks, shared, outside and total in ticks, and slices,
     the number of slices that start in the range, including those of all descendants.
 
-    single: the row of every operator that has a cost of its own. sets: per module the rows of
-    several operators that are charged to it, most expensive first.
+    single: the row of every operator that has a cost of its own in its module. sets: per module the
+    other rows that are charged to it, most expensive first: those of several operators, and those
+    of an operator of another module whose nodes are here.
     """
 
     tree: ModuleTree
@@ -58,31 +62,38 @@ class ModuleCosts:
     def in_sets(self) -> dict[int, int]:
         """Ticks of the sets that each operator shares with others; only operators in such sets."""
         found: dict[int, int] = {}
-        for row in (row for rows in self.sets for row in rows):
+        for row in (row for rows in self.sets for row in rows if row.is_shared):
             for operator in row.operators:
                 found[operator] = found.get(operator, 0) + row.ticks
         return found
 
+    def rows_of(self, module: int) -> list[CostRow]:
+        """Return the rows in a module's total, or if none, those that it shares with others."""
+        tree, end = self.tree, self.tree.modules[module].end
+        found = [
+            row
+            for row in self.table.by_nodes
+            if module <= tree.around_all(modules_of(tree, row.operators, row.nodes)) < end
+        ]
+        members = set(tree.operators_in(module))
+        return found or [r for r in self.table.by_nodes if not members.isdisjoint(r.operators)]
+
     def is_across(self, number: int, row: CostRow) -> bool:
         """Return whether a set charged to a module has operators in its descendants."""
-        return any(int(self.tree.of_operator[i]) != number for i in row.operators)
+        return modules_of(self.tree, row.operators, row.nodes) != {number}
 
 
 def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
     """Charge the rows of a cost table to the modules of its program."""
     count = len(tree.modules)
     own, shared, outside, slices = np.zeros((4, count), np.int64)
-    single: dict[int, CostRow] = {}
-    sets: list[list[CostRow]] = [[] for _ in range(count)]
-    for row in table.rows:
-        at = tree.common(row.operators)
+    merged: dict[tuple[int, tuple[int, ...]], CostRow] = {}
+    for row in table.by_nodes:
+        places = modules_of(tree, row.operators, row.nodes)
+        at = tree.around_all(places)
         slices[at] += row.slices
-        if not row.is_shared:
-            single[row.operators[0]] = row
-            own[at] += row.ticks
-            continue
-        sets[at].append(row)
-        places = {int(tree.of_operator[i]) for i in row.operators}
+        known = merged.get((at, row.operators))
+        merged[at, row.operators] = row if known is None else _sum(known, row)
         if places == {at}:
             own[at] += row.ticks
             continue
@@ -90,6 +101,13 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         depth = tree.modules[at].depth
         around = {n for p in places for n in tree.around(p) if tree.modules[n].depth > depth}
         outside[list(around)] += row.ticks
+    single: dict[int, CostRow] = {}
+    sets: list[list[CostRow]] = [[] for _ in range(count)]
+    for (at, operators), row in merged.items():
+        if row.is_shared or at != tree.of_operator[operators[0]]:
+            sets[at].append(row)
+        else:
+            single[operators[0]] = row
     return ModuleCosts(
         tree,
         table,
@@ -99,29 +117,47 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         tree.total(own + shared),
         tree.total(slices),
         single,
-        tuple(map(tuple, sets)),
+        tuple(tuple(sorted(rows, key=lambda row: -row.ticks)) for rows in sets),
     )
+
+
+def modules_of(tree: ModuleTree, operators: Sequence[int], nodes: Sequence[int]) -> set[int]:
+    """Return the modules of some nodes, or of their operators if these are all of their nodes.
+
+    Indexes into `Program.operators`, `Program.nodes` and `ModuleTree.modules`.
+    """
+    program = tree.program
+    if len(nodes) < sum(len(program.operators[i].nodes) for i in operators):
+        return {int(tree.of_node[i]) for i in nodes}
+    return {int(tree.of_operator[i]) for i in operators}
+
+
+def _sum(a: CostRow, b: CostRow) -> CostRow:
+    """Return the row of two sets of nodes of the same operators."""
+    nodes = tuple(sorted({*a.nodes, *b.nodes}))
+    return CostRow(a.operators, a.ticks + b.ticks, a.kernel + b.kernel, a.slices + b.slices, nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class RunMedians:
     """Medians over the inferences that ran a method, in ticks per run (float64).
 
-    modules: the median total of every module. sets: the median ticks of every set of the link
-    table. NaN if no inference is known to have run the method, and for a model whose inferences
-    alternate between methods. runs: the number of inferences. why: why there are no medians at all,
-    or "".
+    modules: the median total of every module. sets: the median ticks of every row of
+    `ModuleCosts.single` and `sets`, by its module and operators. NaN if no inference is known to
+    have run the method, and for a model whose inferences alternate between methods. runs: the
+    number of inferences. why: why there are no medians at all, or "".
     """
 
     modules: Floats
-    sets: dict[tuple[int, ...], float]
+    sets: dict[tuple[int, tuple[int, ...]], float]
     runs: int
     why: str = ""
 
 
 def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
     """Return the medians of modules and sets over all inferences of a linked trace."""
-    sets, runs = table.sets, list(table.trace.finished_inferences())
+    runs = list(table.trace.finished_inferences())
+    at, sets, set_of = _charged_sets(tree, table)
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)
     if len(runs) < 2:
@@ -129,8 +165,8 @@ def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
     if len(runs) * max(len(sets), len(modules)) > MOST_OF_RUNS:
         why = f"{len(runs)} runs times {len(sets)} sets of operators are too many to hold"
         return RunMedians(modules, {}, len(runs), why)
-    ticks = costs.ticks_of_runs(runs)
-    at = np.array([tree.common(own) for own in sets], np.int64)
+    ticks = np.zeros((len(runs), len(sets)), np.int64)
+    np.add.at(ticks.T, set_of, costs.ticks_of_node_sets(runs).T)
     charged = np.zeros((len(modules), len(runs)), np.int64)
     np.add.at(charged, at, ticks.T)
     total = tree.total(charged.T)
@@ -150,6 +186,20 @@ def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
         of_sets[inside] = np.median(ticks[of_method][:, inside], axis=0)
     medians = zip(sets, of_sets.tolist(), strict=True)
     return RunMedians(modules, {own: p50 for own, p50 in medians if p50 == p50}, len(runs))
+
+
+def _charged_sets(
+    tree: ModuleTree, table: LinkTable
+) -> tuple[Ints, list[tuple[int, tuple[int, ...]]], Ints]:
+    """Return the module of each set, its module and operators, and the set of every node set."""
+    number: dict[tuple[int, tuple[int, ...]], int] = {}
+    set_of = []
+    for own, nodes in zip(table.set_of_node_set.tolist(), table.node_sets, strict=True):
+        operators = table.sets[own]
+        at = tree.around_all(modules_of(tree, operators, nodes))
+        set_of.append(number.setdefault((at, operators), len(number)))
+    sets = list(number)
+    return np.array([at for at, _ in sets], np.int64), sets, np.array(set_of, np.int64)
 
 
 def _method_number(names: Sequence[str], table: LinkTable, run: Run) -> int:

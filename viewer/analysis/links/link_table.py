@@ -17,7 +17,7 @@ import numpy as np
 from viewer.analysis.links.match import TraceMatch
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.trace import Trace
-from viewer.program.program import Operator, Program
+from viewer.program.program import GraphNode, Operator, Program
 
 
 class LinkState(Enum):
@@ -80,9 +80,10 @@ class Link:
     """The link of one key.
 
     handles: debug handles in the ETRecord's order, with duplicates. operators: indexes into
-    `Program.operators`, distinct. near: for an unlinked key, the operators that it may belong to:
-    those of its call for a delegate event, those of the branches for a kernel inside control flow.
-    detail: the reason as a sentence about this key.
+    `Program.operators`, distinct. nodes: indexes into `Program.nodes` of the graph nodes that ran,
+    or of those that may have; empty if these are all nodes of the operators. near: for an unlinked
+    key, the operators that it may belong to: those of its call for a delegate event, those of the
+    branches for a kernel inside control flow. detail: the reason as a sentence about this key.
     """
 
     reason: Reason
@@ -91,6 +92,7 @@ class Link:
     operators: tuple[int, ...] = ()
     near: tuple[int, ...] = ()
     backend: str = ""
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,52 @@ class LinkTable:
         return np.array([number.get(tuple(sorted(x.operators)), -1) for x in self.links], np.int64)
 
     @cached_property
+    def node_sets(self) -> tuple[tuple[int, ...], ...]:
+        """The distinct sets of graph nodes that keys are linked to, as indexes in `Program.nodes`.
+
+        Each is all or a part of the nodes of one of `sets`. Cost is charged to these sets, because
+        the nodes of one operator may have different types, modules and lines.
+        """
+        return self._node_sets[0]
+
+    @cached_property
+    def node_set_of_key(self) -> Ints:
+        """Per key the index into `node_sets`, -1 if it is not linked (int64)."""
+        return self._node_sets[1]
+
+    @cached_property
+    def set_of_node_set(self) -> Ints:
+        """Per node set the index into `sets` (int64)."""
+        linked = self.node_set_of_key >= 0
+        found = np.zeros(len(self.node_sets), np.int64)
+        found[self.node_set_of_key[linked]] = self.set_of_key[linked]
+        return found
+
+    @cached_property
+    def parts(self) -> tuple[tuple[GraphNode, ...] | tuple[Operator, ...], ...]:
+        """Per node set what states its type, module and line: its nodes, or its operators."""
+        if self.program is None:
+            return ()
+        sets = zip(self.set_of_node_set.tolist(), self.node_sets, strict=True)
+        return tuple(self.program.parts(self.sets[own], nodes) for own, nodes in sets)
+
+    @cached_property
+    def _node_sets(self) -> tuple[tuple[tuple[int, ...], ...], Ints]:
+        program = self.program
+        nodes: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
+        number: dict[tuple[int, ...], int] = {}
+        of_key = np.full(len(self.links), -1, np.int64)
+        for key, own in enumerate(self.set_of_key.tolist()):
+            if own < 0 or program is None:
+                continue
+            what = own, self.links[key].nodes
+            if what not in nodes:
+                every = (i for operator in self.sets[own] for i in program.node_numbers(operator))
+                nodes[what] = tuple(sorted(what[1] or every))
+            of_key[key] = number.setdefault(nodes[what], len(number))
+        return tuple(number), of_key
+
+    @cached_property
     def states(self) -> Codes:
         """Per key 0 not linkable, 1 unlinked, 2 linked (uint32)."""
         rank = {LinkState.NOT_LINKABLE: 0, LinkState.UNLINKED: 1, LinkState.LINKED: 2}
@@ -134,6 +182,13 @@ class LinkTable:
         if self.program is None:
             return ()
         return tuple(self.program.operators[i] for i in self.links[key].operators)
+
+    def nodes(self, key: int) -> tuple[GraphNode, ...]:
+        """Return the graph nodes of a key, in graph order per operator."""
+        number = int(self.node_set_of_key[key])
+        if self.program is None or number < 0:
+            return ()
+        return tuple(self.program.nodes[i] for i in self.node_sets[number])
 
     def method_of_scope(self, scope: int) -> str | None:
         """Return the method of a scope's runs, as given in the file or decided by the match."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from viewer.analysis.links.debug_info_locations import unplaced
+from viewer.analysis.links.executed_nodes import ExecutedNodes
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
 from viewer.analysis.links.match import WRITE_BACK, TraceMatch, match_trace
@@ -144,6 +145,7 @@ class _Linker:
         self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
         # A kernel and the OPERATOR_CALL around it share a link: (scope, instruction) -> link.
         self._ran_kernels: dict[tuple[int, int], Link] = {}
+        self._executed: dict[int, ExecutedNodes] = {}  # by scope
         self._calls: dict[tuple[str, int], Link] = {}
         self._by_kind: dict[int, Callable[[int, Method], Link]] = {
             KeyKind.OPERATOR_CALL: self._operator,
@@ -202,13 +204,31 @@ class _Linker:
 
     def _operator(self, key: int, method: Method) -> Link:
         """Link a kernel or its OPERATOR_CALL, unless the kernel contradicts its handle."""
-        ran = self._ran(key)
-        if not ran:
-            return self._instruction(key, method)
         place = (self._scope[key], self._id[key])
         if place not in self._ran_kernels:
-            self._ran_kernels[place] = self._kernels(key, method, ran)
+            ran = self._ran(key)
+            found = self._kernels(key, method, ran) if ran else self._instruction(key, method)
+            self._ran_kernels[place] = self._with_nodes(found, place, method)
         return self._ran_kernels[place]
+
+    def _with_nodes(self, found: Link, place: tuple[int, int], method: Method) -> Link:
+        """Return the link of an instruction with the graph nodes that it ran, if they are known."""
+        scope, instruction = place
+        nodes = self._executed_nodes(scope, method).nodes(instruction) if found.operators else ()
+        if not nodes:
+            return found
+        every = sum(len(self.program.operators[i].nodes) for i in found.operators)
+        if len(nodes) == 1:
+            what = f"node {self.program.nodes[nodes[0]].name}, one of its {every}"
+        else:
+            what = f"one of {len(nodes)} nodes with this operator, of its {every}"
+        return replace(found, detail=f"{found.detail}. It ran {what}", nodes=nodes)
+
+    def _executed_nodes(self, scope: int, method: Method) -> ExecutedNodes:
+        if scope not in self._executed:
+            kernels = self._logged[scope].kernels
+            self._executed[scope] = ExecutedNodes(self.program, method, kernels)
+        return self._executed[scope]
 
     def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
         """Return the link of an instruction that ran kernels, after comparing their names."""
@@ -226,12 +246,6 @@ class _Linker:
                 reason=Reason.REPLACED,
                 detail=f"{found.detail}. A transform pass put {kernel} in place of "
                 f"{', '.join(sorted(recorded))}",
-            )
-        nodes = sum(len(self.program.operators[i].nodes) for i in found.operators)
-        if nodes > 1:
-            return replace(
-                found,
-                detail=f"{found.detail}. The kernel {kernel} is one of its {nodes} graph nodes",
             )
         return found
 
@@ -301,9 +315,16 @@ class _Linker:
         found = self._instruction(key, method)
         delegate = method.delegate_at(self._id[key])
         backend = delegate.backend if delegate else ""
-        return Link(found.reason, found.detail, found.handles, found.operators, found.near, backend)
+        nodes = self._executed_nodes(self._scope[key], method).delegated(found.handles)
+        return replace(found, backend=backend, nodes=nodes)
 
     def _delegate_event(self, key: int, method: Method) -> Link:
+        found = self._unselected_event(key, method)
+        nodes = self._executed_nodes(self._scope[key], method).delegated(found.handles)
+        return replace(found, nodes=nodes) if nodes else found
+
+    def _unselected_event(self, key: int, method: Method) -> Link:
+        """Return the link of a delegate event to all nodes of its operators."""
         identifier = self.keys.identifier[key]
         instruction = self._id[key]
         if instruction < 0:

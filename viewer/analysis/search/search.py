@@ -36,6 +36,7 @@ from viewer.analysis.search.query import (
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
 from viewer.model.trace import RunKind, Slices
+from viewer.program.program import type_of
 
 _FARTHEST = Fraction(10**300)  # just below the largest float
 _LINE = re.compile(r"(.*):([0-9]{1,9})", re.S)
@@ -116,9 +117,9 @@ class SearchedTrace:
         return self._in_run(text)
 
     def _of_sets(self, what: str, text: str) -> Bools:
-        """Return per key whether a text of its operators contains the text."""
+        """Return per key whether a text of its operators, or of their nodes, contains the text."""
         found = [*_having(text, self._set_texts[what]), False]
-        return np.array(found, np.bool_)[self.table.set_of_key]
+        return np.array(found, np.bool_)[self.table.node_set_of_key]
 
     def _in_file(self, text: str) -> Bools:
         """Return per key whether it comes from a file, or from one of its lines: "model.py:12"."""
@@ -127,7 +128,7 @@ class SearchedTrace:
             any(path in file and line in (None, at) for file, at in places)
             for places in self._set_places
         ]
-        found = np.array([*hit, False], np.bool_)[self.table.set_of_key]
+        found = np.array([*hit, False], np.bool_)[self.table.node_set_of_key]
         for key, places in self._located:
             if any(path in file and line in (None, at) for file, at in places):
                 found[key] = True
@@ -226,31 +227,35 @@ class SearchedTrace:
 
     @cached_property
     def _set_texts(self) -> dict[str, list[str]]:
-        """For each field, one text per set of operators."""
-        program, sets = self.table.program, self.table.sets
+        """For each field, one text per node set of the link table."""
+        table, program = self.table, self.table.program
         if program is None:
             return {key: [] for key in ("label", "op", "type", "module")}
-        own = [[program.operators[i] for i in operators] for operators in sets]
+        own = [
+            [program.operators[i] for i in table.sets[operators]]
+            for operators in table.set_of_node_set.tolist()
+        ]
+        ran = [[program.nodes[i] for i in nodes] for nodes in table.node_sets]
         return {
             "label": [_joined(op.label for op in ops) for ops in own],
             "op": [_joined(op.name for op in ops) for ops in own],
-            "type": [_joined(text for op in ops for text in (op.op, *op.ops)) for ops in own],
-            "module": [_joined(op.module_path for op in ops) for ops in own],
+            "type": [
+                _joined([*map(type_of, parts), *(node.op for node in nodes)])
+                for parts, nodes in zip(table.parts, ran, strict=True)
+            ],
+            "module": [_joined(part.module_path for part in parts) for parts in table.parts],
         }
 
     @cached_property
     def _set_places(self) -> list[tuple[tuple[str, int], ...]]:
-        """The source lines of every set of operators as (casefolded file, line)."""
-        program = self.table.program
-        if program is None:
-            return []
+        """The source lines of every node set as (casefolded file, line)."""
         return [
             tuple(
                 (frame.path.casefold(), frame.line)
-                for frame in (program.operators[i].source for i in operators)
+                for frame in (part.source for part in parts)
                 if frame is not None
             )
-            for operators in self.table.sets
+            for parts in self.table.parts
         ]
 
     @cached_property

@@ -12,23 +12,24 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.lines import lines_text, source_place
+from viewer.analysis.cost.lines import lines_text, place_of
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.arrays import Ints
 from viewer.model.trace import KeyKind
-from viewer.program.program import Operator
+from viewer.program.program import GraphNode, Operator, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
-    "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
+    "unit", "operator", "node", "type", "module", "line", "location", "delegate", "thread", "run",
+    "name",
 )  # fmt: skip
 NO_MODULE = "(top level)"
 NO_LINE = "(no source line)"
 NO_OPERATOR = "(no operator)"
 
-OF_OPERATORS = ("operator", "type", "module", "line")
+OF_OPERATORS = ("operator", "node", "type", "module", "line")
 _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 
 
@@ -60,10 +61,12 @@ class GroupKeys:
                 return "No record or source that is open belongs to the trace"
             if not table.sets:
                 return "No slice is linked to an operator"
-            used = [table.program.operators[i] for i in {i for own in table.sets for i in own}]
-            if key == "module" and not any(operator.module_path for operator in used):
+            if key == "node" and table.program.text_lines:
+                return "An operation of an MLIR text is not divided into nodes"
+            used = [part for own in self._table.parts for part in own]
+            if key == "module" and not any(part.module_path for part in used):
                 return "The operators are in no modules"
-            if key == "line" and not any(operator.source for operator in used):
+            if key == "line" and not any(part.source for part in used):
                 return "The record tells no source lines"
         return self._absent.get(key, "")
 
@@ -131,43 +134,50 @@ class GroupKeys:
         return [k for k in found if links[k].reason is not Reason.OUTSIDE_CALLS]
 
     def _fold(self, key: str) -> KeyGroups:
-        """Group by operator, type, module or line, by folding the sets that cost is charged to."""
+        """Group by operator, node, type, module or line: fold the sets that cost is charged to."""
+        if key == "operator":
+            return self._folded(self._operator_labels(), self._table.set_of_key, distinct=True)
         labels = {
-            "operator": self._operator_labels,
-            "type": lambda: [_joined(o.op for o in own) for own in self._sets],
+            "node": lambda: [" + ".join(node.name for node in own) for own in self._nodes],
+            "type": lambda: [_joined(map(type_of, own)) for own in self._table.parts],
             "module": lambda: [
-                _joined(o.module_path or NO_MODULE for o in own) for own in self._sets
+                _joined(part.module_path or NO_MODULE for part in own) for own in self._table.parts
             ],
             "line": self._line_labels,
         }[key]()
+        return self._folded(labels, self._table.node_set_of_key, distinct=key == "node")
+
+    def _folded(self, labels: Sequence[str], set_of_key: Ints, *, distinct: bool) -> KeyGroups:
+        """Return one group per label, or if they are distinct, one per set."""
         numbers: list[int] = []
         found: dict[Hashable, int] = {}
         for i, label in enumerate(labels):
-            numbers.append(found.setdefault((i, label) if key == "operator" else label, len(found)))
+            numbers.append(found.setdefault((i, label) if distinct else label, len(found)))
         group_of_set = np.array([*numbers, -1], np.int64)
         first = {number: label for label, number in zip(labels, numbers, strict=True)}
-        return KeyGroups(tuple(first.values()), group_of_set[self._table.set_of_key])
+        return KeyGroups(tuple(first.values()), group_of_set[set_of_key])
 
     @cached_property
-    def _sets(self) -> list[tuple[Operator, ...]]:
-        """The operators of every set of the link table."""
+    def _nodes(self) -> list[tuple[GraphNode, ...]]:
+        """The nodes of every node set of the link table."""
         program = self._table.program
         assert program is not None
-        return [tuple(program.operators[i] for i in own) for own in self._table.sets]
+        return [tuple(program.nodes[i] for i in own) for own in self._table.node_sets]
 
     def _operator_labels(self) -> list[str]:
         """Return the labels of all sets; equal ones get their debug handles appended, if any."""
+        program = self._table.program
+        assert program is not None
+        sets = [tuple(program.operators[i] for i in own) for own in self._table.sets]
         labels = [set_label(self._table, own) for own in self._table.sets]
         often = Counter(labels)
         return [
             f"{label} ({_handles(own)})" if often[label] > 1 and own[0].debug_handle >= 0 else label
-            for label, own in zip(labels, self._sets, strict=True)
+            for label, own in zip(labels, sets, strict=True)
         ]
 
     def _line_labels(self) -> list[str]:
-        program = self._table.program
-        assert program is not None
-        places = [[source_place(program, i) for i in own] for own in self._table.sets]
+        places = [[place_of(part) for part in own] for own in self._table.parts]
         short = short_names(place[0] for own in places for place in own if place)
         return [_places_text(own, short) for own in places]
 

@@ -4,6 +4,7 @@ Each key divides a trace into groups in its own way:
 
     unit       the rows of `viewer.analysis.statistics.npu_units`: busy, alone, together, idle
     operator   an operator of the program, or the set of several that share a slice: "a + b"
+    node       a graph node of the program, or the set of several that share a slice
     type       the operator type: "tosa.conv2d", "convolution"; a set of one type has that type
     module     the module path of the operators, "features.4"
     line       the source line of the operators, "models.py:49"
@@ -13,12 +14,16 @@ Each key divides a trace into groups in its own way:
     run        an inference
     name       the slice's name in the file
 
+Type, module and line are those of the graph nodes where it is known which of an operator's nodes
+ran.
+
 Except for `unit`, whose rows overlap, totals add up: an instant of a track is charged once, to the
 innermost slice around it that has a group, so the group totals and the ungrouped rest add up to the
-whole. For operators, types, modules and lines these are the costs of `viewer.analysis.cost.costs`,
-summed over sets and never divided; their whole, and that of delegates, is `Method::execute` where
-the file has it. Otherwise the whole is the busy time of all tracks. Where lanes of one track
-overlap, an instant counts once for each group (set) that is active in it.
+whole. For operators, nodes, types, modules and lines these are the costs of
+`viewer.analysis.cost.costs`, summed over sets and never divided; their whole, and that of
+delegates, is `Method::execute` where the file has it. Otherwise the whole is the busy time of all
+tracks. Where lanes of one track overlap, an instant counts once for each group (set) that is active
+in it.
 
 `self_ticks` is the part of `total` in which the innermost slice belongs to the group: a call
 without the unlinked events in it. `spread` covers whole slices that start in the range. It skips a
@@ -193,13 +198,14 @@ class Grouping:
     def group_of(self, key: str, operators: tuple[int, ...]) -> int:
         """Return the group of a set of operators by one of `OF_OPERATORS`, or -1.
 
-        A set without a linked key is in no group.
+        A set without a linked key is in no group, and one whose nodes are in several is in none.
         """
         table = self._table
         if operators not in table.sets:
             return -1
         keys = np.flatnonzero(table.set_of_key == table.sets.index(operators))
-        return int(self._keys.of(key).of_key[keys[0]]) if len(keys) else -1
+        found = np.unique(self._keys.of(key).of_key[keys])
+        return int(found[0]) if len(found) == 1 else -1
 
     # -- units, threads, runs ----------------------------------------------------------------------
 
@@ -276,17 +282,18 @@ class Grouping:
         self, parts: KeyGroups, first: int | None, last: int | None
     ) -> tuple[Ints, Ints, int]:
         """Return total and own ticks per group, summed over its sets, and the unlinked time."""
-        sets = self._table.sets
+        sets = self._table.node_sets
         table = self._cost.table(first, last)
-        number = {operators: i for i, operators in enumerate(sets)}
-        innermost = self._innermost("operator", self._table.set_of_key)
+        number = {nodes: i for i, nodes in enumerate(sets)}
+        set_of_key = self._table.node_set_of_key
+        innermost = self._innermost("node", set_of_key)
         own = total_per_group(innermost, len(sets), first, last)
         group_of_set = np.empty(len(sets), np.int64)
-        linked = self._table.set_of_key >= 0
-        group_of_set[self._table.set_of_key[linked]] = parts.of_key[linked]
+        linked = set_of_key >= 0
+        group_of_set[set_of_key[linked]] = parts.of_key[linked]
         folded = np.zeros((2, len(parts.labels)), np.int64)
-        for row in table.rows:
-            folded[0, group_of_set[number[row.operators]]] += row.ticks
+        for row in table.by_nodes:
+            folded[0, group_of_set[number[row.nodes]]] += row.ticks
         np.add.at(folded[1], group_of_set, own)
         return folded[0], folded[1], table.without_operator
 

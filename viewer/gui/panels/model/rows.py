@@ -139,7 +139,10 @@ class ModelRows:
         if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return []
         shown = self.costed.shown
-        found = shown.costs.slices_of({self.operators(row)}, self.costed.scope)
+        cost = self._cost_row(row)
+        if cost is None:
+            return []
+        found = shown.costs.slices_of({cost.operators}, self.costed.scope, cost.nodes)
         slices = shown.trace.slices
         order = slices.start[found]
         if self.by is ModelColumn.TOTAL:
@@ -222,7 +225,10 @@ class ModelRows:
                 int(costs.slices[n]),
                 median if median == median else None,
             )
-        found, p50 = self._cost_row(row), costed.medians.sets.get(self.operators(row))
+        found = self._cost_row(row)
+        at = int(self.tree.of_operator[row.number])
+        at = at if row.kind is RowKind.OPERATOR else self.made[row.parent].number
+        p50 = costed.medians.sets.get((at, self.operators(row)))
         if row.kind is RowKind.OPERATOR:
             shared = costs.in_sets.get(row.number) or None
             if found is None:
@@ -295,6 +301,9 @@ class ModelRows:
         if row.kind is RowKind.OPERATOR:
             return self.program.operators[row.number].name
         assert self.costed is not None
+        cost = self._cost_row(row)
+        if cost is not None and not cost.is_shared:
+            return " + ".join(dict.fromkeys(self.program.nodes[i].type for i in cost.nodes))
         label = set_label(self.costed.shown.table, self.operators(row))
         return label.partition(" · ")[2] or label
 
@@ -303,7 +312,10 @@ class ModelRows:
         if row.kind is RowKind.MODULE:
             return self.tree.modules[row.number].type
         if row.kind is RowKind.SET:
-            return f"shared by {len(self.operators(row))}"
+            members = self.operators(row)
+            if len(members) == 1:
+                return f"of {self.program.operators[members[0]].label}"
+            return f"shared by {len(members)}"
         if row.kind is RowKind.SLICE:
             return self._run_text(row.number)
         if row.kind is not RowKind.OPERATOR:
@@ -457,26 +469,16 @@ class ModelRows:
             self.inside(self.made[self._modules[around]])
         return self._modules[module]
 
-    def charged_sets(self, module: int) -> list[tuple[int, ...]]:
-        """Return the operator sets in a module's total, or if none, those shared with others."""
-        if self.costed is None:
-            return []
-        costs, end = self.costed.costs, self.tree.modules[module].end
-        found = [
-            row.operators
-            for row in costs.table.rows
-            if module <= self.tree.common(row.operators) < end
-        ]
-        if found:
-            return found
-        members = set(self.tree.operators_in(module))
-        return [row.operators for row in costs.table.rows if not members.isdisjoint(row.operators)]
-
     def slices_of_module(self, module: int) -> Ints:
-        """Return the indices of the slices of `charged_sets` in the scope."""
+        """Return the slices in a module's total, or if none, those that it shares with others."""
         if self.costed is None:
             return np.empty(0, np.int64)
-        return self.costed.shown.costs.slices_of(self.charged_sets(module), self.costed.scope)
+        found = self.costed.costs.rows_of(module)
+        return self.costed.shown.costs.slices_of(
+            {row.operators for row in found},
+            self.costed.scope,
+            {node for row in found for node in row.nodes},
+        )
 
     def tsv(self, rows: Sequence[ModelRow], cells: Sequence[ModelColumn]) -> str:
         """Return rows and headings as tab-separated text, numbers without digit grouping."""

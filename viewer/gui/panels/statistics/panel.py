@@ -41,9 +41,9 @@ from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile to see what its units, operators and threads cost."
 TITLES = {
-    "unit": "Unit", "operator": "Operator", "type": "Operator type", "module": "Module",
-    "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
-    "run": "Inference", "name": "Name",
+    "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
+    "module": "Module", "line": "Line", "location": "Location", "delegate": "Delegate",
+    "thread": "Thread", "run": "Inference", "name": "Name",
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")

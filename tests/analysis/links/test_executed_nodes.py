@@ -1,0 +1,131 @@
+"""The graph node that an instruction ran is selected by its kernel's name, and by its order."""
+
+import json
+
+import numpy as np
+import pytest
+
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.lines import line_costs
+from viewer.analysis.cost.modules import module_costs
+from viewer.analysis.links.executed_nodes import ExecutedNodes
+from viewer.analysis.links.linker import link
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.formats import open_file
+from viewer.model.trace import KeyKind
+from viewer.program.module_tree import module_tree
+from viewer.program.program import GraphNode, Method, Operator, Program
+
+
+def selection(ops, handles, kernels):
+    """The nodes of a method whose one operator has nodes with these operators."""
+    nodes = tuple(GraphNode(f"n{i}", f"aten.{op}.default", 7) for i, op in enumerate(ops))
+    method = Method("forward", (Operator(0, "forward", 7, nodes),), handles)
+    program = Program("p", "ETRecord", "", (method,))
+    return ExecutedNodes(program, method, {i: {name} for i, name in kernels.items()})
+
+
+def test_the_kernels_name_selects_the_node():
+    found = selection(["add", "mul"], {4: (7,)}, {4: "mul"})
+    assert found.nodes(4) == (1,)
+
+
+def test_instructions_with_equal_kernels_ran_the_nodes_in_graph_order():
+    found = selection(["add", "view_copy", "add"], {3: (7,), 5: (7,)}, {3: "add", 5: "add"})
+    assert [found.nodes(i) for i in (3, 5)] == [(0,), (2,)]
+
+
+def test_if_a_node_became_no_instruction_all_that_it_may_be_are_given():
+    found = selection(["add", "mul", "add"], {3: (7,), 5: (7,)}, {3: "add", 5: "mul"})
+    assert found.nodes(3) == (0, 2)
+    assert found.nodes(5) == (1,)
+
+
+def test_without_kernels_the_order_alone_decides_if_there_is_an_instruction_per_node():
+    assert selection(["add", "mul"], {3: (7,), 5: (7,)}, {}).nodes(5) == (1,)
+    assert selection(["add", "mul"], {3: (7,)}, {}).nodes(3) == ()
+
+
+def test_a_replaced_kernel_keeps_its_place_among_the_others():
+    found = selection(["add", "mul"], {3: (7,), 5: (7,)}, {3: "add", 5: "fancy_mul"})
+    assert found.nodes(5) == (1,)
+
+
+def test_an_operator_of_one_node_needs_no_selection():
+    assert selection(["add"], {3: (7,)}, {3: "add"}).nodes(3) == ()
+
+
+@pytest.fixture
+def quantized(data):
+    """A quantized model: quantizing nodes have the debug handles of their neighbors."""
+    trace, record = (
+        open_file(str(data / "pte" / f"quant_p.{end}")) for end in ("etdp", "etrecord")
+    )
+    return link(trace, record)
+
+
+def test_every_kernel_has_the_node_that_the_program_emitted(quantized, data):
+    truth = json.loads((data / "pte/quant_p.truth.json").read_text())["forward"]
+    keys = quantized.trace.keys
+    compared = 0
+    for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+        emitted = truth[int(keys.instruction[key])]["nodes"]
+        (node,) = quantized.nodes(key)
+        same = [found for found in emitted if found["name"] == node.name]
+        assert len(same) == 1
+        assert node.module_path == same[0]["module"]
+        assert (node.source is None) == (same[0]["line"] is None)
+        if node.source is not None:
+            assert [node.source.path, node.source.line] == same[0]["line"]
+        compared += 1
+    assert compared > 100
+
+
+def test_costs_by_type_are_those_of_the_nodes(quantized):
+    """Sums of the OPERATOR_CALLs over both inferences, by the operators that were emitted."""
+    found = {group.label: group.total for group in Grouping(quantized).by("type").groups}
+    assert found["convolution"] == 508_297
+    assert found["quantize_per_tensor"] == 59_718
+    assert found["dequantize_per_tensor"] == 16_828
+
+
+def test_costs_by_line_are_those_of_the_nodes(quantized, data):
+    truth = json.loads((data / "pte/quant_p.truth.json").read_text())["forward"]
+    trace, program = quantized.trace, quantized.program
+    expected = {}
+    for i in np.flatnonzero(trace.keys.kind[trace.slices.key] == KeyKind.OPERATOR_CALL).tolist():
+        instruction = int(trace.keys.instruction[trace.slices.key[i]])
+        line = truth[instruction]["nodes"][0]["line"]
+        ticks = int(trace.slices.end[i] - trace.slices.start[i])
+        if line is not None:
+            expected[line[1]] = expected.get(line[1], 0) + ticks
+    (path,) = {op.source.path for op in program.operators if op.source and "m.py" in op.source.path}
+    found = line_costs(program, Costs(quantized).table(), path)
+    assert {line: own.ticks for line, own in found.self_costs.items()} == expected
+    assert not found.shared
+
+
+def test_costs_of_modules_are_those_of_the_nodes(quantized, data):
+    truth = json.loads((data / "pte/quant_p.truth.json").read_text())["forward"]
+    trace, tree = quantized.trace, module_tree(quantized.program)
+    expected = {}
+    for i in np.flatnonzero(trace.keys.kind[trace.slices.key] == KeyKind.OPERATOR_CALL).tolist():
+        module = truth[int(trace.keys.instruction[trace.slices.key[i]])]["nodes"][0]["module"]
+        ticks = int(trace.slices.end[i] - trace.slices.start[i])
+        expected[module] = expected.get(module, 0) + ticks
+    found = module_costs(tree, Costs(quantized).table())
+    ticks = zip(tree.modules, found.self_ticks.tolist(), strict=True)
+    assert {module.path: own for module, own in ticks if own} == expected
+    rows = [*found.single.values(), *(row for rows in found.sets for row in rows)]
+    assert sum(row.ticks for row in rows) == sum(expected.values())
+
+
+def test_each_of_the_instructions_of_a_gru_ran_another_node(data):
+    trace = open_file(str(data / "etdump/gru_portable_x1.etdp"))
+    table = link(trace, open_file(str(data / "etrecord/gru_toedge_portable.etrecord")))
+    keys = trace.keys
+    kernels = np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist()
+    ran = [node.name for key in kernels for node in table.nodes(key)]
+    assert len(ran) == len(set(ran)) == len(kernels) > 20
+    nodes = Grouping(table).by("node")
+    assert len(nodes.groups) == len(kernels)
