@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -182,6 +182,24 @@ class LinkTable:
         if self.program is None:
             return ()
         return tuple(self.program.operators[i] for i in self.links[key].operators)
+
+    def executed(self, key: int) -> tuple[Operator, ...]:
+        """Return the operators of a key, each with only those of its nodes that ran.
+
+        So their lines and modules are those of the nodes. The title of a slice is that of
+        `operators`.
+        """
+        number = int(self.node_set_of_key[key])
+        if self.program is None or number < 0:
+            return ()
+        ran = set(self.node_sets[number])
+        found = []
+        for operator in self.operators(key):
+            numbers = self.program.node_numbers(operator.index)
+            nodes = tuple(n for i, n in zip(numbers, operator.nodes, strict=True) if i in ran)
+            if nodes:
+                found.append(replace(operator, nodes=nodes))
+        return tuple(found)
 
     def nodes(self, key: int) -> tuple[GraphNode, ...]:
         """Return the graph nodes of a key, in graph order per operator."""

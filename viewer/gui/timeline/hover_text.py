@@ -27,7 +27,7 @@ def slice_lines(shown: OpenTrace, index: int) -> list[str]:
     if name != label:
         lines.append(name)
     program = shown.table.program
-    members = [program.operators[i] for i in link.operators] if program else []
+    members = list(shown.table.executed(int(shown.trace.slices.key[index])))
     lines += _operator_lines(members, label, program.path if program else "")
     if not members:
         lines += _reason_lines(link)

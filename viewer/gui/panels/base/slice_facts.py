@@ -46,6 +46,7 @@ from viewer.view.state import Area
 
 # The card shows these in their own rows.
 _TORQ_NUMBERS = (KeyKind.LOCATION, KeyKind.ACTION, KeyKind.JOB)
+_MOST_NODES = 3
 _SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
 _TITLES = {"metadata": "Metadata"}  # other columns keep their name in the file
 MISSING = "–"
@@ -116,6 +117,11 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     kernel = _kernel_inside(shown, i)
     if kernel:
         rows["Kernel"] = kernel
+    nodes = shown.table.nodes(key) if shown.link(i).nodes else ()
+    if nodes:
+        which = "" if len(nodes) == 1 else f"one of {len(nodes)}: "
+        more = f" +{len(nodes) - _MOST_NODES}" if len(nodes) > _MOST_NODES else ""
+        rows["Node"] = which + ", ".join(node.name for node in nodes[:_MOST_NODES]) + more
     rows["Track"] = track_text(shown, i)
     unattributed = _unattributed(shown, i)
     if unattributed:

@@ -40,6 +40,7 @@ from viewer.gui.panels.base.swatches import Swatch, slice_color
 from viewer.gui.panels.details.card_frame import CardFrame
 from viewer.gui.panels.details.flow_section import FlowSection
 from viewer.gui.panels.details.location_text import location_lines
+from viewer.gui.panels.details.node_section import node_rows
 from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
@@ -211,12 +212,14 @@ class Card(CardFrame):
             self._members("Operators", trace, members)
         if members:
             self._cost(shown, members)
+            self._nodes(shown, members, slice_)
             program = shown.table.program
             # A debug handle map has no shapes, so no work can be computed.
             if len(members) == 1 and program is not None and not program.delegates_only:
                 self._work(shown, members[0], slice_)
             self._flows(shown, trace)
-            self._source(shown, members)
+            key = None if slice_ is None else int(shown.trace.slices.key[slice_])
+            self._source(shown, members if key is None else shown.table.executed(key))
         else:
             self._flows(shown, trace)
 
@@ -370,6 +373,19 @@ class Card(CardFrame):
             figures.append(Figure(group_digits(count), "", "slice" if count == 1 else "slices"))
         self._figures(figures, "cost")
         self._chart(shown, target)
+
+    def _nodes(self, shown: OpenTrace, members: Sequence[Operator], slice_: int | None) -> None:
+        """Add the graph nodes of one operator with their times, once these are known."""
+        answer = self._feed.answer
+        if answer is None or answer.shown is not shown or len(members) != 1:
+            return
+        ran = () if slice_ is None else shown.link(slice_).nodes
+        rows = node_rows(shown, members[0], answer.table, ran)
+        if not rows:
+            return
+        grid = self._section("Nodes", scope_text(shown, answer.scope))
+        for name, text in rows:
+            grid.add(name, text)
 
     def _flows(self, shown: OpenTrace, trace: int) -> None:
         """Add the operators that the selection takes from and passes to, once they are known."""

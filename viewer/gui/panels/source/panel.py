@@ -194,9 +194,14 @@ class SourcePanel(PagePanel):
             self.locate_requested.emit(self._place[0])
 
     def _members(self) -> list[Operator]:
-        chosen = self._session.state.operators
+        chosen, ref = self._session.state.operators, self._session.state.slice
         if chosen is None:
             return []
+        if ref is not None and ref.trace == chosen[0]:
+            # The lines are those of the nodes that the slice ran.
+            shown = self._session.traces[ref.trace]
+            ran = shown.table.executed(int(shown.trace.slices.key[ref.index]))
+            return [operator for operator in ran if operator.index in chosen[1]]
         found = (operator_of(self._session, chosen[0], i) for i in chosen[1])
         return [operator for operator in found if operator is not None]
 
