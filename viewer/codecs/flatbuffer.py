@@ -43,16 +43,12 @@ class Buffer:
     """The bytes of one file; all multi-byte values are little-endian."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
-        """Wrap a file given as uint8. Copies it only if it is not padded (see `padded`)."""
+        """Wrap a file given as uint8, for example a mapped one; copies nothing."""
         self.size = len(data)
-        base = data.base
-        if not (isinstance(base, np.ndarray) and len(base) % 8 == 0 and len(base) > self.size):
-            base = padded(self.size)
-            base[: self.size] = data
-        self.bytes = base
-        self._u2 = base.view("<u2")
-        self._u4 = base.view("<u4")
-        self._u8 = base.view("<u8")
+        self.bytes = data
+        self._u2 = data[: self.size // 2 * 2].view("<u2")
+        self._u4 = data[: self.size // 4 * 4].view("<u4")
+        self._u8 = data[: self.size // 8 * 8].view("<u8")
 
     def check(self, at: Ints, width: int | Ints, what: str) -> None:
         """Raise `Malformed` unless every range at .. at + width is inside the file."""
@@ -110,11 +106,6 @@ class Buffer:
         return self.bytes[at + 4 : at + 4 + length].tobytes()
 
 
-def padded(size: int) -> NDArray[np.uint8]:
-    """A zeroed array for a file of `size` bytes that can be viewed as words up to its last byte."""
-    return np.zeros((size + 15) // 8 * 8, np.uint8)
-
-
 class Tables:
     """A column of tables of one type. Checks every vtable when created; raises `Malformed`."""
 
@@ -163,12 +154,31 @@ def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -
     overlap or share elements could claim far more data than the file contains; this raises
     `Malformed`.
     """
+    return buffer.follow(_places(buffer, first, length, what, 4, least), what)
+
+
+def numbers_in(
+    buffer: Buffer, first: Ints, length: Ints, dtype: type[Number], what: str
+) -> NDArray[Number]:
+    """The numbers of 32 or 64 bits in vectors, vector after vector.
+
+    The vectors are as `Buffer.vectors` returns them. Raises `Malformed` if they overlap so much
+    that they claim more data than the file contains.
+    """
+    width = np.dtype(dtype).itemsize
+    at = _places(buffer, first, length, what, width, width)
+    return (buffer.u8(at) if width == 8 else buffer.u4(at)).view(dtype)
+
+
+def _places(buffer: Buffer, first: Ints, length: Ints, what: str, width: int, least: int) -> Ints:
+    """Positions of the elements of `width` bytes in vectors, vector after vector."""
     total = int(length.sum())
     if total * least > buffer.size:
         raise Malformed(int(first[0]) - 4, f"{what} overlap: they claim {total} elements")
     skipped = np.cumsum(length) - length
-    at = np.repeat(first - 4 * skipped, length) + 4 * np.arange(total, dtype=np.int64)
-    return buffer.follow(at, what)
+    places: Ints = np.repeat(first - width * skipped, length)
+    places += width * np.arange(total, dtype=np.int64)
+    return places
 
 
 def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int32], list[bytes]]:
@@ -183,7 +193,8 @@ def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int3
         return codes, []
     at = at[present]
     _, length = buffer.vectors(at, 1, what)
-    plain = (length <= _SHORT_TEXT) & (at & 3 == 0)
+    # A short text is read by words, so its last word must be inside the file too.
+    plain = (length <= _SHORT_TEXT) & (at & 3 == 0) & (at + 4 + length <= buffer.size // 4 * 4)
     short = np.flatnonzero(plain)
     representative = np.arange(len(at))
     representative[short] = short[_representatives(buffer, at[short], length[short])]

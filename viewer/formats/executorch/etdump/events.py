@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
-from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
+from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.executorch.texts import decoded
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
@@ -99,8 +100,8 @@ def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
                 )
             if size >= 1 << 32:
                 raise UnreadableFile(path, f"a flatbuffer cannot have {size} bytes", remedy=DAMAGED)
-            words = padded(size)
-            room = words[:size].data
+            content = np.empty(size, np.uint8)
+            room = content.data
             file.seek(0)
             done = 0
             while done < size and (got := file.readinto(room[done : done + _READ])):
@@ -111,7 +112,7 @@ def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(path, reason) from error
-    return Buffer(words[:done])
+    return Buffer(content[:done])
 
 
 def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
@@ -134,7 +135,7 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
     if not tables.fields(3).any() and _holds_events(buffer, tables.targets(2)):
         slot, builder.generation = 2, "G1"
     codes, names = distinct_texts(buffer, tables.targets(0), "run names")
-    texts = [*decoded(names, builder), ""]  # code -1, no name, is the last entry
+    texts = [*decoded(names, builder.problem), ""]  # code -1, no name, is the last entry
     first, length = buffer.vectors(tables.targets(slot), 4, "list of events")
     allocators = buffer.vectors(tables.targets(slot - 1), 4, "list of allocators")
     bundled = np.full(len(tables), -1, np.int32)
@@ -159,15 +160,6 @@ def _holds_events(buffer: Buffer, lists: Ints) -> bool:
     end = int(target[0]) + 4 + size
     is_text = end < buffer.size and buffer.bytes[end] == 0
     return not (is_text and buffer.text(int(target[0])).decode("ascii", "replace").isprintable())
-
-
-def decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
-    """Decode the texts of a file; texts that are not UTF-8 are counted."""
-    decoded = [text.decode("utf-8", "replace") for text in texts]
-    bad = [t for t, raw in zip(decoded, texts, strict=True) if "\ufffd" in t and t.encode() != raw]
-    if bad:
-        builder.problem("text is not UTF-8: shown with \ufffd", len(bad), repr(bad[0]))
-    return decoded
 
 
 def read_events(
@@ -232,8 +224,8 @@ def read_events(
         **codes,
         start=start[:n],
         end=end[:n],
-        names=decoded(texts["name"], builder),
-        texts=decoded(texts["text"], builder),
+        names=decoded(texts["name"], builder.problem),
+        texts=decoded(texts["text"], builder.problem),
         metadatas=[_shown(raw) for raw in texts["metadata"]],
     )
 

@@ -26,10 +26,10 @@ from viewer.formats.executorch.etdump.events import (
     ProfileEvents,
     Runs,
     count_rows,
-    decoded,
     filled,
 )
 from viewer.formats.executorch.etdump.values import ValueReader
+from viewer.formats.executorch.texts import decoded
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Column, KeyKind, UntimedEvents, UntimedKind, ValueType
 
@@ -149,7 +149,7 @@ class UntimedReader:
                 self._buffer, columns[name].astype(np.int64), f"{name}s of events without time"
             )
             columns[name] = codes
-            texts[name] = decoded(found, self._builder)
+            texts[name] = decoded(found, self._builder.problem)
         # An allocator that has no name or is not listed is named by its number.
         unnamed = (columns["kind"] == UntimedKind.ALLOCATION) & (columns["name"] < 0)
         number, code = np.unique(columns["id"][unnamed], return_inverse=True)

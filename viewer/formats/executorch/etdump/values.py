@@ -18,19 +18,10 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Tables
+from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type
 from viewer.model.trace import ValueType
 
-# Scalar type -> (dtype, bytes per element; 0 if elements are packed).
-_DTYPES = {
-    0: ("u8", 1), 1: ("i8", 1), 2: ("i16", 2), 3: ("i32", 4), 4: ("i64", 8), 5: ("f16", 2),
-    6: ("f32", 4), 7: ("f64", 8), 8: ("c32", 4), 9: ("c64", 8), 10: ("c128", 16), 11: ("bool", 1),
-    12: ("qi8", 1), 13: ("qu8", 1), 14: ("qi32", 4), 15: ("bf16", 2), 16: ("qu4x2", 0),
-    17: ("qu2x4", 0), 18: ("bits1x8", 0), 19: ("bits2x4", 0), 20: ("bits4x2", 0), 21: ("bits8", 1),
-    22: ("bits16", 2), 23: ("f8e5m2", 1), 24: ("f8e4m3fn", 1), 25: ("f8e5m2fnuz", 1),
-    26: ("f8e4m3fnuz", 1), 27: ("u16", 2), 28: ("u32", 4), 29: ("u64", 8),
-}  # fmt: skip
-_KNOWN_DTYPE = np.isin(np.arange(256), list(_DTYPES))
-_MOST_DIMENSIONS = 16  # the runtime's limit
+_KNOWN_DTYPE = np.isin(np.arange(256), list(SCALAR_TYPES))
 _SHOWN_TENSORS = 3  # per list
 _NO_SIZE = -1
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -138,18 +129,18 @@ class ValueReader:
         tables = Tables(buffer, at, "tensor")
         dtype = tables.numbers(0, np.uint8, 0)
         first, rank = buffer.vectors(tables.targets(1), 8, "sizes of a tensor")
-        shown = np.where(rank > _MOST_DIMENSIONS, 0, rank)
+        shown = np.where(rank > MOST_DIMENSIONS, 0, rank)
         sizes = np.zeros((int(shown.max(initial=0)), len(at)), np.int64)
         for dimension in range(len(sizes)):
             live = np.flatnonzero(shown > dimension)
             sizes[dimension, live] = buffer.u8(first[live] + 8 * dimension).view(np.int64)
         self._report("tensor of an unknown scalar type", rows[~_KNOWN_DTYPE[dtype]])
         self._report("tensor with a negative size", rows[(sizes < 0).any(axis=0)])
-        self._report(f"tensor of more than {_MOST_DIMENSIONS} dimensions", rows[shown < rank])
+        self._report(f"tensor of more than {MOST_DIMENSIONS} dimensions", rows[shown < rank])
 
         def describe(i: int) -> tuple[tuple[object, ...], str, int]:
             dims = None if shown[i] < rank[i] else sizes[: int(rank[i]), i].tolist()
-            name, width = _DTYPES.get(int(dtype[i]), (f"scalar type {dtype[i]}", 0))
+            name, width = scalar_type(int(dtype[i]))
             what = (int(dtype[i]), int(rank[i]), *(dims or ()))
             return what, _tensor_text(name, dims, int(rank[i])), _tensor_size(dims, width)
 
