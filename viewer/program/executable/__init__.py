@@ -1,0 +1,1 @@
+"""What ran: the instructions, delegates, tensors and sizes of an ExecuTorch program file."""

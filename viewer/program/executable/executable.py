@@ -1,0 +1,152 @@
+"""An executable: what the runtime loaded and ran, instruction by instruction.
+
+The instruction list of a method is what the `instruction_id` of an ETDump counts. Its values are
+numbered per method; its tensors are columns (`viewer.program.executable.tensors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+from viewer.model.trace import Problem
+from viewer.program.executable.tensors import Tensors
+
+XNNPACK = "XnnpackBackend"  # the backend whose delegates have readable nodes
+INSERTED = 65535  # the debug handle of a node that XNNPACK's export inserted: no operator has it
+
+
+class InstructionKind(IntEnum):
+    """What an instruction does; numbered as in the file, from 0."""
+
+    UNKNOWN = -1
+    KERNEL_CALL = 0
+    DELEGATE_CALL = 1
+    MOVE_CALL = 2
+    JUMP_FALSE_CALL = 3
+    FREE_CALL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of a method.
+
+    number: its position in its chain; in chain 0 the `instruction_id` of an ETDump. name: of a
+    kernel call the operator with namespace and overload, "aten::add.out"; of a delegate call the
+    backend; else "". values: the values that it uses, in the order of the file: for a call its
+    arguments with its results; for a move from and to; for a jump its condition. target: the
+    instruction that a jump leads to, else -1. delegate: index into the method's delegates, else -1.
+    """
+
+    number: int
+    kind: InstructionKind
+    name: str = ""
+    values: tuple[int, ...] = ()
+    target: int = -1
+    delegate: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class XnnpackNode:
+    """One node of XNNPACK's own graph. type: as in its schema, "XNNConv2d".
+
+    debug_handle: that of the operator that it came from, or `INSERTED`.
+    """
+
+    type: str
+    debug_handle: int
+
+    @property
+    def is_inserted(self) -> bool:
+        """Whether XNNPACK's export added it, for example to change a layout."""
+        return self.debug_handle == INSERTED
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """A part of a method that a backend runs.
+
+    size: bytes of what the backend prepared. nodes: of XNNPACK in the order in which they run;
+    empty for other backends. unread: why the nodes could not be read, "" otherwise.
+    """
+
+    backend: str
+    size: int
+    nodes: tuple[XnnpackNode, ...] = ()
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExecutableMethod:
+    """One method. value_count: the number of its values. inputs, outputs: values of the method.
+
+    instructions: those of chain 0. more_chains: the instructions of further chains, which no export
+    writes today. lists: value that is a list of tensors -> its members, -1 for None. buffer_sizes:
+    bytes of each planned memory by its id; 0 is reserved.
+    """
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    delegates: tuple[Delegate, ...]
+    tensors: Tensors
+    value_count: int = 0
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    lists: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    buffer_sizes: tuple[int, ...] = ()
+    more_chains: tuple[tuple[Instruction, ...], ...] = ()
+
+    @property
+    def planned_bytes(self) -> int:
+        """The bytes of all memory planned for values that are no constants."""
+        return sum(self.buffer_sizes)
+
+    def count(self, kind: InstructionKind) -> int:
+        """The number of instructions of a kind in chain 0."""
+        return sum(instruction.kind is kind for instruction in self.instructions)
+
+
+class PartKind(StrEnum):
+    """What the bytes of a program file are for."""
+
+    PROGRAM = "program"  # instructions, values and names
+    CONSTANTS = "constants"
+    DELEGATE = "delegate"
+    NAMED_DATA = "named data"  # found by a name, as most backends keep their weights
+    TESTS = "test inputs"  # of a bundled program: inputs and expected outputs
+    OTHER = "other"  # segments that nothing refers to
+    PADDING = "padding"  # between segments
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of one kind. size: in bytes."""
+
+    kind: PartKind
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Executable:
+    """One program file. parts: what its bytes are for. size: of the whole file in bytes."""
+
+    path: str
+    format: str
+    generation: str
+    methods: tuple[ExecutableMethod, ...]
+    parts: tuple[Part, ...]
+    size: int
+    problems: tuple[Problem, ...] = ()
+
+    def method(self, name: str) -> ExecutableMethod | None:
+        """The method with that name, or None."""
+        return next((m for m in self.methods if m.name == name), None)
+
+    def part_sizes(self) -> dict[PartKind, int]:
+        """Bytes by kind, for the kinds that the file has."""
+        found: dict[PartKind, int] = {}
+        for part in self.parts:
+            found[part.kind] = found.get(part.kind, 0) + part.size
+        return found
