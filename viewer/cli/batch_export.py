@@ -22,6 +22,7 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.formats import HEAD_SIZE, choose, open_file
 from viewer.formats.memory import retain_freed
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
@@ -230,5 +231,5 @@ def write(task: ExportTask, table: str, by: str | None) -> Outcome:
 
 
 @lru_cache(maxsize=_KEPT_RECORDS)
-def _record(path: str, _changed: int) -> Trace | Program:
+def _record(path: str, _changed: int) -> Trace | Program | Executable:
     return open_file(path)

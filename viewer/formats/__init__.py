@@ -1,8 +1,9 @@
 """The registry of file formats: chooses a format by content and reads files.
 
 A format is a module with two functions: `sniff` checks the first 4096 bytes, `read` returns a
-`Trace` or a `Program`. Format modules are imported when a file is opened, not when formats are
-listed. Content decides; suffixes are only displayed. May import model and program; no Qt.
+`Trace`, a `Program` or an `Executable`. Format modules are imported when a file is opened, not when
+formats are listed. Content decides; suffixes are only displayed. May import model and program; no
+Qt.
 
 To add a format, write a module like the existing ones and add it to `_FORMATS`, before any format
 whose `sniff` would accept its files too.
@@ -30,6 +31,7 @@ from viewer.codecs.reading import (
 if TYPE_CHECKING:
     from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Trace
+    from viewer.program.executable.executable import Executable
     from viewer.program.program import Program
 
 __all__ = [
@@ -60,19 +62,20 @@ class Format:
     """One file format: its name, usual suffixes, and functions to recognize and read it.
 
     `sniff(head)` gets at most the first 4096 bytes and must not raise.
-    `read(path, progress, cancelled)` returns a Trace or a Program and raises only `UnreadableFile`
-    or `ReadCancelled`. `kind` is "trace" or "program".
+    `read(path, progress, cancelled)` returns a Trace, a Program or an Executable and raises only
+    `UnreadableFile` or `ReadCancelled`. `kind` is "trace", "program" or "executable".
     """
 
     name: str
     suffixes: tuple[str, ...]
     kind: str
     sniff: Callable[[bytes], bool]
-    read: Callable[[str, Progress, Cancelled], Trace | Program]
+    read: Callable[[str, Progress, Cancelled], Trace | Program | Executable]
 
 
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
 _FORMATS = {
+    "executorch.pte.reader": ("ExecuTorch program", (".pte", ".bpte"), "executable"),
     "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
     "executorch.etdump.reader": ("ETDump", (".etdp", ".etdump"), "trace"),
     "perfetto.reader": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
@@ -99,9 +102,6 @@ _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so no ETRecord",
      "Open the file that generate_etrecord or ETRecord.save wrote"),
     (0, b"\x1f\x8b", "a gzip file", "Unpack it first"),
-    (4, b"ET12", "an ExecuTorch program (.pte)", _NO_PROFILE),
-    (4, b"BP08", "an ExecuTorch bundled program (.bpte): a program with its test inputs",
-     _NO_PROFILE),
     (4, b"FT01", "a file of external weights of an ExecuTorch program (.ptd)", _NO_PROFILE),
     (0, b"\x80\x02", "a Python pickle", "Pickles are never loaded, since they can run code"),
     (0, b"\x80\x04", "a Python pickle", "Pickles are never loaded, since they can run code"),
@@ -166,7 +166,7 @@ def choose(head: bytes, path: str) -> Format:
 
 def open_file(
     path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
-) -> Trace | Program:
+) -> Trace | Program | Executable:
     """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled."""
     head = head_of(path)
     if not head:

@@ -17,6 +17,7 @@ import numpy as np
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.mlir.locations import unescape
 from viewer.program.program import Program
 from viewer.program.sources.files import Substitution, file_name, is_plain_file, local_paths
@@ -88,12 +89,12 @@ def read_companion(
     Raises ReadCancelled, and UnreadableFile, also if it is not MLIR text.
     """
     item = open_file(path, progress, cancelled)
-    if isinstance(item, Trace) or not item.is_mlir:
+    if not isinstance(item, Program) or not item.is_mlir:
         raise UnreadableFile(path, "it is called as an MLIR text and holds none")
     return item
 
 
-def is_text(item: Trace | Program) -> bool:
+def is_text(item: Trace | Program | Executable) -> bool:
     """Return whether it is a text that traces are compiled from; debug info is the result."""
     return isinstance(item, Program) and item.is_mlir and not item.dispatches
 

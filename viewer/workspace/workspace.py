@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.identifier_columns import identified_by
@@ -34,6 +35,7 @@ from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
 from viewer.program.sources.finder import Sources
@@ -58,6 +60,7 @@ _OF_RECORDS = {
     KeyKind.DELEGATE_CALL,
     KeyKind.DELEGATE_EVENT,
 }
+_File = TypeVar("_File", Program, Executable)
 # What the links of a trace depend on, besides the open files.
 _LinkedFor = tuple[ChosenLinks, IdentifierColumn]
 
@@ -66,7 +69,8 @@ class Workspace:
     """The open files and everything that results from their combination.
 
     traces: the profiles as displayed; an identifier column may replace the identities in their
-    files. choices: the user's choices. clocks, identifiers: derived from both.
+    files. programs: the sources of models. executables: the program files that ran. choices: the
+    user's choices. clocks, identifiers: derived from all of these.
 
     Every attribute is a value that is replaced and never changed, except for caches that can be
     shared. So `copy.copy` gives another workspace of the same files: changing one does not affect
@@ -77,6 +81,7 @@ class Workspace:
         self.choices = choices or UserChoices()
         self.traces: Sequence[Trace] = []
         self.programs: Sequence[Program] = []
+        self.executables: Sequence[Executable] = []
         self._read: Mapping[str, Trace] = {}  # path -> the trace as it was read
         # path -> the trace as read, and with its active column.
         self._identified: Mapping[str, tuple[Trace, Trace]] = {}
@@ -92,13 +97,13 @@ class Workspace:
 
     def open(
         self, path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
-    ) -> Trace | Program:
+    ) -> Trace | Program | Executable:
         """Read a file and add it. Raises UnreadableFile or ReadCancelled; then nothing changes."""
         item = open_file(path, progress, cancelled)
         self.add(item)
         return item
 
-    def add(self, item: Trace | Program, *, found_for: str | None = None) -> None:
+    def add(self, item: Trace | Program | Executable, *, found_for: str | None = None) -> None:
         """Add what was read; the same path replaces the previous contents.
 
         found_for: the path of the file whose companion it is, if it was opened automatically.
@@ -106,12 +111,15 @@ class Workspace:
         found = {path: origin for path, origin in self._companions.items() if path != item.path}
         self._companions = found if found_for is None else {**found, item.path: found_for}
         self._stamps = {**self._stamps, item.path: stamp_of(item.path)}
+        # A file that changed its kind is no longer among those of its former kind.
         if isinstance(item, Trace):
-            self.programs = [p for p in self.programs if p.path != item.path]
             self._read = {**self._read, item.path: item}
         else:
             self._read = {path: t for path, t in self._read.items() if path != item.path}
-            self.programs = _with(self.programs, item)
+        program = item if isinstance(item, Program) else None
+        executable = item if isinstance(item, Executable) else None
+        self.programs = _replaced(self.programs, item.path, program)
+        self.executables = _replaced(self.executables, item.path, executable)
         self._links = {}
         self._show()
         self._sources = Sources(self.programs, self.paths, self.choices.source_paths)
@@ -199,8 +207,9 @@ class Workspace:
 
     @property
     def paths(self) -> list[str]:
-        """The open files, traces before programs."""
-        return [t.path for t in self.traces] + [p.path for p in self.programs]
+        """The open files: traces, programs, executables."""
+        programs = [program.path for program in self.programs]
+        return [t.path for t in self.traces] + programs + [e.path for e in self.executables]
 
     def stamp(self, path: str) -> FileStamp | None:
         """Return an open file's stamp when it was read, None if it was not a regular file."""
@@ -428,7 +437,9 @@ class Workspace:
         return self._sources.source(recorded)
 
 
-def _with(programs: Sequence[Program], program: Program) -> list[Program]:
-    """Return programs with one added, or replacing the one from the same path."""
-    at = next((i for i, old in enumerate(programs) if old.path == program.path), len(programs))
-    return [*programs[:at], program, *programs[at + 1 :]]
+def _replaced(files: Sequence[_File], path: str, item: _File | None) -> list[_File]:
+    """Return the files with an item at its path, which replaces an earlier one; None removes it."""
+    at = next((i for i, old in enumerate(files) if old.path == path), len(files))
+    found = list(files)
+    found[at : at + 1] = [] if item is None else [item]
+    return found

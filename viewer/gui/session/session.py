@@ -45,6 +45,7 @@ from viewer.gui.session.workspace_edits import (
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import RunKind, Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.view.cost_scope import scope_of
 from viewer.view.history import History
@@ -108,7 +109,7 @@ class Session(QObject):
 
     def add(
         self,
-        items: Sequence[Trace | Program],
+        items: Sequence[Trace | Program | Executable],
         choices: Choices = NO_CHOICES,
         found_for: Mapping[str, str] | None = None,
     ) -> None:

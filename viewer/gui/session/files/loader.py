@@ -23,9 +23,10 @@ from viewer.gui.qt.gui_thread import GuiOwner
 
 if TYPE_CHECKING:
     from viewer.model.trace import Trace
+    from viewer.program.executable.executable import Executable
     from viewer.program.program import Program
 
-    Reader = Callable[[str, Progress, Cancelled], Trace | Program]
+    Reader = Callable[[str, Progress, Cancelled], Trace | Program | Executable]
 
 AT_ONCE = 2
 _QUIT_SECONDS = 2.0
@@ -42,7 +43,7 @@ class Loader(QObject):
     # Paths and byte counts are passed as Python objects: a QString cannot hold a file name that is
     # not valid Unicode, and Qt's int overflows at 2 GB.
     progressed = Signal(object, object, object)  # path: str, done: int, total: int
-    loaded = Signal(object, object)  # path: str, item: Trace | Program
+    loaded = Signal(object, object)  # path: str, item: Trace | Program | Executable
     failed = Signal(object, str)  # path: str, message
     cancelled = Signal(object)  # path: str
     all_done = Signal()

@@ -24,6 +24,7 @@ from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.status_text import added_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.view.session_file import SUFFIX, is_session
 from viewer.workspace.companions import companion_complaint, is_text, read_companion
@@ -54,7 +55,7 @@ class FileOpener(QObject):
         self._problems, self._shell, self._status = problems, shell, shell.status
         self._settings: Settings = shell.settings
         self._asked: list[str] = []
-        self._loaded: dict[str, Trace | Program] = {}
+        self._loaded: dict[str, Trace | Program | Executable] = {}
         self._progress = ReadingProgress()
         self._given_up: list[str] = []
         self._found: dict[str, str] = {}  # companion being read -> file that refers to it
@@ -145,9 +146,9 @@ class FileOpener(QObject):
         self._status.set_status(self._progress.text(self.loader.paths), self._progress.share)
 
     @Slot(object, object)
-    def _took(self, path: str, item: Trace | Program) -> None:
+    def _took(self, path: str, item: Trace | Program | Executable) -> None:
         self._loaded[path] = item
-        if isinstance(item, Trace) or item.dispatches:
+        if isinstance(item, Trace) or (isinstance(item, Program) and item.dispatches):
             self.look_for_companions(item)
         if path not in self._found:
             self._settings.add_recent_file(path)

@@ -1,0 +1,158 @@
+"""Reads the delegates of all methods: their backends and what the backends prepared.
+
+What was prepared is a byte vector in the flatbuffer or a segment after it, and can be most of the
+file. It is not copied; only XNNPACK's graph is read (`viewer.formats.executorch.pte.xnnpack`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.arrays import Ints
+from viewer.codecs.flatbuffer import Tables
+from viewer.formats.executorch.pte.container import Container
+from viewer.formats.executorch.pte.program_tables import ProgramTables
+from viewer.formats.executorch.pte.xnnpack import Unread, read_nodes
+from viewer.program.executable.executable import XNNPACK, Delegate, XnnpackNode
+
+_INLINE_DATA, _SEGMENTS, _DELEGATES = 3, 4, 7  # slots of the program; the last, of a method
+_IN_SEGMENT = 1
+_MOST_GRAPHS = 4096  # XNNPACK graphs; a large language model has some hundred
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """Byte ranges in the program file: start, size as stated, and bytes that are there."""
+
+    start: Ints
+    size: Ints
+    present: Ints
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Delegates:
+    """The delegates of all methods, method after method.
+
+    bounds: methods + 1 positions. segment: the segment that each refers to, -1 if inline or none.
+    """
+
+    all: tuple[Delegate, ...]
+    bounds: Ints
+    segment: Ints
+
+    def of(self, method: int) -> tuple[Delegate, ...]:
+        """The delegates of one method."""
+        return self.all[self.bounds[method] : self.bounds[method + 1]]
+
+
+def read_segments(tables: ProgramTables, root: Tables, container: Container) -> Extents:
+    """The segments of a program; those that lead out of the file are counted. Raises Malformed."""
+    segments = tables.children(root, _SEGMENTS, "list of segments").tables
+    offset = segments.numbers(0, np.uint64, 0)
+    size = segments.numbers(1, np.uint64, 0)
+    end = np.uint64(len(container.content))
+    base = np.uint64(min(container.segment_base, len(container.content)))
+    start = np.minimum(offset, end - base) + base
+    present = np.minimum(size, end - start)
+    most = np.uint64(1 << 62)
+    tables.problems.count_rows(
+        "segment leads out of the file, which was cut short or damaged",
+        np.flatnonzero(present < size),
+        lambda row: f"segment {row}",
+    )
+    return Extents(
+        start.astype(np.int64),
+        np.minimum(size, most).astype(np.int64),
+        present.astype(np.int64),
+    )
+
+
+def read_inline(tables: ProgramTables, root: Tables) -> Extents:
+    """What backends prepared inside the flatbuffer. Raises Malformed."""
+    data = tables.children(root, _INLINE_DATA, "list of inline delegate data").tables
+    start, size = tables.buffer.vectors(data.targets(0), 1, "inline delegate data")
+    return Extents(start, size, size)
+
+
+def read_delegates(
+    tables: ProgramTables,
+    methods: Tables,
+    container: Container,
+    segments: Extents,
+    inline: Extents,
+) -> Delegates:
+    """Read the delegates of all methods. Raises Malformed."""
+    found = tables.children(methods, _DELEGATES, "list of delegates")
+    codes, backends = tables.texts(found.tables.targets(0), "backends")
+    reference = found.tables.targets(1)
+    has_data = np.flatnonzero(reference > 0)
+    where = tables.of(reference[has_data], "delegate data reference")
+    in_segment = where.numbers(0, np.uint8, 0) == _IN_SEGMENT
+    index = where.numbers(1, np.uint32, 0).astype(np.int64)
+    count = len(found)
+    start, size, present = (np.zeros(count, np.int64) for _ in range(3))
+    is_there = np.zeros(count, np.bool_)
+    for extents, own in ((segments, in_segment), (inline, ~in_segment)):
+        inside = own & (index < len(extents))
+        into = has_data[inside]
+        start[into] = extents.start[index[inside]]
+        size[into] = extents.size[index[inside]]
+        present[into] = extents.present[index[inside]]
+        is_there[into] = True
+    tables.problems.count_rows(
+        "delegate refers to data that the file does not have",
+        np.flatnonzero(~is_there),
+        found.place("delegate"),
+    )
+    segment = np.full(count, -1)
+    segment[has_data] = np.where(in_segment & is_there[has_data], index, -1)
+    names, place = [*backends, ""], found.place("delegate")
+    graphs = _Graphs(container)
+    read = []
+    for i in range(count):
+        backend = names[codes[i]]
+        nodes: tuple[XnnpackNode, ...] = ()
+        unread = ""
+        if backend == XNNPACK:
+            nodes, unread = graphs.read(int(start[i]), int(size[i]), int(present[i]))
+            tables.problems.count(
+                "nodes of an XNNPACK delegate could not be read",
+                int(bool(unread)),
+                f"{place(i)}: {unread}",
+            )
+        read.append(Delegate(backend, int(size[i]), nodes, unread))
+    return Delegates(tuple(read), found.bounds, segment)
+
+
+class _Graphs:
+    """Reads each XNNPACK graph once; delegates may share one."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+        self._read: dict[tuple[int, int], tuple[tuple[XnnpackNode, ...], str]] = {}
+        self._claimed = 0
+
+    def read(self, start: int, size: int, present: int) -> tuple[tuple[XnnpackNode, ...], str]:
+        """The nodes, and why there are none."""
+        if (start, present) not in self._read:
+            self._read[start, present] = self._nodes(start, size, present)
+        return self._read[start, present]
+
+    def _nodes(self, start: int, size: int, present: int) -> tuple[tuple[XnnpackNode, ...], str]:
+        self._claimed += present
+        if self._claimed > self._container.size:
+            return (), "delegates overlap: they claim more bytes than the file has"
+        if len(self._read) >= _MOST_GRAPHS:
+            return (), f"the nodes of {_MOST_GRAPHS} delegates are read, not of more"
+        if not size:
+            return (), "the file has no data for it"
+        try:
+            return read_nodes(self._container.content[start : start + present]), ""
+        except Unread as error:
+            cut = f"; {present} of its {size} bytes are there" if present < size else ""
+            return (), f"{error}{cut}"

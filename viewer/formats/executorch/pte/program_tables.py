@@ -1,0 +1,155 @@
+"""What the steps of reading a program share: its tables and texts, limits, counted problems.
+
+Objects are made only for what a person looks at one by one (instructions, delegates, parts), so
+their number is limited; values and tensors are columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Ints
+from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
+from viewer.formats.executorch.texts import decoded
+from viewer.model.trace import Problem
+
+# The largest language models have some ten thousand instructions.
+MOST_OBJECTS = 1 << 20
+MOST_METHODS = 4096
+MOST_TEXT = 256  # bytes of a name; operators have up to 60
+_LEAST_TABLE = 8  # bytes: an offset and the head of a table
+
+
+class Problems:
+    """Counts unexpected data; only the place of the first occurrence is stored."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, str]] = {}
+
+    def count(self, kind: str, count: int, first: str) -> None:
+        """Count a problem; nothing if `count` is 0."""
+        if count:
+            had, where = self._found.get(kind, (0, first))
+            self._found[kind] = (had + count, where)
+
+    def count_rows(self, kind: str, rows: Ints, place: Callable[[int], str]) -> None:
+        """Count a problem of rows of a column; `place` names the first one."""
+        self.count(kind, len(rows), place(int(rows[0])) if len(rows) else "")
+
+    def found(self) -> tuple[Problem, ...]:
+        """All problems, in the order in which they were first found."""
+        return tuple(Problem(kind, n, where) for kind, (n, where) in self._found.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """The tables in the vectors of a slot, parent after parent.
+
+    at: their positions in the file. count: how many each parent has. bounds: parents + 1 positions
+    of each parent's first one.
+    """
+
+    tables: Tables
+    at: Ints
+    count: Ints
+    bounds: Ints
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @property
+    def parent(self) -> Ints:
+        """The parent of each."""
+        return np.repeat(np.arange(len(self.count)), self.count)
+
+    def place(self, what: str) -> Callable[[int], str]:
+        """Names one of them by its number and its parent's: "value 3 of method 0"."""
+
+        def place(row: int) -> str:
+            parent = int(np.searchsorted(self.bounds, row, side="right")) - 1
+            return f"{what} {row - int(self.bounds[parent])} of method {parent}"
+
+        return place
+
+    @property
+    def position(self) -> Ints:
+        """The position of each in its parent's vector."""
+        return np.arange(len(self.at)) - np.repeat(self.bounds[:-1], self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The numbers in the vectors of a slot, parent after parent; bounds as in `Children`."""
+
+    values: NDArray[np.int64]
+    bounds: Ints
+
+    def of(self, parent: int) -> tuple[int, ...]:
+        """The numbers of one parent."""
+        return tuple(self.values[self.bounds[parent] : self.bounds[parent + 1]].tolist())
+
+    @property
+    def parent(self) -> Ints:
+        """The parent of each number."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+
+class ProgramTables:
+    """Reads tables, numbers and texts of one flatbuffer; all methods raise `Malformed`."""
+
+    def __init__(self, buffer: Buffer, problems: Problems) -> None:
+        self.buffer = buffer
+        self.problems = problems
+
+    def root(self) -> Tables:
+        """The root table."""
+        at = np.zeros(1, np.int64)
+        return Tables(self.buffer, at + self.buffer.u4(at), "root table")
+
+    def children(
+        self, parents: Tables, slot: int, what: str, most: int | None = MOST_OBJECTS
+    ) -> Children:
+        """The tables that a slot of some tables lists; at most `most`, None for columns."""
+        first, length = self.buffer.vectors(parents.targets(slot), 4, what)
+        total = int(length.sum())
+        if most is not None and total > most:
+            raise Malformed(
+                int(first[0]) - 4, f"{what} has {total} entries, and at most {most} are read"
+            )
+        at = elements(self.buffer, first, length, what, _LEAST_TABLE)
+        return Children(
+            Tables(self.buffer, at, f"entry of the {what}"), at, length, _bounds(length)
+        )
+
+    def of(self, at: Ints, what: str) -> Tables:
+        """Tables at positions."""
+        return Tables(self.buffer, at, what)
+
+    def numbers(self, parents: Tables, slot: int, what: str) -> Lists:
+        """The vectors of 32-bit numbers in a slot of some tables."""
+        first, length = self.buffer.vectors(parents.targets(slot), 4, what)
+        values = numbers_in(self.buffer, first, length, np.int32, what)
+        return Lists(values.astype(np.int64), _bounds(length))
+
+    def long_numbers(self, parents: Tables, slot: int, what: str) -> Lists:
+        """The vectors of 64-bit numbers in a slot of some tables."""
+        first, length = self.buffer.vectors(parents.targets(slot), 8, what)
+        return Lists(numbers_in(self.buffer, first, length, np.int64, what), _bounds(length))
+
+    def texts(self, at: Ints, what: str) -> tuple[NDArray[np.int32], list[str]]:
+        """Codes of strings at positions, -1 for none, and the distinct texts."""
+        codes, texts = distinct_texts(self.buffer, at, what)
+        long = [text for text in texts if len(text) > MOST_TEXT]
+        self.problems.count(
+            f"a name of more than {MOST_TEXT} bytes was cut", len(long), f"in {what}"
+        )
+        cut = [text[:MOST_TEXT] for text in texts]
+        return codes, decoded(cut, self.problems.count)
+
+
+def _bounds(length: Ints) -> Ints:
+    return np.append(0, np.cumsum(length))

@@ -1,0 +1,85 @@
+"""Reads ExecuTorch program files (.pte), what the runtime loads and runs; also inside a .bpte.
+
+Specified by schema/program.fbs of ExecuTorch, a flatbuffer with the identifier "ET12"; releases 0.1
+to 1.5. Later releases only added fields, except that a memory offset got a second half. The file
+around the flatbuffer is in `viewer.formats.executorch.pte.container`. Weights are in segments after
+the flatbuffer, or inside it in files before 0.4; they are never read.
+
+Read: methods with instructions, operators, delegates, tensors and their planned memory; the nodes
+of XNNPACK's own graph; the size of every part. Not read: values that are no tensors, stack traces
+of instructions, compile specs, devices, and the test inputs of a bundled program.
+
+References that lead nowhere are counted as problems. Offsets that lead outside the flatbuffer, and
+lists that overlap so that they claim more than the file has, make the file unreadable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewer.codecs.flatbuffer import Malformed
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
+from viewer.formats.executorch.pte.container import DAMAGED, Container, open_container, sniff
+from viewer.formats.executorch.pte.delegates import read_delegates, read_inline, read_segments
+from viewer.formats.executorch.pte.methods import read_methods
+from viewer.formats.executorch.pte.parts import INLINE, read_parts
+from viewer.formats.executorch.pte.program_tables import MOST_METHODS, Problems, ProgramTables
+from viewer.program.executable.executable import Executable, Part, PartKind
+
+_VERSION, _METHODS = 0, 1  # slots of the program
+_HEADER_SINCE_1_0 = 32
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Executable:
+    """Read one program file. Raises UnreadableFile or ReadCancelled."""
+    if cancelled():
+        raise ReadCancelled
+    container: Container | None = None
+    try:
+        container = open_container(path)
+        found = _executable(path, container)
+    except Malformed as error:
+        base = container.base if container is not None else 0
+        raise UnreadableFile(
+            path, error.reason, where=f"byte {base + error.byte}", remedy=DAMAGED
+        ) from error
+    progress(container.size, container.size)
+    return found
+
+
+__all__ = ["FORMAT", "read", "sniff"]
+FORMAT = format_of("executorch.pte.reader")
+
+
+def _executable(path: str, container: Container) -> Executable:
+    problems = Problems()
+    tables = ProgramTables(container.program(), problems)
+    root = tables.root()
+    version = int(root.numbers(_VERSION, np.uint32, 0)[0])
+    problems.count(f"version {version} is unknown: read as version 0", int(version > 0), "")
+    methods = tables.children(root, _METHODS, "list of methods", MOST_METHODS).tables
+    if not len(methods):
+        raise UnreadableFile(path, "the program has no method", remedy="Export the model again")
+    segments = read_segments(tables, root, container)
+    inline = read_inline(tables, root)
+    delegates = read_delegates(tables, methods, container, segments, inline)
+    parts = read_parts(tables, root, container, segments, inline, delegates)
+    return Executable(
+        path=path,
+        format=FORMAT.name,
+        generation=_generation(container, parts),
+        methods=read_methods(tables, methods, delegates),
+        parts=parts,
+        size=container.size,
+        problems=problems.found(),
+    )
+
+
+def _generation(container: Container, parts: tuple[Part, ...]) -> str:
+    """The releases that write such a file, "" if it does not show."""
+    if container.header >= _HEADER_SINCE_1_0:
+        return "1.0+"
+    if any(part.kind is PartKind.CONSTANTS and part.name == INLINE for part in parts):
+        return "0.1-0.3"
+    return "0.1-0.7" if container.header else ""

@@ -1,0 +1,191 @@
+"""Reads the values of all methods: their tensors as columns, and lists of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.flatbuffer import Tables
+from viewer.formats.executorch.pte.program_tables import Children, Lists, ProgramTables
+from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type
+from viewer.program.executable.tensors import NONE, Dynamism, Tensors
+
+_VALUES, _INPUTS, _OUTPUTS = 2, 3, 4  # slots of a method
+_TENSOR, _LISTS, _LAST_TYPE = 5, (10, 11), 11  # types of values
+_EXTERNAL = 1
+_MOST_BYTES = float(1 << 62)
+_KNOWN_DTYPE = np.isin(np.arange(256), list(SCALAR_TYPES))
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of all methods, method after method. inputs, outputs: of each method."""
+
+    all: Children
+    inputs: Lists
+    outputs: Lists
+    tensors: tuple[Tensors, ...]
+    lists: tuple[dict[int, tuple[int, ...]], ...]
+
+    def count(self, method: int) -> int:
+        """The number of values of a method."""
+        return int(self.all.count[method])
+
+
+def read_values(tables: ProgramTables, methods: Tables) -> Values:
+    """Read the values of all methods. Raises Malformed."""
+    found = tables.children(methods, _VALUES, "list of values", most=None)
+    inputs = tables.numbers(methods, _INPUTS, "inputs")
+    outputs = tables.numbers(methods, _OUTPUTS, "outputs")
+    types = found.tables.numbers(0, np.uint8, 0)
+    contents = found.tables.targets(1)
+    tables.problems.count_rows(
+        "value of an unknown type", np.flatnonzero(types > _LAST_TYPE), found.place("value")
+    )
+    is_tensor = (types == _TENSOR) & (contents > 0)
+    own = np.flatnonzero(is_tensor)
+    columns = _tensors(tables, contents[own], own, found, inputs, outputs)
+    bounds = np.append(0, np.cumsum(is_tensor))[found.bounds]
+    return Values(
+        found,
+        inputs,
+        outputs,
+        tuple(_split(columns, bounds)),
+        _lists(tables, found, np.flatnonzero(np.isin(types, _LISTS) & (contents > 0)), contents),
+    )
+
+
+def _tensors(
+    tables: ProgramTables, at: Ints, own: Ints, values: Children, inputs: Lists, outputs: Lists
+) -> Tensors:
+    """The tensors of all methods as one set of columns."""
+    tensors, place = tables.of(at, "tensor"), values.place("value")
+    numbers = tensors.numbers(0, np.uint8, 0)
+    sizes = tables.numbers(tensors, 2, "sizes of a tensor")
+    used, dtype = np.unique(numbers, return_inverse=True)
+    data = tensors.numbers(5, np.uint32, 0).astype(np.int64)
+    memory, offset = _planned(tables, tensors.targets(6), own, place)
+    is_external, name, names = _extra(tables, tensors.targets(9))
+    tables.problems.count_rows(
+        "tensor of an unknown scalar type", own[~_KNOWN_DTYPE[numbers]], place
+    )
+    return Tensors(
+        value=values.position[own],
+        dtype=dtype.reshape(-1).astype(np.uint32),
+        first=sizes.bounds,
+        extents=sizes.values,
+        size=_bytes(tables, numbers, sizes, own, place),
+        memory=memory,
+        offset=offset,
+        constant=np.where((data > 0) & ~is_external, data, NONE),
+        is_external=is_external,
+        name=name,
+        is_input=_mentioned(inputs, values)[own],
+        is_output=_mentioned(outputs, values)[own],
+        dynamism=np.minimum(tensors.numbers(8, np.uint8, 0), np.uint8(Dynamism.UNBOUND)),
+        dtypes=tuple(scalar_type(number)[0] for number in used.tolist()),
+        names=tuple(names),
+    )
+
+
+def _bytes(
+    tables: ProgramTables,
+    dtypes: NDArray[np.uint8],
+    sizes: Lists,
+    own: Ints,
+    place: Callable[[int], str],
+) -> Ints:
+    """The bytes of tensors by dtype and sizes, `NONE` where they are not known."""
+    rank = np.diff(sizes.bounds)
+    widths = np.array([scalar_type(number)[1] for number in range(256)], np.int64)
+    size = widths[dtypes]
+    about = size.astype(np.float64)
+    is_negative = np.zeros(len(rank), np.bool_)
+    for dimension in range(min(int(rank.max(initial=0)), MOST_DIMENSIONS)):
+        live = np.flatnonzero(rank > dimension)
+        extent = sizes.values[sizes.bounds[live] + dimension]
+        is_negative[live] |= extent < 0
+        with np.errstate(over="ignore"):
+            size[live] *= extent
+        about[live] *= np.abs(extent)
+    is_deep = rank > MOST_DIMENSIONS
+    tables.problems.count_rows("tensor with a negative size", own[is_negative], place)
+    tables.problems.count_rows(
+        f"tensor of more than {MOST_DIMENSIONS} dimensions", own[is_deep], place
+    )
+    is_known = (widths[dtypes] > 0) & ~is_negative & ~is_deep & (about < _MOST_BYTES)
+    return np.where(is_known, size, NONE)
+
+
+def _planned(
+    tables: ProgramTables, at: Ints, own: Ints, place: Callable[[int], str]
+) -> tuple[Ints, Ints]:
+    """The memory of tensors and their 64-bit offsets in it, `NONE` where none is planned."""
+    memory, offset = np.full(len(at), NONE), np.full(len(at), NONE)
+    has = np.flatnonzero(at > 0)
+    planned = tables.of(at[has], "planned memory")
+    low, high = (planned.numbers(slot, np.uint32, 0).astype(np.int64) for slot in (1, 2))
+    fits = high < 1 << 31
+    tables.problems.count_rows("memory offset of 2^63 and more: left out", own[has[~fits]], place)
+    memory[has[fits]] = planned.numbers(0, np.uint32, 0).astype(np.int64)[fits]
+    offset[has[fits]] = low[fits] | high[fits] << 32
+    return memory, offset
+
+
+def _extra(tables: ProgramTables, at: Ints) -> tuple[Bools, Ints, list[str]]:
+    """Which tensors have their data in another file, and the names of tensors as codes."""
+    is_external, name = np.zeros(len(at), np.bool_), np.full(len(at), NONE)
+    has = np.flatnonzero(at > 0)
+    extra = tables.of(at[has], "extra tensor information")
+    name[has], names = tables.texts(extra.targets(1), "names of tensors")
+    is_external[has] = extra.numbers(2, np.uint8, 0) == _EXTERNAL
+    return is_external, name, names
+
+
+def _mentioned(lists: Lists, values: Children) -> Bools:
+    """Which values of all methods are in the lists of their methods."""
+    method = lists.parent
+    exists = (lists.values >= 0) & (lists.values < values.count[method])
+    found = np.zeros(len(values), np.bool_)
+    found[values.bounds[method[exists]] + lists.values[exists]] = True
+    return found
+
+
+def _split(columns: Tensors, bounds: Ints) -> Iterator[Tensors]:
+    """The columns of each method; `bounds`: methods + 1 positions."""
+    for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        part = slice(low, high)
+        start, end = int(columns.first[low]), int(columns.first[high])
+        yield Tensors(
+            columns.value[part],
+            columns.dtype[part],
+            columns.first[low : high + 1] - start,
+            columns.extents[start:end],
+            columns.size[part],
+            columns.memory[part],
+            columns.offset[part],
+            columns.constant[part],
+            columns.is_external[part],
+            columns.name[part],
+            columns.is_input[part],
+            columns.is_output[part],
+            columns.dynamism[part],
+            columns.dtypes,
+            columns.names,
+        )
+
+
+def _lists(
+    tables: ProgramTables, values: Children, own: Ints, contents: Ints
+) -> tuple[dict[int, tuple[int, ...]], ...]:
+    """Per method: value that is a list of tensors -> its members."""
+    members = tables.numbers(tables.of(contents[own], "list of tensors"), 0, "tensors of a list")
+    found: list[dict[int, tuple[int, ...]]] = [{} for _ in values.count]
+    places = zip(values.parent[own].tolist(), values.position[own].tolist(), strict=True)
+    for i, (method, value) in enumerate(places):
+        found[method][value] = members.of(i)
+    return tuple(found)
