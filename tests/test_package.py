@@ -31,6 +31,7 @@ WIDE_FOLDERS = {
 TESTS_OF_MANY = {
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
+    "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",
     "tests/browser": "exports on the page of Perfetto UI",

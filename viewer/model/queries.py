@@ -5,11 +5,12 @@ All are array operations on frozen columns and may run off the GUI thread. Times
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model import intervals
 from viewer.model.executorch_names import EXECUTE
 from viewer.model.trace import KeyKind, Run, Slices, Trace
@@ -112,6 +113,43 @@ def run_of_slices(trace: Trace) -> Ints:
     return found
 
 
+def counted_inferences(trace: Trace) -> list[Run]:
+    """The inferences that figures of the whole trace cover: those that finished.
+
+    All of them if none finished, because then there is nothing else to show.
+    """
+    return list(trace.finished_inferences()) or list(trace.inferences())
+
+
+_counted: WeakKeyDictionary[Trace, Bools | None] = WeakKeyDictionary()
+
+
+def counted_slices(trace: Trace) -> Bools | None:
+    """Which slices figures of the whole trace count: not those of an inference that is left out.
+
+    None if all count, which is nearly always. Every sum over a whole trace asks this function;
+    figures of one inference, or of a range, count everything in it. See `counted_inferences`.
+    """
+    if trace not in _counted:
+        any_finished = next(trace.finished_inferences(), None) is not None
+        counts = [run.finished or not any_finished for run in trace.runs]
+        # The last entry is for slices outside all runs.
+        _counted[trace] = None if all(counts) else np.array([*counts, True])[run_of_slices(trace)]
+    return _counted[trace]
+
+
+def counted_within(trace: Trace, some: Ints | Codes, first: int | None, last: int | None) -> Bools:
+    """Which of some slices the figures of [first, last), or of the whole trace, count."""
+    inside = starts_between(trace, trace.slices.start[some], first, last)
+    counted = counted_slices(trace) if is_whole(first, last) else None
+    return inside if counted is None else inside & counted[some]
+
+
+def is_whole(first: int | None, last: int | None) -> bool:
+    """Whether a range is the whole trace, so that `counted_slices` decides what counts."""
+    return first is None and last is None
+
+
 def starts_between(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bools:
     """Which starts are in [first, last), so that adjacent ranges count no slice twice.
 
@@ -190,12 +228,13 @@ def unattributed_time(trace: Trace) -> tuple[int, int]:
     slices, kind = trace.slices, trace.keys.kind
     if not (kind == KeyKind.DELEGATE_CALL).any():
         return 0, 0
-    shape = tree(slices)
+    shape, counted = tree(slices), counted_slices(trace)
     kind_of_slice = kind[slices.key[shape.index]]
     is_event = kind_of_slice == KeyKind.DELEGATE_EVENT
     is_event[np.isin(shape.index, foreign(slices))] = False
+    counts = True if counted is None else counted[shape.index]
     # Only events nested directly in a call count, also if a damaged file is nested by time.
-    in_call = (shape.parent >= 0) & (kind_of_slice[shape.parent] == KeyKind.DELEGATE_CALL)
+    in_call = (shape.parent >= 0) & (kind_of_slice[shape.parent] == KeyKind.DELEGATE_CALL) & counts
     part = np.flatnonzero(in_call & (kind_of_slice == KeyKind.UNATTRIBUTED))
     calls = np.unique(shape.parent[in_call & (is_event | (kind_of_slice == KeyKind.UNATTRIBUTED))])
     long = (slices.end - slices.start)[shape.index]
@@ -249,6 +288,18 @@ class Segments:
     end: Ints
     group: Ints
     lanes: bool  # whether any track has several lanes, so that groups need a union
+    counted: Bools | None = None  # which of them `counted_slices` includes; None: all
+
+    def taken(self, index: Ints | Bools | slice, group: Ints | None = None) -> Segments:
+        """Some of the segments in their order, with new groups (one per segment) if given."""
+        return Segments(
+            self.track[index],
+            self.start[index],
+            self.end[index],
+            self.group[index] if group is None else group,
+            self.lanes,
+            None if self.counted is None else self.counted[index],
+        )
 
 
 def charge(trace: Trace, group_of_key: Ints) -> Segments:
@@ -256,7 +307,7 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
 
     Foreign slices are timed by another clock and charge nothing.
     """
-    slices = trace.slices
+    slices, counted = trace.slices, counted_slices(trace)
     if not (group_of_key >= 0).any():
         none = np.empty(0, np.int64)
         return Segments(none, none, none, none, False)
@@ -282,9 +333,14 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
     )
     order = np.lexsort((time[keep], track[keep]))
     keep = keep[order]
-    return Segments(
-        track[keep], time[keep], time[keep + 1], owner[keep], bool((slices.row_lane > 0).any())
-    )
+    counts = None
+    if counted is not None:
+        of_event = np.empty(2 * n, np.bool_)
+        of_event[begin] = counted[shape.index]
+        of_event[end] = counted[shape.index[np.maximum(parent, 0)]]
+        counts = of_event[keep]
+    several = bool((slices.row_lane > 0).any())
+    return Segments(track[keep], time[keep], time[keep + 1], owner[keep], several, counts)
 
 
 def event_positions(shape: Tree) -> tuple[Ints, Ints]:
@@ -314,17 +370,13 @@ def total_per_group(
 ) -> Ints:
     """Ticks charged to each group inside [first, last], on one track or on all.
 
-    Overlapping lanes of a track count once.
+    Overlapping lanes of a track count once. Without a range, only what `counted_slices` includes.
     """
     if track is not None:
         lo, hi = (int(i) for i in np.searchsorted(segments.track, np.array([track, track + 1])))
-        segments = replace(
-            segments,
-            track=segments.track[lo:hi],
-            start=segments.start[lo:hi],
-            end=segments.end[lo:hi],
-            group=segments.group[lo:hi],
-        )
+        segments = segments.taken(slice(lo, hi))
+    if segments.counted is not None and is_whole(first, last):
+        segments = segments.taken(segments.counted)
     start, end = segments.start, segments.end
     if first is not None:
         start = np.maximum(start, first)
@@ -363,7 +415,8 @@ def sum_per_key(
 ) -> tuple[Ints, Ints]:
     """The number of slices per key that start in [first, last), and their total time in it.
 
-    `starts_between` defines which slices start in the range. track: count only this track.
+    `starts_between` defines which slices start in the range. track: count only this track. Without
+    a range, only what `counted_slices` includes.
     """
     slices = trace.slices
     start, end = slices.start, slices.end
@@ -372,6 +425,10 @@ def sum_per_key(
         on_track = (slices.row_track == track)[slices.rows()]
         inside &= on_track
         end = np.where(on_track, end, start)
+    counted = counted_slices(trace) if is_whole(first, last) else None
+    if counted is not None:
+        inside &= counted
+        end = np.where(counted, end, start)
     if first is not None:
         start, end = np.maximum(start, first), np.maximum(end, first)
     if last is not None:

@@ -1,6 +1,8 @@
 """The time that figures cover: a whole trace, one run, or a range of ticks.
 
 A run is on one track and excludes concurrent slices of other tracks; a range covers all tracks.
+Both include everything in them. Figures of the whole trace leave out inferences that did not
+finish.
 """
 
 from __future__ import annotations
@@ -8,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.arrays import Ints
-from viewer.model.queries import starts_between, starts_in_run
+from viewer.model.queries import counted_inferences, counted_slices, starts_between, starts_in_run
+from viewer.model.times import counted
 from viewer.model.trace import Run, Trace
 
 ScopeSpan = tuple[int | None, int | None, int | None]
@@ -18,7 +21,7 @@ ScopeSpan = tuple[int | None, int | None, int | None]
 class TimeScope:
     """A run, or the ticks from `ticks[0]` to `ticks[1]`; with neither, the whole trace.
 
-    At most one of them is given. The whole trace includes all its runs.
+    At most one of them is given.
     """
 
     run: Run | None = None
@@ -36,7 +39,7 @@ WHOLE = TimeScope()
 
 
 def starts_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
-    """The slices among `some` that start in the scope, as its figures count them."""
+    """The slices among `some` that start in the scope."""
     if scope.run is not None:
         return starts_in_run(trace, scope.run, some)
     if scope.ticks is None:
@@ -44,3 +47,22 @@ def starts_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
     first, last = scope.ticks
     inside: Ints = some[starts_between(trace, trace.slices.start[some], first, last)]
     return inside
+
+
+def counted_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
+    """The slices among `some` that the figures of the scope count."""
+    counts = counted_slices(trace) if scope == WHOLE else None
+    return starts_in(trace, scope, some) if counts is None else some[counts[some]]
+
+
+def left_out(trace: Trace, scope: TimeScope = WHOLE) -> int:
+    """The number of inferences that the figures of the scope leave out: they did not finish."""
+    if scope != WHOLE:
+        return 0
+    return sum(1 for _ in trace.inferences()) - len(counted_inferences(trace))
+
+
+def left_out_text(number: int) -> str:
+    """Say that inferences are left out: "1 inference did not finish and is not counted"."""
+    ending = "is not counted" if number == 1 else "are not counted"
+    return f"{counted(number, 'inference')} did not finish and {ending}" if number else ""

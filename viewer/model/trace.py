@@ -243,7 +243,7 @@ class Run:
     total: number of inferences in its scope, 0 for a load. count: the number of runs it represents;
     more than 1 for a mean. first_row: the `source_row` of its first event, if the file lists events
     run by run, else -1. finished: False for an inference that failed or was cut short: it lacks the
-    Method::execute that others have, and counts for no median or mean.
+    Method::execute that others have, and counts in no median, mean or sum over the whole trace.
     """
 
     kind: RunKind

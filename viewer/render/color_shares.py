@@ -10,8 +10,9 @@ matches the times in all other panels. They are still listed, as slices.
 
 Without a selected run, time is that of the inferences, so that shares are relative to
 `Method::execute`, like those of operators; loads are included only if the runtime logs no such
-scope. A trace that does not support the scheme is colored by name: its classes come after all
-others, and their shares are relative to their own total.
+scope. Inferences that did not finish have no time then. A trace that does not support the scheme is
+colored by name: its classes come after all others, and their shares are relative to their own
+total.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.model.intervals import durations
-from viewer.model.queries import execute_keys, foreign, run_of_slices, tree
+from viewer.model.queries import counted_slices, execute_keys, foreign, run_of_slices, tree
 from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import Classes, Numbers
 from viewer.render.palette import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED, UNLINKED, Palette
@@ -121,6 +122,8 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
     elif execute_keys(trace).any():
         inferences = [i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE]
         in_runs = np.isin(run_of_slices(trace), inferences) if inferences else chosen
+        counted = counted_slices(trace)
+        in_runs = in_runs if counted is None else in_runs & counted
     timed = np.ones(len(slices), np.bool_)
     timed[foreign(slices)] = False
     adds_time, subtracts_time = timed, timed
@@ -136,11 +139,11 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         if one.classes.by_operator:
             of_slice = _with_calls(one.classes.color, of_slice, child, around)
     long = durations(slices.start, slices.end).astype(np.float64)
-    counted = in_runs & adds_time
+    summed = in_runs & adds_time
     ticks: NDArray[np.float64] = np.bincount(
-        of_slice[counted], weights=long[counted], minlength=number
+        of_slice[summed], weights=long[summed], minlength=number
     ).astype(np.float64)
-    inside = subtracts_time[child] & counted[around]
+    inside = subtracts_time[child] & summed[around]
     ticks -= np.bincount(of_slice[around[inside]], weights=long[child[inside]], minlength=number)
     return count, ticks
 

@@ -30,6 +30,7 @@ from viewer.analysis.delegates.handle_maps import (
     recorded_rows,
 )
 from viewer.analysis.links.link_table import LinkState
+from viewer.model.scope import left_out, left_out_text
 from viewer.model.text import one_line
 from viewer.model.times import format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
@@ -57,6 +58,7 @@ def _trace_facts(workspace: Workspace, trace: Trace) -> Facts:
         "program": table.program.path if table.program else None,
         "kind": "profile",
         "clock": clock_facts(workspace, trace),
+        "unfinished": left_out(trace),
         **_report_facts(report, table.program, rate),
         "handle_map": _map_facts(HandleMaps(table).rows(), table.program, rate),
     }
@@ -68,6 +70,7 @@ def _program_facts(program: Program) -> Facts:
         "program": program.path,
         "kind": program.noun,
         "clock": None,
+        "unfinished": 0,
         **_report_facts(recorded(program), program, None),
         "handle_map": _map_facts(recorded_rows(program), program, None),
     }
@@ -205,6 +208,8 @@ def _file_lines(file: Facts) -> list[str]:
                 ("neither", "neither"),
             )
         ]
+    if file["unfinished"]:
+        lines.append(f"  {left_out_text(file['unfinished'])}")
     if file["delegates"]:
         lines += ["", "delegates", *_aligned([_DELEGATE, *map(_instance_cells, file["delegates"])])]
     if file["delegates"] and ran:

@@ -14,6 +14,7 @@ from viewer import __version__
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.grouping import Grouping, GroupTable
 from viewer.export.tables.statistics import LENGTHS, group_row, in_ticks_and_ns
+from viewer.model.scope import left_out, left_out_text
 from viewer.model.text import one_line
 from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for
 from viewer.model.trace import Trace
@@ -32,8 +33,9 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     """Return the statistics by a key, as `opscope stats --json` prints them.
 
     span: ns from the start of the shared axis; None: everything. `files` has for each profile its
-    clock, the ticks of the span, the total that shares are relative to, and why it has no such
-    groups (`missing`). `rows` are the groups of all profiles, file by file. Raises NoSuchGroups.
+    clock, the ticks of the span, the total that shares are relative to, how many inferences are
+    left out of it because they did not finish (`unfinished`), and why it has no such groups
+    (`missing`). `rows` are the groups of all profiles, file by file. Raises NoSuchGroups.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open: there is nothing that took time")
@@ -47,9 +49,9 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     files, rows = [], []
     for trace, grouping in groupings:
         rate = workspace.clocks.ns_per_tick(trace)
-        first, last = _ticks(workspace, trace, span)
-        found = None if missing[trace.path] else grouping.by(key, first, last)
-        files.append(_file_facts(workspace, trace, (first, last), found, missing[trace.path]))
+        ticks = _ticks(workspace, trace, span) if span is not None else None
+        found = None if missing[trace.path] else grouping.by(key, *(ticks or (None, None)))
+        files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]))
         rows += [group_row(trace.path, rate, group) for group in found.groups] if found else []
     return {
         "opscope": __version__,
@@ -60,14 +62,12 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     }
 
 
-def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> tuple[int, int]:
+def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
     """Return the ticks of a range of the shared axis within the trace; empty if outside.
 
     A range after the trace starts one tick after its end, because a slice that starts exactly at
     the end is not in it.
     """
-    if span is None:
-        return trace.start, trace.end
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     first, last = (ns_to_tick(ns - offset, rate) for ns in span)
     first = min(max(first, trace.start), trace.end + 1)
@@ -77,7 +77,7 @@ def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> 
 def _file_facts(
     workspace: Workspace,
     trace: Trace,
-    ticks: tuple[int, int],
+    ticks: tuple[int, int] | None,
     found: GroupTable | None,
     missing: str,
 ) -> Facts:
@@ -91,9 +91,10 @@ def _file_facts(
         "format": trace.format,
         "generation": trace.generation,
         "clock": clock_facts(workspace, trace),
-        "range_ticks": list(ticks),
+        "range_ticks": list(ticks or (trace.start, trace.end)),
         **amounts,
         "foreign": found.foreign if found else 0,
+        "unfinished": left_out(trace) if found and not ticks else 0,
         "missing": missing or None,
     }
 
@@ -133,6 +134,8 @@ def _file_lines(file: Facts) -> list[str]:
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
+    if file["unfinished"]:
+        lines.append(f"  {left_out_text(file['unfinished'])}")
     return lines
 
 

@@ -4,8 +4,9 @@ An OPERATOR_CALL and the kernel inside it count once, not twice. A slice with se
 charged once to the set of them: its time is shared, never divided. So operators, shared sets and
 the time without an operator add up to the total. The total is the time of `Method::execute` where
 the file has it (loading is excluded), otherwise the busy time of all tracks. A run that failed logs
-no `Method::execute`; then its total is the instructions that it reached. Where lanes of one track
-overlap, an instant counts once for each set that is active in it.
+no `Method::execute`; then its total is the instructions that it reached, and the figures of the
+whole trace leave it out (`viewer.model.queries.counted_slices`). Where lanes of one track overlap,
+an instant counts once for each set that is active in it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from viewer.model import intervals
 from viewer.model.queries import (
     Segments,
     charge,
+    counted_slices,
     execute_keys,
     foreign,
+    is_whole,
     sum_per_key,
     total_per_group,
 )
-from viewer.model.scope import TimeScope, starts_in
+from viewer.model.scope import TimeScope, counted_in
 from viewer.model.trace import KeyKind, Run, Trace, Unit
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -192,13 +195,7 @@ class Costs:
             own, ends = reach[run.track]
             lo = own.start + int(np.searchsorted(ends, run.start, "right"))
             hi = own.start + int(np.searchsorted(segments.start[own], run.end))
-            part = Segments(
-                segments.track[lo:hi],
-                segments.start[lo:hi],
-                segments.end[lo:hi],
-                segments.group[lo:hi],
-                segments.lanes,
-            )
+            part = segments.taken(slice(lo, hi))
             ticks[number] = total_per_group(part, count, run.start, run.end)
         return ticks
 
@@ -210,7 +207,7 @@ class Costs:
     ) -> Ints:
         """Return the slices that the rows of some sets count, ascending.
 
-        These are the slices of exactly these operators that start in the scope, with `nodes` only
+        These are the slices of exactly these operators that the scope counts, with `nodes` only
         those that ran none but these nodes. For a set that has calls, only the calls are returned,
         not their kernels.
         """
@@ -222,7 +219,7 @@ class Costs:
             within = [*(set(own).issubset(nodes) for own in self._table.node_sets), False]
             linked &= np.array(within, np.bool_)[self._node_set_of_key]
         found = np.flatnonzero(linked[slices.key])
-        found = starts_in(self._trace, scope, found)
+        found = counted_in(self._trace, scope, found)
         called = np.zeros(len(hit), np.bool_)
         is_kernel = kind[slices.key[found]] == KeyKind.KERNEL
         own = self._set_of_key[slices.key[found]]
@@ -243,7 +240,7 @@ class Costs:
         lo = self._trace.start if first is None else first
         hi = self._trace.end if last is None else last
         found = []
-        for number, times in enumerate(self._free):
+        for number, times in enumerate(self._free.within(first, last)):
             start, end = intervals.clip(*times, lo, hi)
             if len(start) and track in (None, number):
                 at = int(np.argmax(end - start))
@@ -251,7 +248,7 @@ class Costs:
         return None if not found else (-max(found)[1], *max(found)[2:])
 
     @cached_property
-    def _free(self) -> list[intervals.Intervals]:
+    def _free(self) -> FreeTime:
         return free_time(self._trace, self._segments, whole_slices(self._trace))
 
 
@@ -287,8 +284,28 @@ def whole_slices(trace: Trace) -> Bools:
     return busy & ~made_of_others(trace)
 
 
-def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
-    """Return per track the time of the slices in mask `of` during which nothing is charged.
+@dataclass(frozen=True, slots=True)
+class FreeTime:
+    """Time per track in which nothing is charged; `counted`: only that in `counted_slices`."""
+
+    everything: list[intervals.Intervals]
+    counted: list[intervals.Intervals]
+
+    def within(self, first: int | None, last: int | None) -> list[intervals.Intervals]:
+        """Return the time that figures of a range, or of the whole trace, take their part of."""
+        return self.counted if is_whole(first, last) else self.everything
+
+
+def free_time(trace: Trace, charged: Segments, of: Bools) -> FreeTime:
+    """Return per track the time of the slices in mask `of` during which nothing is charged."""
+    everything, counted = _free_time(trace, charged, of), counted_slices(trace)
+    if counted is None:
+        return FreeTime(everything, everything)
+    return FreeTime(everything, _free_time(trace, charged, of & counted))
+
+
+def _free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
+    """Return the same for all slices of the mask.
 
     One pass over slices and segments. Foreign slices have no extent on this clock, so they are left
     out. A HAL track calls into the host, drawn below it, on the same thread: time in which the host
@@ -330,14 +347,15 @@ def _busy_of(trace: Trace, unit: Unit) -> intervals.Intervals:
 
 
 def length_within(
-    times: list[intervals.Intervals],
+    free: FreeTime,
     trace: Trace,
     first: int | None,
     last: int | None,
     track: int | None = None,
 ) -> int:
-    """Return the ticks of one track's or all intervals in [first, last] or the whole trace."""
+    """Return the ticks of one track's or all free time in [first, last] or the whole trace."""
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last
+    times = free.within(first, last)
     chosen = times if track is None else [times[track]]
     return sum(intervals.length(*intervals.clip(*part, lo, hi)) for part in chosen)

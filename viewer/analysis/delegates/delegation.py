@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.costs import (
+    FreeTime,
     free_time,
     length_within,
     made_of_others,
@@ -36,7 +37,6 @@ from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.remedies import remedy
 from viewer.arrays import Bools, Ints
-from viewer.model.intervals import Intervals
 from viewer.model.queries import Segments, charge, foreign, total_per_group
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION
@@ -337,7 +337,7 @@ class Delegation:
         return charge(self._trace, self._group_of_key)
 
     @cached_property
-    def _free(self) -> list[Intervals]:
+    def _free(self) -> FreeTime:
         return free_time(self._trace, self._segments, whole_slices(self._trace))
 
     # -- outside -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
-from viewer.model.queries import execute_keys
+from viewer.model.queries import counted_inferences, execute_keys
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace
 
@@ -198,8 +198,10 @@ def scope_text(table: LinkTable, run: Run | None) -> str:
 
 
 def inferences_text(trace: Trace) -> str:
-    """Return "all 5 inferences", or "the one inference"."""
-    count = sum(1 for _ in trace.inferences())
+    """Return "all 5 inferences", "the one inference", or "2 of 3 inferences" if one is left out."""
+    count, every = len(counted_inferences(trace)), sum(1 for _ in trace.inferences())
+    if count < every:
+        return f"{count} of {counted(every, 'inference')}"
     return "the one inference" if count == 1 else f"all {counted(count, 'inference')}"
 
 

@@ -31,7 +31,7 @@ from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Ints
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
-from viewer.model.queries import foreign, units_of
+from viewer.model.queries import counted_inferences, foreign, units_of
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Run, Unit
 
@@ -131,7 +131,7 @@ def _idle_units(context: FindingContext, overview: UnitOverview) -> FamilyAnswer
 
 
 def _runs(context: FindingContext) -> list[Run]:
-    return [context.run] if context.run is not None else list(context.trace.inferences())
+    return [context.run] if context.run is not None else counted_inferences(context.trace)
 
 
 def _between_calls(context: FindingContext) -> FamilyAnswer:

@@ -2,7 +2,8 @@
 
 A slice counts where it starts. Only slices in the file count, not those derived from them. Time is
 the union of these slices per track, so a kernel inside its call counts once. Slices on foreign
-clocks count by number only.
+clocks count by number only. In figures of the whole trace, inferences that did not finish do not
+count; in how well a file is linked (`coverage_facts`), every slice does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.queries import foreign, starts_between
+from viewer.model.queries import counted_slices, foreign, is_whole, starts_between
 from viewer.model.trace import Trace
 
 
@@ -57,9 +58,12 @@ def stated_per_key(
 def starts_within(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Bools:
-    """Return per slice whether it starts in [first, last), as in `starts_between`, on the track."""
+    """Return per slice whether it starts in [first, last) on the track and counts there."""
     slices = trace.slices
     inside = starts_between(trace, slices.start, first, last)
+    counted = counted_slices(trace) if is_whole(first, last) else None
+    if counted is not None:
+        inside &= counted
     if track is not None:
         inside &= (slices.row_track == track)[slices.rows()]
     return inside
@@ -81,6 +85,9 @@ def covered_ticks(
     slices = trace.slices
     selected = of_key[slices.key]
     selected[foreign(slices)] = False
+    counted = counted_slices(trace) if is_whole(first, last) else None
+    if counted is not None:
+        selected &= counted
     index = np.flatnonzero(selected)
     tracks = slices.row_track[slices.rows()[index]]
     if track is not None:
@@ -101,23 +108,23 @@ def coverage_facts(table: LinkTable, scopes: Ints) -> dict[str, Any]:
     The entries are those that `opscope info --json` prints.
     """
     trace = table.trace
-    keys = trace.keys
+    keys, everything = trace.keys, (trace.start, trace.end)
     key_in = np.isin(keys.scope, scopes)
     # An ETRecord may have hundreds of methods without a run.
-    count = stated_per_key(trace) if key_in.any() else np.zeros(len(keys), np.int64)
+    count = stated_per_key(trace, *everything) if key_in.any() else np.zeros(len(keys), np.int64)
     by_reason: dict[str, int] = {}
     for k in np.flatnonzero(key_in & (count > 0)).tolist():
         text = table.links[k].reason.text
         by_reason[text] = by_reason.get(text, 0) + int(count[k])
     linkable = int(count[key_in & (table.states > 0)].sum())
     linked = int(count[key_in & (table.states == 2)].sum())
-    possible = covered_ticks(trace, key_in & (table.states > 0))
+    possible = covered_ticks(trace, key_in & (table.states > 0), *everything)
     return {
         "linkable": linkable,
         "linked": linked,
         "coverage": round(linked / linkable, 4) if linkable else None,
         "covered_time": (
-            round(covered_ticks(trace, key_in & (table.states == 2)) / possible, 4)
+            round(covered_ticks(trace, key_in & (table.states == 2), *everything) / possible, 4)
             if possible
             else None
         ),

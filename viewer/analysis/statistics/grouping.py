@@ -30,6 +30,9 @@ without the unlinked events in it. `spread` covers whole slices that start in th
 slice directly inside another of its group (a kernel in its call), and a derived NSS job next to its
 start and wait. Slices on foreign clocks are in no number, but are counted. All times are ticks of
 the trace.
+
+The whole trace leaves out inferences that did not finish (`viewer.model.queries.counted_slices`).
+By `run` they are listed, with a share of 0, because they are no part of the whole.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ import numpy as np
 
 from viewer.analysis.cost.costs import (
     Costs,
+    FreeTime,
     free_time,
     length_within,
     made_of_others,
@@ -60,12 +64,15 @@ from viewer.analysis.statistics.group_keys import (
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
-from viewer.model.intervals import Intervals
 from viewer.model.queries import (
     Segments,
     Tree,
     charge,
+    counted_inferences,
+    counted_slices,
+    counted_within,
     foreign,
+    is_whole,
     starts_between,
     total_per_group,
     tree,
@@ -135,7 +142,7 @@ class Grouping:
         self._table = table
         self._trace = table.trace
         self._keys = GroupKeys(table)
-        self._charged: dict[str, tuple[Segments, list[Intervals]]] = {}
+        self._charged: dict[str, tuple[Segments, FreeTime]] = {}
         none = np.empty(0, np.uint32)
         self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
         self._innermost_by: tuple[str, Segments] | None = None
@@ -174,8 +181,7 @@ class Grouping:
         """
         index, group = self._outermost() if key == "thread" else self._counted(key)
         own = index[group == number]
-        inside = starts_between(self._trace, self._trace.slices.start[own], first, last)
-        return np.sort(own[inside]).astype(np.int64)
+        return np.sort(own[counted_within(self._trace, own, first, last)]).astype(np.int64)
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
         """Return the labels of a key's groups, and per key of the trace its group, -1 for none.
@@ -223,7 +229,9 @@ class Grouping:
         """Group by track; every outermost slice counts, so a track's total is its busy time."""
         trace, slices = self._trace, self._trace.slices
         at, track = self._outermost()
-        spans = Segments(track, slices.start[at], slices.end[at], track, lanes=True)
+        counted = counted_slices(trace)
+        counts = None if counted is None else counted[at]
+        spans = Segments(track, slices.start[at], slices.end[at], track, True, counts)
         total = total_per_group(spans, len(trace.tracks), first, last)
         labels = [
             f"{place.process} > {track_name(self._table, i)}"
@@ -252,7 +260,17 @@ class Grouping:
         started = np.flatnonzero(starts_between(self._trace, start, first, last))
         spread = _spreads(durations[started], started, len(runs))
         labels = [run_label(self._table, run) for run in runs]
-        return _table("run", labels, total, total, spread, 0, 0)
+        table = _table("run", labels, total, total, spread, 0, 0)
+        counted = counted_inferences(self._trace)
+        if not is_whole(first, last) or len(counted) == len(runs):
+            return table
+        # An inference that is left out is listed, but is no part of the whole.
+        whole = sum(run.end - run.start for run in counted)
+        groups = tuple(
+            replace(one, share=one.total / whole if whole and runs[one.number].finished else 0.0)
+            for one in table.groups
+        )
+        return replace(table, groups=groups, whole=whole)
 
     # -- groups by the keys of slices --------------------------------------------------------------
 
@@ -297,7 +315,7 @@ class Grouping:
         np.add.at(folded[1], group_of_set, own)
         return folded[0], folded[1], table.without_operator
 
-    def _charged_to(self, key: str) -> tuple[Segments, list[Intervals]]:
+    def _charged_to(self, key: str) -> tuple[Segments, FreeTime]:
         """Return the time charged to the groups of a key, and the uncharged rest by track."""
         if key not in self._charged:
             slices = self._trace.slices
@@ -323,9 +341,7 @@ class Grouping:
         segments = self._by_key
         group = group_of_key[segments.group]
         own = np.flatnonzero(group >= 0)
-        found = Segments(
-            segments.track[own], segments.start[own], segments.end[own], group[own], segments.lanes
-        )
+        found = segments.taken(own, group[own])
         self._innermost_by = key, found
         return found
 
@@ -376,18 +392,15 @@ class Grouping:
         last: int | None,
     ) -> list[Spread]:
         """Return the durations of the slices that start in a range, for each group."""
-        start = self._trace.slices.start[index]
-        started = starts_between(self._trace, start, first, last)
-        durations = self._trace.slices.end[index[started]] - start[started]
+        slices, started = self._trace.slices, counted_within(self._trace, index, first, last)
+        found = index[started]
+        durations = slices.end[found] - slices.start[found]
         return _spreads(durations, group[started].astype(np.int64), count)
 
     def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
         """Return how many slices of a mask are foreign and start in the range."""
-        slices = self._trace.slices
-        native = foreign(slices)
-        return int(
-            (of[native] & starts_between(self._trace, slices.start[native], first, last)).sum()
-        )
+        native = foreign(self._trace.slices)
+        return int((of[native] & counted_within(self._trace, native, first, last)).sum())
 
 
 def _table(

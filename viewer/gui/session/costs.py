@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
-from viewer.model.scope import TimeScope
+from viewer.model.scope import TimeScope, left_out
 from viewer.model.trace import Run
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
@@ -23,14 +23,19 @@ MOST_RUNS = 24
 class CostAnswer:
     """A cost table with the trace and scope that it covers.
 
-    `table` is empty for a trace without a program. `per_run` has one table per inference, in order;
-    it is empty if there is only one inference or there are more than `MOST_RUNS`.
+    `table` is empty for a trace without a program. `per_run` has one table per inference
+    that finished, in order; it is empty if there is only one or there are more than `MOST_RUNS`.
     """
 
     shown: OpenTrace
     scope: TimeScope
     table: CostTable
     per_run: tuple[CostTable, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many inferences the table leaves out because they did not finish."""
+        return left_out(self.shown.trace, self.scope)
 
 
 class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):

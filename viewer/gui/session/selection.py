@@ -13,7 +13,7 @@ from viewer.arrays import Ints
 from viewer.gui.session.coloring import highlight_class
 from viewer.gui.session.search import Search
 from viewer.gui.session.session import Session
-from viewer.model.scope import starts_in
+from viewer.model.scope import counted_in, starts_in
 from viewer.model.trace import KeyKind
 from viewer.program.program import Operator
 from viewer.view import selected_slices
@@ -60,7 +60,7 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
     counted again.
     """
     shown = session.traces[trace]
-    found = _in_scope(session, trace, slices_of(session, trace, operators))
+    found = counted_in(shown.trace, session.scope(trace), slices_of(session, trace, operators))
     stated = found[~made_of_others(shown.trace)[found]]
     found = stated if len(stated) else found
     keys = shown.trace.slices.key[found]

@@ -50,6 +50,11 @@ def test_a_run_that_failed_did_not_finish_and_is_counted():
     assert (problem.count, problem.first) == (1, "event 2")
 
 
+def test_a_run_whose_delegate_failed_did_not_finish(data):
+    trace = read_path(data / "pte" / "mix_str_failed.etdp")
+    assert [run.finished for run in trace.inferences()] == [True, False, True]
+
+
 def test_runs_on_a_clock_that_starts_again_are_threads_of_their_own(dump):
     def run(begin: int, each: int) -> tuple[str, list[Event]]:
         calls = [

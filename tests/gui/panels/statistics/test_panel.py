@@ -282,3 +282,20 @@ def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
     executes = attention.session.traces[0].costs.table().whole
     assert sum(int(row["total_ticks"]) for row in rows) == executes
     assert executes <= sum(run.end - run.start for run in runs)
+
+
+def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
+    panel = show_files(
+        StatisticsPanel,
+        "etdump/words_failing_x3.etdp",
+        "etrecord/words_toedge_portable.etrecord",
+    )
+    note = "1 inference did not finish and is not counted"
+    assert panel.subtitle.text().startswith("2 of 3 runs · ")
+    assert panel.subtitle.text().endswith(note)
+    assert plain(panel.footer.text()).endswith(f"Method::execute 16.754 µs, {note}")
+    shown = panel.answer.shown
+    failed = next(i for i, run in enumerate(shown.trace.runs) if not run.finished and run.number)
+    pick_run(panel._session, (0, failed))
+    assert note not in panel.subtitle.text()
+    assert plain(panel.footer.text()).endswith("Whole 103.404 µs")

@@ -71,7 +71,8 @@ def failed_runs(
     executes = ends_of_runs(events)
     if not (executes.any() or loading.any()):
         return np.empty(0, np.int64)
-    began = np.logical_or.reduceat(kind == KeyKind.OPERATOR_CALL, first)
+    calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL)
+    began = np.logical_or.reduceat(calls, first)
     ended = np.logical_or.reduceat(executes | events.named(STEP), first)
     return np.flatnonzero(began & ~ended & ~is_load)
 

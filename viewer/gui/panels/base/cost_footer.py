@@ -13,6 +13,7 @@ from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import CostAnswer
 from viewer.model.executorch_names import EXECUTE
 from viewer.model.queries import execute_keys
+from viewer.model.scope import left_out_text
 from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.trace import Trace
 
@@ -31,6 +32,7 @@ class CostFooter(QWidget):
         self._parts: tuple[tuple[str, str, int], ...] = ()
         self._whole = 0
         self._what = ""
+        self._note = ""
         self.opacity = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.hide()
@@ -51,23 +53,29 @@ class CostFooter(QWidget):
             ("Shared", "slab", shared),
             ("No operator", "", total_ns - single - shared),
         )
-        self.show_parts(parts, total_ns, whole_text(answer.shown.trace, "Busy time"))
+        what = whole_text(answer.shown.trace, "Busy time")
+        self.show_parts(parts, total_ns, what, answer.left_out)
 
-    def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
+    def show_parts(
+        self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str, left_out: int
+    ) -> None:
         """Show parts that add up to a total: the name, color token ("": hatched) and ns of each.
 
-        whole: the total in ns. what: the name of the total.
+        whole: the total in ns. what: the name of the total. left_out: how many inferences it leaves
+        out, for the tooltip.
         """
         self._parts, self._whole, self._what = parts, whole, what
+        self._note = left_out_text(left_out)
         self.setAccessibleName(self.text())
         explain(self, self.text().replace(", ", "\n"))
         self.show()
         self.update()
 
     def text(self) -> str:
-        """Return the figures as one line: "Operators 22.656 µs 41.0 %, Shared …"."""
+        """Return the figures and the note as one line: "Operators 22.656 µs 41.0 %, Shared …"."""
         parts = [f"{name} {format_time(ns)} {self._share(ns)}" for name, _, ns in self._parts]
-        return ", ".join([*parts, f"{self._what} {format_time(self._whole)}"])
+        parts.append(f"{self._what} {format_time(self._whole)}")
+        return ", ".join([*parts, self._note] if self._note else parts)
 
     def _share(self, ns: int) -> str:
         return format_share(ns, self._whole) if self._whole else ""

@@ -22,6 +22,7 @@ from viewer.model.queries import (
     NATIVE_UNIT,
     busy_time,
     children_of,
+    counted_inferences,
     execute_keys,
     self_time_of,
 )
@@ -307,11 +308,13 @@ def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
     if scope.ticks is not None:
         ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
-    counts = [run.count for run in shown.trace.inferences()]
+    counts = [run.count for run in counted_inferences(shown.trace)]
     if counts and max(counts) > 1:
         return f"the mean of {sum(counts)} runs"
     # Costs cover only inferences if the runtime logs `Method::execute`.
     if not counts or not execute_keys(shown.trace).any():
         return "the whole trace"
-    count = len(counts)
+    count, every = len(counts), sum(1 for _ in shown.trace.inferences())
+    if count < every:
+        return f"{count} of {every} runs"
     return "run 1" if count == 1 else f"all {count} runs"

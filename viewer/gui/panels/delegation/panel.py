@@ -32,7 +32,7 @@ from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import TimeScope
+from viewer.model.scope import TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.view.open_trace import OpenTrace
 
@@ -103,7 +103,8 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self._fill(answer.page)
         if answer.page.parts:
             what = whole_text(answer.shown.trace, "Busy time")
-            self.footer.show_parts(answer.page.parts, answer.page.whole, what)
+            uncounted = left_out(answer.shown.trace, answer.scope)
+            self.footer.show_parts(answer.page.parts, answer.page.whole, what, uncounted)
         else:
             self.footer.clear()
         where = scope_text(answer.shown, answer.scope)

@@ -414,7 +414,7 @@ class Card(CardFrame):
         ]
         if not any(costs):
             return
-        runs = list(shown.trace.inferences())
+        runs = list(shown.trace.finished_inferences())
         current = runs.index(answer.scope.run) if answer.scope.run in runs else None
         is_single = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)

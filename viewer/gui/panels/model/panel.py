@@ -128,9 +128,8 @@ class ModelPanel(CostPanel[ModelAnswer]):
         if not self._fill(costed.costs.tree, costed):
             return
         parts = parts_of(costed)
-        self.footer.show_parts(
-            parts, sum(ns for _, _, ns in parts), whole_text(cost_answer.shown.trace, "Busy time")
-        )
+        what = whole_text(cost_answer.shown.trace, "Busy time")
+        self.footer.show_parts(parts, sum(ns for _, _, ns in parts), what, cost_answer.left_out)
         self.show_subject(cost_answer)
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
         without_slice = len(costed.costs.tree.program.operators) - len(seen)

@@ -32,7 +32,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import TimeScope
+from viewer.model.scope import TimeScope, left_out, left_out_text
 from viewer.model.text import display_name
 from viewer.model.times import group_digits, tick_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -148,10 +148,13 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         contents = contents_of(shown, table, TITLES[table.key])
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
-        _add_up(self.footer, shown, table)
+        uncounted = left_out(shown.trace, answer.scope)
+        _add_up(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
         if table.foreign:
             parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
+        if uncounted:
+            parts.append(left_out_text(uncounted))
         self.subtitle.setText(" · ".join(parts))
         self.show_page()
         self._mark()
@@ -284,7 +287,7 @@ def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) ->
     return StatisticsAnswer(shown, grouping, grouping.by(key, first, last), scope)
 
 
-def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
+def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: int) -> None:
     """Show the parts that add up to the total.
 
     Each part is rounded down, as in the table, so their sum can be a few ns less than the total.
@@ -302,6 +305,7 @@ def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
         tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
         tick_to_ns(table.whole, rate),
         what,
+        uncounted,
     )
 
 
