@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
+from viewer.analysis.links.executable_match import decided_by, methods_that_ran
 from viewer.analysis.links.identifier_columns import ColumnMatch, identifier_columns
 from viewer.analysis.links.logged_identities import Signature, signatures
 from viewer.analysis.links.match import TraceMatch, match_trace
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 
-_Match = tuple[Mapping[int, str], TraceMatch]  # the chosen methods, and the match with them
+# The chosen methods and the program file that ran, and the match with them.
+_Match = tuple[Mapping[int, str], Executable | None, TraceMatch]
+_Ran = Sequence[tuple[str, ...]] | None
 
 
 class MatchCache:
@@ -26,20 +30,46 @@ class MatchCache:
         self._fits: WeakKeyDictionary[Trace, WeakKeyDictionary[Program, _Match]] = (
             WeakKeyDictionary()
         )
+        self._ran: WeakKeyDictionary[Trace, WeakKeyDictionary[Executable, _Ran]] = (
+            WeakKeyDictionary()
+        )
         self._columns: WeakKeyDictionary[
             Trace, WeakKeyDictionary[Program, Sequence[ColumnMatch]]
         ] = WeakKeyDictionary()
 
-    def match_trace(self, trace: Trace, program: Program, methods: Mapping[int, str]) -> TraceMatch:
-        """Return the match of a program and a trace, given the methods chosen for its scopes."""
+    def match_trace(
+        self,
+        trace: Trace,
+        program: Program,
+        methods: Mapping[int, str],
+        executable: Executable | None = None,
+    ) -> TraceMatch:
+        """Return the match of a program and a trace, given the methods chosen for its scopes.
+
+        executable: the program file that ran, which decides the match.
+        """
         fits = self._fits.setdefault(trace, WeakKeyDictionary())
         known = fits.get(program)
-        if known is None or known[0] != methods:
-            logged = self._signatures.get(trace)
-            if logged is None:
-                logged = self._signatures[trace] = signatures(trace)
-            known = fits[program] = (methods, match_trace(trace, program, methods, logged))
-        return known[1]
+        if known is None or known[:2] != (methods, executable):
+            found = match_trace(trace, program, methods, self._logged(trace))
+            ran = None if executable is None else self.methods_that_ran(trace, executable)
+            if executable is not None and ran is not None and not program.delegates_only:
+                found = decided_by(executable, ran, found, program, methods)
+            known = fits[program] = (methods, executable, found)
+        return known[2]
+
+    def methods_that_ran(self, trace: Trace, executable: Executable) -> _Ran:
+        """Return per scope the methods of a program file that may have run; None if none did."""
+        ran = self._ran.setdefault(trace, WeakKeyDictionary())
+        if executable not in ran:
+            ran[executable] = methods_that_ran(trace, executable, self._logged(trace))
+        return ran[executable]
+
+    def _logged(self, trace: Trace) -> list[Signature]:
+        logged = self._signatures.get(trace)
+        if logged is None:
+            logged = self._signatures[trace] = signatures(trace)
+        return logged
 
     def columns(self, read: Trace, program: Program) -> Sequence[ColumnMatch]:
         """Return how the columns of a trace match an ETRecord; `read` is the trace as read."""

@@ -9,12 +9,14 @@ with about the same match ranks higher, because it has more information.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viewer.analysis.links.identifier_columns import takes_column
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
 from viewer.model.times import counted
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 
 
@@ -63,6 +65,31 @@ def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
         and c.program.delegates_only == rated[0].program.delegates_only
         and round(best.value - c.trace_match.match.value, 9) < AHEAD
     ]
+
+
+def what_ran(trace: Trace, fitting: Sequence[Executable]) -> Executable | None:
+    """Return the program file that ran, of those whose instructions are what a trace logged.
+
+    If several are, one with the trace's file name without its suffix is it. Otherwise they must be
+    alike. None if that does not decide.
+    """
+    named = [e for e in fitting if stem(e.path) == stem(trace.path)]
+    found = named if len(named) == 1 else fitting
+    return found[0] if found and all(_runs_alike(e, found[0]) for e in found[1:]) else None
+
+
+def stem(path: str) -> str:
+    """Return the file name without its folder and suffix."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _runs_alike(a: Executable, b: Executable) -> bool:
+    """Return whether two program files have equal instructions, delegates and nodes."""
+
+    def what(executable: Executable) -> object:
+        return [(m.name, m.instructions, m.delegates) for m in executable.methods]
+
+    return what(a) == what(b)
 
 
 def links_alike(program: Program) -> object:
