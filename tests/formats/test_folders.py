@@ -100,3 +100,8 @@ def test_a_folder_without_any_says_so(tmp_path):
         debug_info_of(str(tmp_path))
     with pytest.raises(NoDebugInfo, match="it cannot be listed"):
         debug_info_of(str(tmp_path / "missing"))
+
+
+def test_a_program_file_is_found_by_its_content(tmp_path, data):
+    shutil.copy(data / "pte" / "cond.pte", tmp_path / "model.bin")
+    assert names(look_through(str(tmp_path))) == [("model.bin", "ExecuTorch program", True)]

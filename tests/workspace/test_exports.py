@@ -21,7 +21,7 @@ from viewer.export.perfetto.writer import export_perfetto
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
-from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.exports import TABLES, NothingToExport, export
 from viewer.workspace.perfetto_export import ExportFlows, perfetto_source
 from viewer.workspace.snapshot import Snapshot, process_name
 from viewer.workspace.workspace import Workspace
@@ -269,3 +269,14 @@ def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
     export(workspace, str(tmp_path / "t.pftrace"))
     assert b"clock_rate" in (tmp_path / "t.pftrace").read_bytes()
     assert b"chosen" in (tmp_path / "t.pftrace").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "table"), [("a.pftrace", "slices"), *((f"{t}.csv", t) for t in TABLES)]
+)
+def test_a_program_file_alone_has_no_times_to_export(name, table, tmp_path):
+    workspace = Workspace()
+    workspace.open(str(DATA / "pte" / "part_x.pte"))
+    with pytest.raises(NothingToExport, match="Open the ETDump of its run too"):
+        export(workspace, str(tmp_path / name), table=table)
+    assert list(tmp_path.iterdir()) == []

@@ -475,3 +475,36 @@ def test_a_map_needs_no_operators():
     assert [o.label for o in program.operators] == [f"debug handle {n}" for n in range(1, 6)]
     table = workspace.links(workspace.traces[0])
     assert {len(table.operators(k)) for k in range(len(table.links))} == {0, 1, 2, 5}
+
+
+PTE = DATA / "pte"
+
+
+def test_a_program_file_stands_beside_its_dump_and_record_and_changes_no_link():
+    workspace = Workspace()
+    workspace.open(str(PTE / "custom.pte"))
+    assert (workspace.is_empty, workspace.paths) == (False, [str(PTE / "custom.pte")])
+    for name in ("custom.etdp", "custom.etrecord"):
+        workspace.open(str(PTE / name))
+    assert [Path(path).name for path in workspace.paths] == [
+        "custom.etdp", "custom.etrecord", "custom.pte",
+    ]  # fmt: skip
+    assert workspace.links(workspace.traces[0]).program is workspace.programs[0]
+    assert workspace.stamp(str(PTE / "custom.pte")) is not None
+
+
+def test_a_file_that_is_read_again_replaces_itself_even_as_another_kind(tmp_path):
+    path, workspace = tmp_path / "model.pte", Workspace()
+    shutil.copy(PTE / "custom.pte", path)
+    workspace.open(str(path))
+    shutil.copy(PTE / "cond.pte", path)
+    workspace.open(str(path))
+    (executable,) = workspace.executables
+    assert len(executable.methods[0].instructions) == 21
+    for other, kind in (("custom.etrecord", "programs"), ("custom.etdp", "traces")):
+        shutil.copy(PTE / other, path)
+        workspace.open(str(path))
+        assert len(getattr(workspace, kind)) == len(workspace.paths) == 1
+    shutil.copy(PTE / "custom.pte", path)
+    workspace.open(str(path))
+    assert len(workspace.executables) == len(workspace.paths) == 1

@@ -75,9 +75,9 @@ class Format:
 
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
 _FORMATS = {
-    "executorch.pte.reader": ("ExecuTorch program", (".pte", ".bpte"), "executable"),
     "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
     "executorch.etdump.reader": ("ETDump", (".etdp", ".etdump"), "trace"),
+    "executorch.pte.reader": ("ExecuTorch program", (".pte", ".bpte"), "executable"),
     "perfetto.reader": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
     "torq.runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
     "torq.host_csv": ("Torq host profile", (".csv",), "trace"),

@@ -27,7 +27,9 @@ from viewer.model.times import (
 )
 from viewer.model.trace import Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
+from viewer.reports.executables import executable_facts, executable_lines
 from viewer.workspace.workspace import Workspace
 
 Facts = dict[str, Any]
@@ -49,6 +51,7 @@ def info(workspace: Workspace) -> Facts:
         "files": [
             *(trace_facts(workspace, t) for t in workspace.traces),
             *(program_facts(workspace, p) for p in workspace.programs),
+            *(_executable_facts(e) for e in workspace.executables),
         ],
         "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
         "identifier_columns": [e for t in workspace.traces for e in column_facts(workspace, t)],
@@ -125,20 +128,8 @@ def program_facts(workspace: Workspace, program: Program) -> Facts:
     text. `found_for`: the trace for which the program was opened automatically, None otherwise.
     """
     return {
-        "path": program.path,
-        "format": program.format,
-        "generation": program.generation,
-        "kind": "program",
-        "tracks": 0,
-        "slices": 0,
-        "derived": 0,
-        "unattributed": {"ticks": 0, "of_ticks": 0},
-        "untimed": {k.name.lower(): 0 for k in UntimedKind},
-        "origin": None,
-        "clock": None,
-        "inferences": [],
+        **_without_slices(program, "program"),
         "found_for": workspace.found_for(program),
-        "problems": _problems(program.problems),
         "methods": {m.name: len(m.operators) for m in program.methods},
         "graphs": {g.name: len(g.nodes) for g in program.graphs},
         "dispatches": {
@@ -157,6 +148,30 @@ def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     if table.program is not None:
         return _per_method(table)
     return [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+
+
+def _executable_facts(executable: Executable) -> Facts:
+    """Return one program file: what ran, without times."""
+    return {**_without_slices(executable, "executable"), **executable_facts(executable)}
+
+
+def _without_slices(file: Program | Executable, kind: str) -> Facts:
+    """Return what every file has, for one without slices or a clock."""
+    return {
+        "path": file.path,
+        "format": file.format,
+        "generation": file.generation,
+        "kind": kind,
+        "tracks": 0,
+        "slices": 0,
+        "derived": 0,
+        "unattributed": {"ticks": 0, "of_ticks": 0},
+        "untimed": {k.name.lower(): 0 for k in UntimedKind},
+        "origin": None,
+        "clock": None,
+        "inferences": [],
+        "problems": _problems(file.problems),
+    }
 
 
 def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
@@ -251,6 +266,7 @@ def info_text(workspace: Workspace) -> str:
     """Format the facts for people."""
     blocks = [_trace_text(workspace, t) for t in workspace.traces]
     blocks += [_program_text(workspace, p) for p in workspace.programs]
+    blocks += [_executable_text(e) for e in workspace.executables]
     for trace in workspace.traces:
         columns = [_column_text(entry) for entry in column_facts(workspace, trace)]
         blocks += ["\n".join(columns)] if columns else []
@@ -333,6 +349,12 @@ def _program_text(workspace: Workspace, program: Program) -> str:
         for d in program.dispatches
     ]
     return "\n".join([*lines, *_problem_lines(program.problems)])
+
+
+def _executable_text(executable: Executable) -> str:
+    lines = [executable.path, f"  {executable.format} {executable.generation}".rstrip()]
+    lines += executable_lines(executable)
+    return "\n".join([*lines, *_problem_lines(executable.problems)])
 
 
 def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:

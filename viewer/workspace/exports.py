@@ -25,7 +25,7 @@ from viewer.export.tables.parquet import NoParquet, require
 from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
-from viewer.workspace.snapshot import LinkedTrace, Snapshot
+from viewer.workspace.snapshot import NO_TIMES, LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
 # The Perfetto exporter loads the official protos, so it is imported late for a fast startup.
@@ -86,6 +86,8 @@ def prepare(
         except NoParquet as error:
             raise NothingToExport(str(error)) from error
     opened = Snapshot.of(workspace)
+    if opened.only_executables:
+        raise NothingToExport(NO_TIMES)
     if table == "operators":
         return _prepare_operators(opened, path)
     if table == "untimed":

@@ -34,7 +34,7 @@ from viewer.export.tables.slices import operator_names, source_places
 from viewer.model.provenance import is_of_one_file
 from viewer.model.trace import Trace
 from viewer.workspace.estimates import of_snapshot
-from viewer.workspace.snapshot import Snapshot
+from viewer.workspace.snapshot import NO_TIMES, Snapshot
 
 WHOLE, RANGE, SELECTION = "whole trace", "range", "selection"
 EDGES_WHOLE = "slices that reach over an edge of the range are written whole"
@@ -96,6 +96,8 @@ class PerfettoJob:
     def __init__(
         self, opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows | None = None
     ) -> None:
+        if opened.only_executables:
+            raise NothingToExport(NO_TIMES)
         if not opened.traces:
             raise NothingToExport(
                 "A record holds the model, not a run: there is no time to show. Open a profile of "

@@ -10,9 +10,15 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.codecs.file_stamps import FileStamp
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.program.torq.dispatch import Dispatch
 from viewer.workspace.workspace import Workspace
+
+NO_TIMES = (
+    "A program file says what runs, not how long it took: there is nothing to export. Open the "
+    "ETDump of its run too"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +47,15 @@ class Snapshot:
 
     traces: tuple[LinkedTrace, ...]
     programs: tuple[Program, ...]
+    executables: tuple[Executable, ...]
     dispatches: tuple[Dispatch, ...]
     cycle_rate: ClockRate | None
     stamps: Mapping[str, FileStamp | None]
+
+    @property
+    def only_executables(self) -> bool:
+        """Whether only program files are open, which hold neither times nor sources."""
+        return bool(self.executables) and not self.traces and not self.programs
 
     @classmethod
     def of(cls, workspace: Workspace) -> Snapshot:
@@ -61,6 +73,7 @@ class Snapshot:
                 for trace in traces
             ),
             tuple(workspace.programs),
+            tuple(workspace.executables),
             workspace.dispatches,
             clocks.cycle_rate,
             {path: workspace.stamp(path) for path in workspace.paths},

@@ -211,6 +211,11 @@ class Workspace:
         programs = [program.path for program in self.programs]
         return [t.path for t in self.traces] + programs + [e.path for e in self.executables]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show: no profile, operator or executable."""
+        return not (self.traces or self.executables or any(p.methods for p in self.programs))
+
     def stamp(self, path: str) -> FileStamp | None:
         """Return an open file's stamp when it was read, None if it was not a regular file."""
         return self._stamps.get(path)

@@ -24,9 +24,9 @@ def method(name: str) -> ExecutableMethod:
 
 def executable() -> Executable:
     parts = (
-        Part(PartKind.DELEGATE, "a", 10),
+        Part(PartKind.DELEGATES, "a", 10),
         Part(PartKind.PROGRAM, "", 7),
-        Part(PartKind.DELEGATE, "b", 5),
+        Part(PartKind.DELEGATES, "b", 5),
     )
     return Executable("m.pte", "ExecuTorch program", "", (method("a"), method("b")), parts, 22)
 
@@ -43,7 +43,7 @@ def test_instructions_are_counted_by_kind():
 
 def test_sizes_are_added_up():
     assert method("a").planned_bytes == 128
-    assert executable().part_sizes() == {PartKind.DELEGATE: 15, PartKind.PROGRAM: 7}
+    assert executable().part_sizes() == {PartKind.DELEGATES: 15, PartKind.PROGRAM: 7}
 
 
 def test_a_node_without_an_operator_was_inserted():

@@ -180,8 +180,8 @@ class Session(QObject):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to show: no profile, and no program with operators."""
-        return not self.traces and not any(p.methods for p in self.workspace.programs)
+        """Whether there is nothing to show: no profile, operator or executable."""
+        return self.workspace.is_empty
 
     def span_ns(self) -> int:
         """The length of the common axis in ns, at least 1."""

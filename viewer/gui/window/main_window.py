@@ -158,8 +158,9 @@ class MainWindow(Shell):
         if self._controller is None:
             return []
         space = self._controller.session.workspace
-        traces = [(trace.path, trace.format) for trace in space.traces]
-        return [*traces, *((program.path, program.format) for program in space.programs)]
+        found = [(trace.path, trace.format) for trace in space.traces]
+        found += [(program.path, program.format) for program in space.programs]
+        return found + [(executable.path, executable.format) for executable in space.executables]
 
     def come_to_front(self) -> None:
         """Bring the window in front of other programs, as far as the desktop permits."""

@@ -112,7 +112,7 @@ class PartKind(StrEnum):
 
     PROGRAM = "program"  # instructions, values and names
     CONSTANTS = "constants"
-    DELEGATE = "delegate"
+    DELEGATES = "delegates"
     NAMED_DATA = "named data"  # found by a name, as most backends keep their weights
     TESTS = "test inputs"  # of a bundled program: inputs and expected outputs
     OTHER = "other"  # segments that nothing refers to

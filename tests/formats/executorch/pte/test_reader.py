@@ -141,7 +141,7 @@ def test_files_before_0_4_have_their_constants_inside(tmp_path):
     assert (found.generation, found.problems) == ("0.1-0.3", ())
     assert found.methods[0].delegates[0].size == 500
     assert found.part_sizes()[PartKind.CONSTANTS] == 1000
-    assert found.part_sizes()[PartKind.DELEGATE] == 500
+    assert found.part_sizes()[PartKind.DELEGATES] == 500
     assert sum(part.size for part in found.parts) == path.stat().st_size
 
 

@@ -34,7 +34,7 @@ def read_parts(
     parts = [
         Part(PartKind.PROGRAM, "", max(container.program_size - constants - delegated, 0)),
         *([Part(PartKind.CONSTANTS, INLINE, constants)] if constants else []),
-        *([Part(PartKind.DELEGATE, INLINE, delegated)] if delegated else []),
+        *([Part(PartKind.DELEGATES, INLINE, delegated)] if delegated else []),
     ]
     for i, size in enumerate(segments.present.tolist()):
         if not size:
@@ -85,7 +85,7 @@ def _claims(tables: ProgramTables, root: Tables, count: int, delegates: Delegate
         claim(segment, PartKind.CONSTANTS, "initial state")
     for number, segment in enumerate(delegates.segment.tolist()):
         if segment >= 0:
-            claim(segment, PartKind.DELEGATE, delegates.all[number].backend)
+            claim(segment, PartKind.DELEGATES, delegates.all[number].backend)
     named = tables.children(root, _NAMED_DATA, "list of named data").tables
     codes, names = tables.texts(named.targets(0), "names of data")
     names.append("")

@@ -75,6 +75,7 @@ def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]
         ]
     reported: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
     reported += [(p.path, p.problems) for p in space.programs]
+    reported += [(e.path, e.problems) for e in space.executables]
     for path, problems in reported:
         found += [ProblemEntry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
     return found

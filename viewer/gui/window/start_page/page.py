@@ -47,6 +47,7 @@ KEYS: tuple[tuple[str, str], ...] = (
 SESSION, SESSION_SUFFIX = "Session", ".opscope"
 # One line per format; a format that is not listed is described by its kind.
 ABOUT = {
+    "ExecuTorch program": "What ran: instructions, delegates and their nodes, memory, sizes",
     "ETDump": "A run: inferences, operators, kernels, delegate events",
     "ETRecord": "The model: operators, modules, source lines, handle maps",
     "Debug handle map": "What a delegate's identifiers mean, where there is no ETRecord",
@@ -62,12 +63,13 @@ ABOUT = {
     "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
     SESSION: "All that was open, as it was seen, with marks and notes",
 }
-_KINDS = {"trace": "A run", "program": "A model"}
+_KINDS = {"trace": "A run", "program": "A model", "executable": "What ran"}
 HINT = "Files are recognised by their content. Click one to read how to get it."
 TOUR = "Take the tour"
 TOUR_SENTENCE = "Four steps on the first sample."
 # The heading in the help on recording that explains how to get a file of a format.
 HEADINGS = {
+    "ExecuTorch program": "program-file",
     "ETDump": "etdump",
     "ETRecord": "etrecord",
     "Debug handle map": "debug-handle-map",
