@@ -30,6 +30,7 @@ from viewer.analysis.links.pairing import (
     uncheckable,
     undecided_sentences,
     wants_text,
+    what_ran,
 )
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
@@ -391,7 +392,12 @@ class Workspace:
 
     def _fit(self, trace: Trace, program: Program) -> TraceMatch:
         chosen = self.choices.methods.get((trace.path, program.path), {})
-        return self._matches.match_trace(trace, program, chosen)
+        return self._matches.match_trace(trace, program, chosen, self.what_ran(trace))
+
+    def what_ran(self, trace: Trace) -> Executable | None:
+        """Return the open program file that ran in a trace; None if none did, or several may."""
+        fitting = [e for e in self.executables if self._matches.methods_that_ran(trace, e)]
+        return what_ran(trace, fitting)
 
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
@@ -402,6 +408,7 @@ class Workspace:
                 self._fit(trace, program),
                 self.dispatches,
                 insisted=self._choice(trace) is not None,
+                executable=self.what_ran(trace),
             )
         return unlinked(trace, self._why_unlinked(trace), self.dispatches)
 

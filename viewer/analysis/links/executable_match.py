@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
 from viewer.analysis.links.match import REPLACED, WRITE_BACK, Match, TraceMatch, mean_match
 from viewer.analysis.links.xnnpack_events import call_events, may_have_logged
-from viewer.analysis.links.xnnpack_operators import can_come_from, short_type
+from viewer.analysis.links.xnnpack_operators import operators_of, short_type
 from viewer.model.executorch_names import kernel_operator
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import (
@@ -119,7 +119,9 @@ def match_with_executable(method: Method, ran: ExecutableMethod) -> Match:
             if number not in method.handles:
                 continue
             known = {n for handle in method.handles[number] for n in method.kernel_names(handle)}
-            score += 1 if kernel_name(ran.instructions[number]) in known else REPLACED
+            instruction = ran.instructions[number]
+            is_same = instruction.name.startswith(_PRIMITIVES) or kernel_name(instruction) in known
+            score += 1 if is_same else REPLACED
         elif kind is not _DELEGATE or not _is_same_call(method, ran, number):
             return Match(0.0, len(numbers))
         elif number in method.delegates:
@@ -133,6 +135,7 @@ def replaced_instructions(method: Method, ran: ExecutableMethod) -> frozenset[in
         number
         for number, handles in method.handles.items()
         if _at(ran.instructions, number) is _KERNEL
+        and not ran.instructions[number].name.startswith(_PRIMITIVES)
         and not any(
             kernel_name(ran.instructions[number]) in method.kernel_names(handle)
             for handle in handles
@@ -245,10 +248,10 @@ def _share_of_nodes(method: Method, delegate: Delegate) -> float:
     1 if that cannot be compared, as for other backends.
     """
     found = [
-        is_possible
+        not names.isdisjoint(operator.base_names)
         for node in delegate.nodes
         if (operator := method.by_handle.get(node.debug_handle)) is not None
-        and (is_possible := can_come_from([short_type(node.type)], operator.base_names)) is not None
+        and (names := operators_of([short_type(node.type)]))
     ]
     return sum(found) / len(found) if found else 1.0
 

@@ -40,6 +40,8 @@ class Reason(Enum):
     BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
     BY_NODE_ID = ("delegate_node_id in the delegate's debug handle map", LinkState.LINKED)
     BY_TENSOR = ("tensor in the delegate's debug handle map", LinkState.LINKED)
+    BY_XNNPACK_NODE = ("XNNPACK node in the program file", LinkState.LINKED)
+    BY_BRANCH = ("kernel in a branch, by the program file", LinkState.LINKED)
     BY_LOCATION = ("location in the MLIR text", LinkState.LINKED)
     NO_IDENTITY = ("no identity in the file", LinkState.NOT_LINKABLE)
     FRAMEWORK = ("framework scope", LinkState.NOT_LINKABLE)
@@ -50,6 +52,7 @@ class Reason(Enum):
         "time of a call that its delegate's events do not cover",
         LinkState.NOT_LINKABLE,
     )
+    INSERTED = ("inserted by XNNPACK's export", LinkState.NOT_LINKABLE)
     UNKNOWN_LOCATION = ("unknown location", LinkState.NOT_LINKABLE)
     NO_PROGRAM = ("no record or source is linked", LinkState.UNLINKED)
     METHOD_UNDECIDED = ("several methods fit equally well", LinkState.UNLINKED)
@@ -63,6 +66,7 @@ class Reason(Enum):
     NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
     OTHER_OPERATOR = ("kernel contradicts its debug handle", LinkState.UNLINKED)
     NO_DELEGATE_MAP = ("backend wrote no debug handle map", LinkState.UNLINKED)
+    NOT_ALIGNED = ("XNNPACK's events are not the nodes of the program file", LinkState.UNLINKED)
     IDENTIFIER_UNKNOWN = ("identifier not in the debug handle map", LinkState.UNLINKED)
     IDENTIFIER_AMBIGUOUS = ("identifier in several delegate instances", LinkState.UNLINKED)
     NO_DEBUG_INFO = ("no debug info of its dispatch is open", LinkState.UNLINKED)

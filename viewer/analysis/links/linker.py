@@ -13,12 +13,14 @@ import numpy as np
 
 from viewer.analysis.links.debug_info_locations import unplaced
 from viewer.analysis.links.executed_nodes import ExecutedNodes
+from viewer.analysis.links.executed_program import ExecutedProgram
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
 from viewer.analysis.links.match import WRITE_BACK, TraceMatch, match_trace
 from viewer.analysis.links.text_positions import TextPositions, operators_at, positions_of
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
+from viewer.program.executable.executable import XNNPACK, Executable
 from viewer.program.program import Method, Program, base_name
 from viewer.program.torq.dispatch import Dispatch
 
@@ -53,14 +55,18 @@ def link(
     dispatches: Sequence[Dispatch] = (),
     *,
     insisted: bool = False,
+    executable: Executable | None = None,
 ) -> LinkTable:
     """Link every key of a trace to the operators of a program; `found` is their match, if known.
 
     dispatches: the open debug info, to say why an action or job is not in it. insisted: the user
     chose the program, so kernels are linked by their debug handles whatever their names.
+    executable: the program file that ran; it links XNNPACK's events and kernels in branches.
     """
     found = found or match_trace(trace, program)
     linker = _Linker(trace, program, found, unplaced(trace, dispatches), insisted)
+    if executable is not None:
+        linker.ran = ExecutedProgram(trace, executable)
     return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
 
 
@@ -132,6 +138,7 @@ class _Linker:
         insisted: bool,
     ) -> None:
         self.trace = trace
+        self.ran: ExecutedProgram | None = None
         self._insisted = insisted
         self._absent = absent
         self.keys = trace.keys
@@ -273,6 +280,11 @@ class _Linker:
         """Return the link of an instruction that is not in the map, with the reason if known."""
         if method.delegates_only:
             return self._beyond_delegates(key, instruction)
+        known = self.ran.branch_operator(instruction, method) if self.ran else None
+        if known is not None and self.ran is not None:
+            operator = self.program.operators[known]
+            where = f"{self.ran.name} has instruction {instruction} in the {operator.branch}"
+            return Link(Reason.BY_BRANCH, where, (operator.debug_handle,), (known,))
         missing = f"The record maps no debug handle to instruction {instruction}"
         ran = self._ran(key)
         logged = self._logged[self._scope[key]]
@@ -334,6 +346,9 @@ class _Linker:
         if is_of_whole_call(identifier) and not (delegate and delegate.find(identifier)):
             backend = delegate.backend if delegate else ""
             return replace(_WHOLE_CALL, near=call.operators, backend=backend)
+        by_node = self._xnnpack_node(key, method, call)
+        if by_node is not None and not (delegate and delegate.is_filled):
+            return by_node
         if delegate is None:
             return Link(
                 Reason.NO_DELEGATE_MAP,
@@ -344,6 +359,21 @@ class _Linker:
             # The map applies to any call: this call may belong to another backend.
             return replace(_in_no_map(identifier, method), near=call.operators)
         return self._in_map(identifier, delegate, method, call.operators)
+
+    def _xnnpack_node(self, key: int, method: Method, call: Link) -> Link | None:
+        """Return the link of an event that XNNPACK logged, None if no program file has its call."""
+        node = None if self.ran is None else self.ran.xnnpack_node(key, method.name)
+        if node is None or self.ran is None:
+            return None
+        if isinstance(node, str):
+            detail = f"{self.ran.name} does not show which node this is: {node}"
+            return Link(Reason.NOT_ALIGNED, detail, near=call.operators, backend=XNNPACK)
+        if node.is_inserted:
+            detail = f"{node.type} in {self.ran.name}, which the export for XNNPACK inserted"
+            return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
+        detail = f"{node.type} in {self.ran.name} → debug handle {node.debug_handle}"
+        found = self._found(method, (node.debug_handle,), Reason.BY_XNNPACK_NODE, detail)
+        return replace(found, near=call.operators, backend=XNNPACK)
 
     def _call(self, method: Method, instruction: int) -> Link:
         """Return the link of a delegate call, cached because each of its events needs it."""

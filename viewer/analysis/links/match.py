@@ -10,8 +10,9 @@ averaged over the runs, since each takes one branch of a torch.cond. A kernel ma
 operator is among those of its debug handle, and not more often than in the graph: an LSTM and a GRU
 have the same operators behind their one handle, but not the same number of each. A DELEGATE_CALL
 matches if the delegate map has its instruction, multiplied by the share of its logged identifiers
-that a filled map contains. `evidence` counts the kernels and identifiers compared; without any, the
-pair cannot be checked.
+that a filled map contains. XNNPACK fills no map, but each of its events is of a type that one of
+the call's operators becomes. `evidence` counts the kernels, identifiers and types compared; without
+any, the pair cannot be checked.
 
 Some instructions are in no map of any ETRecord and are ignored: those inside branches of control
 flow, write-backs of mutated buffers, what transform passes added, and the runtime's own primitives
@@ -46,6 +47,8 @@ from dataclasses import dataclass
 
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
 from viewer.analysis.links.text_positions import TextPositions, positions_of
+from viewer.analysis.links.xnnpack_events import types_that_log
+from viewer.analysis.links.xnnpack_operators import is_counted, operators_of
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word
@@ -147,7 +150,9 @@ def match_with_method(
             score += sum(handles is not None for handles in compared) / len(compared)
             evidence += len(compared)
         else:
-            score += 1
+            types = _match_of_types(logged.identifiers.get(instruction, ()), method, instruction)
+            score += types.value if types.checkable else 1
+            evidence += types.evidence
     unplaced = logged.identifiers.get(-1, set())
     if unplaced:
         # A table with identifiers only: all maps of the method together count as one instruction.
@@ -158,6 +163,35 @@ def match_with_method(
         # A name inside branches does not identify its instruction; any other name is a mismatch.
         return Match(float(0 < in_branches == len(logged.kernels)), 0)
     return Match(score / len(ids), evidence) if ids else Match(0.0, 0)
+
+
+def _match_of_types(events: Collection[Identifier], method: Method, instruction: int) -> Match:
+    """Return how well the types of XNNPACK's events match the operators of their call.
+
+    It is the number of events that have an operator which can become them, each operator for one
+    event, in relation to the number of events or operators. Evidence is the number of events whose
+    type proves anything.
+    """
+    left = Counter(
+        name
+        for handle in dict.fromkeys(method.handles.get(instruction, ()))
+        if (operator := method.by_handle.get(handle)) is not None
+        for node in operator.nodes
+        if is_counted(name := base_name(node.op))
+    )
+    possible = [
+        names
+        for event in events
+        if isinstance(event, str) and (names := operators_of(types_that_log(event)))
+    ]
+    most = max(len(possible), left.total())
+    found = 0
+    # Events that few operators can become have the first choice.
+    for names in sorted(possible, key=len):
+        name = max(names, key=lambda each: left[each])
+        found += left[name] > 0
+        left[name] -= 1
+    return Match(found / most, len(possible)) if possible and method.handles else Match(0.0, 0)
 
 
 def _replaced_in_run(run: Signature, method: Method) -> frozenset[int]:

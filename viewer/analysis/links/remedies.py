@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from viewer.analysis.links.link_table import Reason
 from viewer.analysis.links.linker import NO_RECORD
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import XNNPACK
 
 # The backends that never return a debug handle map, and their common names.
-WITHOUT_MAPS = {"XnnpackBackend": "XNNPACK", "EnnBackend": "ENN"}
+WITHOUT_MAPS = {XNNPACK: "XNNPACK", "EnnBackend": "ENN"}
 
 _RECORD = (
     "Open the ETRecord that was saved when this model was exported (generate_etrecord=True), or "
@@ -36,6 +37,8 @@ _REMEDIES = {
     "flow. Details names the operators that a slice may be.",
     Reason.ONLY_DELEGATES: "Open the ETRecord of the model in place of the debug handle map: it "
     "tells of calls as a whole, and of what runs outside of delegates.",
+    Reason.NOT_ALIGNED: "Check that the program file is of the same export as the ETRecord: the "
+    "events in this call are not the nodes that it has.",
     Reason.NOT_IN_GRAPH: "The record's maps and graph contradict each other. Save it anew in the "
     "same export as the program, from a deep copy of the edge program.",
     Reason.OTHER_OPERATOR: "The record is most likely of another version of the model: open the "
@@ -58,6 +61,7 @@ _REMEDIES = {
     Reason.OUTSIDE_CALLS: "Nothing to link: logged outside any call, as when a delegate is loaded.",
     Reason.WHOLE_CALL: "Nothing to link: totals and host events of a whole call.",
     Reason.UNATTRIBUTED: "Nothing to link: time between the events of a call.",
+    Reason.INSERTED: "Nothing to link: XNNPACK's export inserted these, mostly to change a layout.",
     Reason.UNKNOWN_LOCATION: "Nothing to link: the compiler gave these no place in a source file.",
 }
 
@@ -92,6 +96,11 @@ def remedy(
         still = f" DELEGATE_CALL still links to its {count}."
         if calls > 1:
             still = f" The {calls} DELEGATE_CALLs still link to their {operators} operators."
+    if backend == XNNPACK:
+        return (
+            f"{backend} writes no debug handle map. Open the program file (.pte) that ran, too: its "
+            f"nodes have the debug handles.{still}"
+        )
     if backend in WITHOUT_MAPS:
         return f"{backend} returned no debug handle map: {WITHOUT_MAPS[backend]} never does.{still}"
     return (

@@ -51,17 +51,26 @@ _OPERATORS: dict[str, frozenset[str]] = {
 }
 
 
+# A concatenation logs copies, as views and slices do.
+_COUNTED = frozenset().union(
+    *(names for node_type, names in _OPERATORS.items() if not node_type.startswith("concatenate"))
+)
+
+
+def is_counted(operator: str) -> bool:
+    """Return whether XNNPACK logs one event for each operator of a base name, of its own type."""
+    return operator in _COUNTED
+
+
 def short_type(node_type: str) -> str:
     """Return the type of a node as in this module: "conv2d" for "XNNConv2d"."""
     return node_type.removeprefix("XNN").lower()
 
 
-def can_come_from(node_types: Collection[str], operators: Collection[str]) -> bool | None:
-    """Return whether a node of one of these types can come from one of these operators.
+def operators_of(node_types: Collection[str]) -> frozenset[str]:
+    """Return the base names of the operators that can become a node of one of these types.
 
-    node_types: as `short_type` has them. operators: base names. None if that proves nothing.
+    node_types: as `short_type` has them. Empty if such nodes prove nothing.
     """
-    known = [_OPERATORS[node_type] for node_type in node_types if node_type in _OPERATORS]
-    if not known or len(known) < len(node_types):
-        return None
-    return any(not names.isdisjoint(operators) for names in known)
+    known = [_OPERATORS.get(node_type, frozenset[str]()) for node_type in node_types]
+    return frozenset[str]().union(*known) if all(known) else frozenset()

@@ -1,0 +1,62 @@
+"""Looks up keys of a trace in the program file that ran: XNNPACK's nodes, operators in branches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+
+from viewer.analysis.links.branch_instructions import branch_operators
+from viewer.analysis.links.executable_match import delegate_of
+from viewer.analysis.links.xnnpack_events import Alignment, align, call_events
+from viewer.model.trace import Trace
+from viewer.program.executable.executable import XNNPACK, Executable, XnnpackNode
+from viewer.program.program import Method
+
+
+class ExecutedProgram:
+    """The program file that ran in a trace."""
+
+    def __init__(self, trace: Trace, executable: Executable) -> None:
+        self.name = os.path.basename(executable.path)
+        self._trace = trace
+        self._executable = executable
+        self._alignments: dict[tuple[int, int, str], dict[int, XnnpackNode] | str] = {}
+        self._branches: dict[str, Mapping[int, int]] = {}
+
+    def xnnpack_node(self, key: int, method: str) -> XnnpackNode | str | None:
+        """Return the node that XNNPACK logged as an event, or why it is not known.
+
+        None if the event is not in a call of XNNPACK.
+        """
+        ran = self._executable.method(method)
+        scope, instruction = (
+            int(self._trace.keys.scope[key]),
+            int(self._trace.keys.instruction[key]),
+        )
+        if ran is None or delegate_of(ran, instruction).backend != XNNPACK:
+            return None
+        place = scope, instruction, method
+        if place not in self._alignments:
+            delegate = delegate_of(ran, instruction)
+            keys = self._events.get((scope, instruction), [])
+            events = [str(self._trace.keys.identifier[k]) for k in keys]
+            found = align(events, delegate.nodes)
+            if delegate.unread:
+                found = Alignment(reason=delegate.unread)
+            self._alignments[place] = found.reason or {
+                k: delegate.nodes[node] for k, node in zip(keys, found.nodes, strict=True)
+            }
+        nodes = self._alignments[place]
+        return nodes if isinstance(nodes, str) else nodes.get(key)
+
+    def branch_operator(self, instruction: int, method: Method) -> int | None:
+        """Return the operator of an instruction in a branch, as index into `Program.operators`."""
+        if method.name not in self._branches:
+            ran = self._executable.method(method.name)
+            self._branches[method.name] = {} if ran is None else branch_operators(method, ran)
+        return self._branches[method.name].get(instruction)
+
+    @cached_property
+    def _events(self) -> dict[tuple[int, int], list[int]]:
+        return call_events(self._trace)
