@@ -536,12 +536,35 @@ def test_a_method_that_no_record_can_tell_is_chosen(controller, capsys):
         ("Execute 2", "write it as RUNS=METHOD"),
         ("Execute 9=decode", "there are no such runs, only Execute 1, Execute 2, load"),
         ("Execute 1=encode", "has no method 'encode'; it has decode, forward"),
+        ("Execute 1:1", "or RUNS:NUMBERS=METHOD"),
+        ("Execute 1:9=decode", "there is no inference 9: they are numbered 1-3"),
     ],
 )
 def test_a_method_that_does_not_exist_is_wrong_usage(controller, capsys, text, why):
     code, _, err = run(capsys, "info", *TWINS, "--method", text)
     assert code == 2
     assert why in err
+
+
+def test_the_method_of_each_inference_is_in_info_tables_and_statistics(
+    controller, capsys, data, tmp_path
+):
+    files = [str(data / "pte" / f"multi3.{end}") for end in ("etdp", "etrecord")]
+    options = ["--method", "Execute 1:1,3=prefill", "--method", "multi3.etdp:Execute 1:2,4=forward"]
+    facts = json.loads(run(capsys, "info", "--json", *files, *options)[1])
+    told = [one["method"] for one in facts["files"][0]["inferences"]]
+    assert told == ["prefill", "decode", "forward", "decode"] * 2
+    to = tmp_path / "slices.csv"
+    assert run(capsys, "export", "--table", "slices", *files, *options, "-o", str(to))[0] == 0
+    with open(to, encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["name"] == "Method::execute"]
+    assert (
+        sorted(row["method"] for row in rows) == ["decode"] * 4 + ["forward"] * 2 + ["prefill"] * 2
+    )
+    found = json.loads(run(capsys, "stats", "--json", "--by", "run", *files, *options)[1])
+    assert [row["label"] for row in found["rows"]][:3] == [
+        "prefill · run 1 of 4", "decode · run 1 of 4", "forward · run 2 of 4",
+    ]  # fmt: skip
 
 
 def test_an_inference_that_did_not_finish_says_so(controller, capsys, data):

@@ -6,17 +6,19 @@ import msgspec
 import pytest
 
 from viewer.view.recent_sessions import MOST, RecentSessions, work_of
+from viewer.view.saved_choices import (
+    LinkChoice,
+    SavedChoices,
+    SourcePath,
+)
 from viewer.view.session_file import (
     VERSION,
-    LinkChoice,
     SavedBookmark,
-    SavedChoices,
     SavedInput,
     SavedPlace,
     SavedSession,
     SavedTracks,
     SavedView,
-    SourcePath,
     read,
 )
 

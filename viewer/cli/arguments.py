@@ -33,8 +33,9 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "--method",
         action="append",
         default=[],
-        metavar="RUNS=METHOD",
-        help='of which method runs are, where the record cannot tell: "Execute 1=forward"',
+        metavar="[FILE:]RUNS[:NUMBERS]=METHOD",
+        help='of which method runs are, where the record cannot tell: "Execute 1=forward", or some '
+        'inferences of them: "Execute 1:1-3,7=forward"; of one profile or of all with such runs',
     )
     parser.add_argument(
         "--identifier-column",
@@ -132,7 +133,10 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
     methods = [text.partition("=")[::2] for text in chosen.method]
     for text, (scope, method) in zip(chosen.method, methods, strict=True):
         if not (scope and method):
-            parser.error(f'--method {text}: write it as RUNS=METHOD, as in "Execute 1=forward"')
+            parser.error(
+                f"--method {text}: write it as RUNS=METHOD or RUNS:NUMBERS=METHOD, as in "
+                '"Execute 1=forward" or "Execute 1:1-3,7=forward"'
+            )
     return Choices(
         tuple(_pairs(parser, chosen.pair)),
         tuple(methods),

@@ -86,8 +86,8 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """Return when each inference ran, in ns of the shared axis, as for `opscope stats --range`.
 
-    `index`: its number among those of its method, from 1. `finished`: False if it failed or was cut
-    short.
+    `index`: its number in its scope, from 1, as for `--method`. `finished`: False if it failed or
+    was cut short.
     """
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)

@@ -53,7 +53,13 @@ def work_of(saved: SavedSession) -> UnsavedWork:
         tuple(one.absolute or one.path for one in saved.inputs),
         () if view is None else view.marks,
         msgspec.structs.replace(tracks, folded=(), filter=""),
-        (saved_choices.links, saved_choices.methods, saved_choices.columns, saved_choices.clocks),
+        (
+            saved_choices.links,
+            saved_choices.methods,
+            saved_choices.inferences,
+            saved_choices.columns,
+            saved_choices.clocks,
+        ),
         saved_choices.source_paths,
     )
 

@@ -16,11 +16,9 @@ missing things are skipped, each with a message.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any
 
 import msgspec
@@ -30,10 +28,9 @@ from viewer.codecs.atomic_file import WriteCancelled, write_whole
 from viewer.codecs.file_stamps import FileStamp, hash_facts, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.formats import head_of
-from viewer.program.sources.files import Substitution
+from viewer.view.saved_choices import SavedChoices, choices_of
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
-from viewer.workspace.link_choices import Choices, chosen
-from viewer.workspace.workspace import Workspace
+from viewer.workspace.link_choices import Choices
 
 SUFFIX = ".opscope"
 VERSION = 1
@@ -56,52 +53,6 @@ class SavedInput(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = -1
     sha256: str = ""
     absolute: str = ""
-
-
-class LinkChoice(msgspec.Struct, frozen=True):
-    """A profile and the ETRecord that the user linked it to; None for no link."""
-
-    profile: int
-    record: int | None
-
-
-class MethodChoice(msgspec.Struct, frozen=True):
-    """The method of the runs in a scope of a profile."""
-
-    profile: int
-    scope: str
-    method: str
-
-
-class ColumnChoice(msgspec.Struct, frozen=True):
-    """The column whose values are a profile's identifiers, "" for none."""
-
-    profile: int
-    column: str
-
-
-class ClockChoice(msgspec.Struct, frozen=True):
-    """The ns per tick of a profile, "5/4"; of the cycles in debug info if the profile is None."""
-
-    profile: int | None
-    ns_per_tick: str
-
-
-class SourcePath(msgspec.Struct, frozen=True):
-    """A path prefix in recorded source paths, and its replacement on this machine."""
-
-    recorded: str
-    here: str
-
-
-class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The user's decisions about the inputs."""
-
-    links: tuple[LinkChoice, ...] = ()
-    methods: tuple[MethodChoice, ...] = ()
-    columns: tuple[ColumnChoice, ...] = ()
-    clocks: tuple[ClockChoice, ...] = ()
-    source_paths: tuple[SourcePath, ...] = ()
 
 
 class SavedRows(msgspec.Struct, frozen=True):
@@ -390,88 +341,6 @@ def changed_inputs(found: Sequence[FoundInput], cancelled: Callable[[], bool]) -
         if facts.get("sha256", one.input.sha256) != one.input.sha256:
             changed.append(one.path)
     return changed
-
-
-# -- choices -------------------------------------------------------------------------------------
-
-
-def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
-    """Return the user's decisions in a workspace, by the input numbers of its files."""
-    number = {path: i for i, path in enumerate(inputs)}
-    choices = chosen(workspace)
-    return SavedChoices(
-        links=tuple(
-            LinkChoice(number[profile], None if record is None else number[record])
-            for profile, record in choices.pairs
-            if profile in number and (record is None or record in number)
-        ),
-        methods=tuple(
-            MethodChoice(number[profile], scope, method)
-            for profile, scope, method in choices.methods_of
-        ),
-        columns=tuple(
-            ColumnChoice(number[profile], column)
-            for profile, column in choices.columns
-            if profile in number
-        ),
-        clocks=(
-            *(ClockChoice(number[profile], str(rate)) for profile, rate in choices.clocks),
-            *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
-        ),
-        source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
-    )
-
-
-def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
-    """Return saved choices by path, without those of missing inputs.
-
-    paths: the current path of each input, None if missing.
-    """
-
-    def path(number: int | None) -> str | None:
-        known = number is not None and 0 <= number < len(paths)
-        return paths[number] if known and number is not None else None
-
-    clocks, cycles = [], None
-    for clock in saved.clocks:
-        rate = _rate(clock.ns_per_tick)
-        if rate is not None and clock.profile is None:
-            cycles = rate
-        elif rate is not None and (profile_path := path(clock.profile)):
-            clocks.append((profile_path, rate))
-    return Choices(
-        pairs=tuple(
-            (profile, path(one.record))
-            for one in saved.links
-            if (profile := path(one.profile)) and (one.record is None or path(one.record))
-        ),
-        columns=tuple(
-            (profile, one.column) for one in saved.columns if (profile := path(one.profile))
-        ),
-        clocks=tuple(clocks),
-        source_paths=tuple(_substitutions(saved.source_paths)),
-        methods_of=tuple(
-            (profile, one.scope, one.method)
-            for one in saved.methods
-            if (profile := path(one.profile))
-        ),
-        cycles=cycles,
-    )
-
-
-def _rate(text: str) -> Fraction | None:
-    try:
-        rate = Fraction(text) if len(text) < 50 else Fraction(0)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return rate if rate > 0 else None
-
-
-def _substitutions(saved: Sequence[SourcePath]) -> Iterator[Substitution]:
-    """Yield the substitutions that are valid on this machine."""
-    for one in saved:
-        with contextlib.suppress(ValueError):  # saved on another operating system
-            yield Substitution(one.recorded, one.here)
 
 
 def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[str]]:

@@ -9,6 +9,8 @@ from viewer.analysis.links.identifier_columns import column_names, said, takes_c
 from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import DEBUG_INFO
+from viewer.workspace.inference_methods import single_choices
+from viewer.workspace.method_option import apply_methods
 from viewer.workspace.workspace import Workspace
 
 
@@ -16,8 +18,10 @@ from viewer.workspace.workspace import Workspace
 class Choices:
     """The options of a command line, or of a session file, for its files.
 
-    pairs: (profile, ETRecord) pairs, the ETRecord None for no link. methods: (runs, method) pairs,
-    for all profiles with such runs; methods_of: (profile, runs, method), for one. columns:
+    pairs: (profile, ETRecord) pairs, the ETRecord None for no link. methods: what a command line
+    says before and after the first "=" of a --method option, as `method_option` reads it;
+    methods_of: (profile, runs, method); inferences_of: (profile, runs, numbers of the inferences,
+    method). columns:
     (profile, identifier column) pairs; the profile is None for all with such a column, the column
     "" for none. clocks: (profile, ns per tick); a rate without a profile applies to all files that
     state none, and to the cycles in debug info; cycles: a rate only for these cycles. source_paths:
@@ -31,6 +35,7 @@ class Choices:
     source_paths: tuple[Substitution, ...] = ()
     methods_of: tuple[tuple[str, str, str], ...] = ()
     cycles: Fraction | None = None
+    inferences_of: tuple[tuple[str, str, tuple[int, ...], str], ...] = ()
 
 
 NO_CHOICES = Choices()
@@ -52,23 +57,14 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
             workspace.pair(profile, record)
         except ValueError as error:
             complaints.append(f"--pair {profile}={record}: {error}")
-    for profile, scope, method in choices.methods_of:
+    whole = ((profile, runs, (), method) for profile, runs, method in choices.methods_of)
+    for profile, runs, numbers, method in (*whole, *choices.inferences_of):
         try:
-            workspace.choose_method(profile, scope, method)
+            workspace.choose_method(profile, runs, method, numbers)
         except ValueError as error:
-            complaints.append(f"the method of {scope}: {error}")
-    for scope, method in choices.methods:
-        traces = [t for t in workspace.traces if any(s.name == scope for s in t.scopes)]
-        written = f"--method {scope}={method}: "
-        if not traces:
-            names = sorted({s.name for t in workspace.traces for s in t.scopes})
-            complaints.append(f"{written}there are no such runs, only {', '.join(names)}")
-        for trace in traces:
-            try:
-                workspace.choose_method(trace.path, scope, method)
-            except ValueError as error:
-                complaints.append(f"{written}{error}")
-    return complaints
+            complaints.append(f"the method of {runs}: {error}")
+    texts = [f"{before}={after}" for before, after in choices.methods]
+    return complaints + apply_methods(texts, workspace)
 
 
 def chosen(workspace: Workspace) -> Choices:
@@ -86,6 +82,11 @@ def chosen(workspace: Workspace) -> Choices:
             for (path, _), methods in choices.methods.items()
             if path == trace.path
             for scope, method in methods.items()
+        ),
+        inferences_of=tuple(
+            (trace.path, *one)
+            for trace in workspace.traces
+            for one in single_choices(trace, choices)
         ),
         columns=tuple((path, column or "") for path, column in choices.columns.items()),
         clocks=tuple(rates.items()),

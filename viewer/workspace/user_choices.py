@@ -6,15 +6,20 @@ all open files or to none. These are the choices in effect, file by file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import ClockRates
 
-# For one profile: a tuple with its program, and by program the method chosen for each scope.
-ChosenLinks = tuple[tuple[str | None] | None, Mapping[str, Mapping[int, str]]]
+# For one profile: a tuple with its program; by program the methods chosen for scopes, and those
+# chosen for single inferences.
+ChosenLinks = tuple[
+    tuple[str | None] | None,
+    Mapping[str, Mapping[int, str]],
+    Mapping[str, Mapping[tuple[int, int], str]],
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +27,18 @@ class UserChoices:
     """All choices of the user, by the paths of files that may be closed by now.
 
     pairs: profile -> the program that it is linked to, None for none. methods: (profile, program)
-    -> scope number -> the method of its runs. columns: profile -> its identifier column, None for
-    none. clocks: profile -> ns per tick. source_paths: recorded folders and their locations on this
-    machine, in the order given. remembered: `form_of` a profile -> the column chosen for that form,
-    "" for none.
+    -> scope number -> the method of its runs. inference_methods: (profile, program) -> (scope
+    number, number of an inference in it) -> its method. columns: profile -> its identifier column,
+    None for none. clocks: profile -> ns per tick. source_paths: recorded folders and their
+    locations on this machine, in the order given. remembered: `form_of` a profile -> the column
+    chosen for that form, "" for none.
     """
 
     pairs: Mapping[str, str | None] = field(default_factory=dict)
     methods: Mapping[tuple[str, str], Mapping[int, str]] = field(default_factory=dict)
+    inference_methods: Mapping[tuple[str, str], Mapping[tuple[int, int], str]] = field(
+        default_factory=dict
+    )
     columns: Mapping[str, str | None] = field(default_factory=dict)
     clocks: ClockRates = field(default_factory=dict)
     source_paths: tuple[Substitution, ...] = ()
@@ -46,17 +55,37 @@ class UserChoices:
         methods_of = {
             program: chosen for (path, program), chosen in self.methods.items() if path == profile
         }
-        return pair, methods_of
+        single = self.inference_methods.items()
+        return (
+            pair,
+            methods_of,
+            {program: own for (path, program), own in single if path == profile},
+        )
 
     def with_pair(self, profile: str, program: str | None) -> UserChoices:
         """Return a copy in which a profile is linked to a program, or to none."""
         return replace(self, pairs={**self.pairs, profile: program})
 
     def with_method(self, profile: str, program: str, scope: int, method: str) -> UserChoices:
-        """Return a copy in which the runs of a scope belong to a method of a program."""
+        """Return a copy in which all runs of a scope belong to a method of a program."""
         pair = profile, program
         methods = {**self.methods.get(pair, {}), scope: method}
-        return replace(self, methods={**self.methods, pair: methods})
+        single = self.inference_methods.get(pair, {}).items()
+        others = {inference: own for inference, own in single if inference[0] != scope}
+        return replace(
+            self,
+            methods={**self.methods, pair: methods},
+            inference_methods=_with_or_without(self.inference_methods, pair, others),
+        )
+
+    def with_inference_methods(
+        self, profile: str, program: str, scope: int, numbers: Collection[int], method: str
+    ) -> UserChoices:
+        """Return a copy in which some inferences of a scope belong to a method of a program."""
+        pair = profile, program
+        new = {(scope, number): method for number in numbers}
+        methods = {**self.inference_methods.get(pair, {}), **new}
+        return replace(self, inference_methods={**self.inference_methods, pair: methods})
 
     def with_column(self, profile: str, column: str | None) -> UserChoices:
         """Return a copy with a profile's identifier column, or with none."""
@@ -88,6 +117,19 @@ class UserChoices:
             self,
             pairs={path: program for path, program in self.pairs.items() if path != profile},
             methods={pair: chosen for pair, chosen in self.methods.items() if pair[0] != profile},
+            inference_methods={
+                pair: own for pair, own in self.inference_methods.items() if pair[0] != profile
+            },
             columns={path: column for path, column in self.columns.items() if path != profile},
             remembered={f: column for f, column in self.remembered.items() if f != form},
         )
+
+
+def _with_or_without(
+    methods: Mapping[tuple[str, str], Mapping[tuple[int, int], str]],
+    pair: tuple[str, str],
+    own: Mapping[tuple[int, int], str],
+) -> dict[tuple[str, str], Mapping[tuple[int, int], str]]:
+    """Return the methods with those of a pair replaced; without the pair if it has none left."""
+    others = {other: known for other, known in methods.items() if other != pair}
+    return {**others, pair: own} if own else others

@@ -9,7 +9,7 @@ stays unlinked and says why.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -51,6 +51,7 @@ from viewer.workspace.identifier_choice import (
     form_of,
     key_kinds,
 )
+from viewer.workspace.inference_methods import SplitTrace, check_inferences, split_by
 from viewer.workspace.match_cache import MatchCache
 from viewer.workspace.open_paths import find_path
 from viewer.workspace.user_choices import ChosenLinks, UserChoices
@@ -70,8 +71,9 @@ class Workspace:
     """The open files and everything that results from their combination.
 
     traces: the profiles as displayed; an identifier column may replace the identities in their
-    files. programs: the sources of models. executables: the program files that ran. choices: the
-    user's choices. clocks, identifiers: derived from all of these.
+    files, and inferences whose methods were chosen have scopes of their own. programs: the sources
+    of models. executables: the program files that ran. choices: the user's choices. clocks,
+    identifiers: derived from all of these.
 
     Every attribute is a value that is replaced and never changed, except for caches that can be
     shared. So `copy.copy` gives another workspace of the same files: changing one does not affect
@@ -86,6 +88,7 @@ class Workspace:
         self._read: Mapping[str, Trace] = {}  # path -> the trace as it was read
         # path -> the trace as read, and with its active column.
         self._identified: Mapping[str, tuple[Trace, Trace]] = {}
+        self._split: Mapping[str, SplitTrace] = {}  # path -> its trace, split by inference
         self._links: Mapping[Trace, tuple[_LinkedFor, LinkTable]] = {}
         self._companions: Mapping[str, str] = {}  # companion text -> the file that it was found for
         self._stamps: Mapping[str, FileStamp | None] = {}  # path -> its stamp when it was read
@@ -135,6 +138,11 @@ class Workspace:
             for path, read in self._read.items()
             if self.identifiers.column(read).column is not None
         }
+        self._split = {
+            path: split
+            for path, read in self._read.items()
+            if (split := split_by(self._own(read), self.choices, self._split.get(path)))
+        }
         before = {trace.path: trace for trace in self.traces}
         self.traces = [self._kept(read, before.get(read.path)) for read in self._read.values()]
         self._links = {t: self._links[t] for t in self.traces if t in self._links}
@@ -153,8 +161,13 @@ class Workspace:
 
     def _shown(self, read: Trace) -> Trace:
         """Return a trace as displayed, with the identities that other open files provide."""
-        _, own = self._identified.get(read.path, (read, read))
+        split = self._split.get(read.path)
+        own = self._own(read) if split is None else split.trace
         return located(own, self.dispatches, in_text=self._lowered is not None)
+
+    def _own(self, read: Trace) -> Trace:
+        """Return a trace with the identities of its file, or of its active column."""
+        return self._identified.get(read.path, (read, read))[1]
 
     def _by_column(self, read: Trace) -> Trace:
         """Return a trace with the identifiers of its active column."""
@@ -226,7 +239,7 @@ class Workspace:
     def choose(self, choices: UserChoices) -> None:
         """Replace the choices; only what depends on them changes."""
         before, self.choices = self.choices, choices
-        if (before.columns, before.remembered) != (choices.columns, choices.remembered):
+        if _shown_for(before) != _shown_for(choices):
             self._show()
         self.clocks = Clocks(self.traces, self.programs, choices.clocks)
         # Setting the same path again searches again: the files may exist by now.
@@ -251,23 +264,31 @@ class Workspace:
         trace = self.open_trace(trace_path)
         self.choose(self.choices.without_links(trace.path, form_of(trace)))
 
-    def choose_method(self, trace_path: str, scope: str, method: str) -> None:
-        """Choose the method of the runs in a scope; the links of the trace are updated.
+    def choose_method(
+        self, trace_path: str, scope: str, method: str, numbers: Collection[int] = ()
+    ) -> None:
+        """Choose the method of all runs in a scope, or of some; the trace's links are updated.
 
-        Raises ValueError for a trace without that scope, or a program without that method.
+        numbers: the `Run.number`s of some inferences; the others stay as they are. Raises
+        ValueError for a trace without them, or a program without that method.
         """
         trace = self.open_trace(trace_path)
         names = [s.name for s in trace.scopes]
         if scope not in names:
-            raise ValueError(f"{trace_path} has no {scope!r}; it has {', '.join(names)}")
+            known = ", ".join(dict.fromkeys(names))
+            raise ValueError(f"{trace_path} has no {scope!r}; it has {known}")
+        check_inferences(trace, scope, numbers, trace_path)
         program = self.links(trace).program
         if program is None:
             raise ValueError(f"{trace_path} is not linked to a record")
         if program.method(method) is None:
             known = ", ".join(m.name for m in program.methods)
             raise ValueError(f"{program.path} has no method {method!r}; it has {known}")
-        number = names.index(scope)
-        self.choose(self.choices.with_method(trace.path, program.path, number, method))
+        chosen = trace.path, program.path, names.index(scope)
+        if numbers:
+            self.choose(self.choices.with_inference_methods(*chosen, numbers, method))
+        else:
+            self.choose(self.choices.with_method(*chosen, method))
 
     def identify(self, trace_path: str, column: str | None, *, remember: bool = False) -> None:
         """Use a column's values as a trace's delegate identifiers; None: the file's own identities.
@@ -349,6 +370,7 @@ class Workspace:
         return (
             self._choice(trace) is not None
             or any(t == trace.path for t, _ in self.choices.methods)
+            or trace.path in self._split
             or self.identifiers.column(trace).by in (ChosenBy.USER, ChosenBy.MEMORY)
         )
 
@@ -391,7 +413,10 @@ class Workspace:
         return [why] if why else []
 
     def _fit(self, trace: Trace, program: Program) -> TraceMatch:
-        chosen = self.choices.methods.get((trace.path, program.path), {})
+        pair = trace.path, program.path
+        chosen, split = self.choices.methods.get(pair, {}), self._split.get(trace.path)
+        if split is not None:
+            chosen = split.methods(chosen, self.choices.inference_methods.get(pair, {}))
         return self._matches.match_trace(trace, program, chosen, self.what_ran(trace))
 
     def what_ran(self, trace: Trace) -> Executable | None:
@@ -455,3 +480,8 @@ def _replaced(files: Sequence[_File], path: str, item: _File | None) -> list[_Fi
     found = list(files)
     found[at : at + 1] = [] if item is None else [item]
     return found
+
+
+def _shown_for(choices: UserChoices) -> tuple[object, ...]:
+    """Return the choices that the traces depend on, besides the open files."""
+    return choices.columns, choices.remembered, choices.inference_methods

@@ -356,7 +356,7 @@ def _fit_methods(
         for number in range(len(trace.scopes))
     ]
     plain = [{m.name: _mean(own, m) for m in mapped} if own else {} for own in runs]
-    replaced = _replaced_kernels(runs, mapped, plain)
+    replaced = _replaced_kernels(trace, runs, mapped, plain)
     for number, (scope, own) in enumerate(zip(trace.scopes, runs, strict=True)):
         run_method = chosen.get(number) or scope.method
         rated = dict(plain[number])
@@ -383,6 +383,7 @@ def _fit_methods(
 
 
 def _replaced_kernels(
+    trace: Trace,
     runs: Sequence[Sequence[Signature]],
     methods: Sequence[Method],
     plain: Sequence[Mapping[str, Match]],
@@ -398,12 +399,15 @@ def _replaced_kernels(
     for method in methods:
         values = [rated[method.name].value if rated else -1.0 for rated in plain]
         best = max(values, default=-1.0)
-        if best < 0 or values.count(best) > 1 or instructions[_instructions(method)] > 1:
+        # The parts of a split scope have its name.
+        scopes = [scope for scope, value in enumerate(values) if value == best]
+        names = {trace.scopes[scope].name for scope in scopes}
+        if best < 0 or len(names) > 1 or instructions[_instructions(method)] > 1:
             continue
-        scope = values.index(best)
-        replaced = frozenset[int]().union(*(_replaced_in_run(x, method) for x in runs[scope]))
-        if replaced:
-            found[scope, method.name] = replaced
+        for scope in scopes:
+            replaced = frozenset[int]().union(*(_replaced_in_run(x, method) for x in runs[scope]))
+            if replaced:
+                found[scope, method.name] = replaced
     return found
 
 

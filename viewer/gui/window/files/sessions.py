@@ -34,6 +34,10 @@ from viewer.model.text import display_name
 from viewer.resources import stem_beside
 from viewer.view.open_trace import OpenTrace
 from viewer.view.recent_sessions import RecentSessions, UnsavedWork, work_of
+from viewer.view.saved_choices import (
+    choices_of,
+    kept_choices,
+)
 from viewer.view.saved_view import kept_view, shown_view
 from viewer.view.session_file import (
     SUFFIX,
@@ -41,10 +45,8 @@ from viewer.view.session_file import (
     FoundInput,
     SavedSession,
     changed_inputs,
-    choices_of,
     find_inputs,
     input_of,
-    kept_choices,
     read,
     write,
 )

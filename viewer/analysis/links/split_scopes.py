@@ -1,0 +1,84 @@
+"""Derives a trace in which some inferences of a scope have a scope, and so a method, of their own.
+
+An ETDump tells methods apart by their instructions, so methods with the same instructions share a
+scope. If the user says which inferences are of which method, each group becomes a scope of its own,
+with keys of its own: links, match and costs need no exception then. Slices, tracks, times and the
+numbers of the inferences stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from viewer.arrays import Codes, Ints
+from viewer.model.queries import run_of_slices
+from viewer.model.trace import Keys, Run, RunKind, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class ScopePart:
+    """Some inferences of a scope: its index in `Trace.scopes`, and their `Run.number`s."""
+
+    scope: int
+    numbers: frozenset[int]
+
+    def has(self, run: Run) -> bool:
+        """Return whether a run is one of these inferences."""
+        is_inference = run.kind is RunKind.INFERENCE
+        return is_inference and run.scope == self.scope and run.number in self.numbers
+
+
+def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
+    """Return the trace with one more scope per part, after those of the trace and in their order.
+
+    A new scope has the name of the one that it is split from. parts: disjoint; their scopes exist.
+    """
+    part = np.array([*(_part_of(run, parts) for run in trace.runs), -1], np.int64)
+    slices, old = trace.slices, trace.slices.key.astype(np.int64)
+    of_slice: Ints = part[run_of_slices(trace)]
+    # Only identities of the inference's own instructions.
+    scope_of_part = np.array([*(one.scope for one in parts), -1], np.int64)
+    of_slice[scope_of_part[of_slice] != trace.keys.scope[old]] = -1
+    # Counting is several times faster than sorting, and there are few parts.
+    width = len(parts) + 1
+    pair = old * width + of_slice + 1
+    used = np.flatnonzero(np.bincount(pair, minlength=len(trace.keys) * width))
+    number = np.empty(len(trace.keys) * width, np.uint32)
+    number[used] = np.arange(len(used), dtype=np.uint32)
+    key: Codes = number[pair]
+    key.flags.writeable = False
+    first = len(trace.scopes)
+    return replace(
+        trace,
+        scopes=(*trace.scopes, *(trace.scopes[one.scope] for one in parts)),
+        keys=_keys(trace.keys, used // width, used % width - 1, first),
+        slices=replace(slices, key=key),
+        runs=tuple(
+            run if own < 0 else replace(run, scope=first + own)
+            for run, own in zip(trace.runs, part[:-1].tolist(), strict=True)
+        ),
+    )
+
+
+def _part_of(run: Run, parts: Sequence[ScopePart]) -> int:
+    return next((i for i, part in enumerate(parts) if part.has(run)), -1)
+
+
+def _keys(keys: Keys, old: Ints, part: Ints, first: int) -> Keys:
+    """Return copies of some keys; those with a part (not -1) are in the scope `first` + part."""
+    made = Keys(
+        kind=keys.kind[old],
+        scope=np.where(part < 0, keys.scope[old], first + part).astype(np.uint32),
+        name=keys.name[old],
+        instruction=keys.instruction[old],
+        identifier=keys.identifier[old],
+        location=keys.location[old],
+    )
+    for array in (
+        made.kind, made.scope, made.name, made.instruction, made.identifier, made.location,
+    ):  # fmt: skip
+        array.flags.writeable = False
+    return made

@@ -1,0 +1,161 @@
+"""The user's decisions in a session file: links, methods, columns, clocks and source paths. No Qt.
+
+They refer to files by input number (see `viewer.view.session_file`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import msgspec
+
+from viewer.program.sources.files import Substitution
+from viewer.workspace.link_choices import Choices, chosen
+from viewer.workspace.workspace import Workspace
+
+
+class LinkChoice(msgspec.Struct, frozen=True):
+    """A profile and the ETRecord that the user linked it to; None for no link."""
+
+    profile: int
+    record: int | None
+
+
+class MethodChoice(msgspec.Struct, frozen=True):
+    """The method of the runs in a scope of a profile."""
+
+    profile: int
+    scope: str
+    method: str
+
+
+class InferencesChoice(msgspec.Struct, frozen=True):
+    """The method of some inferences in a scope of a profile, by their numbers in it."""
+
+    profile: int
+    scope: str
+    numbers: tuple[int, ...]
+    method: str
+
+
+class ColumnChoice(msgspec.Struct, frozen=True):
+    """The column whose values are a profile's identifiers, "" for none."""
+
+    profile: int
+    column: str
+
+
+class ClockChoice(msgspec.Struct, frozen=True):
+    """The ns per tick of a profile, "5/4"; of the cycles in debug info if the profile is None."""
+
+    profile: int | None
+    ns_per_tick: str
+
+
+class SourcePath(msgspec.Struct, frozen=True):
+    """A path prefix in recorded source paths, and its replacement on this machine."""
+
+    recorded: str
+    here: str
+
+
+class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The user's decisions about the inputs."""
+
+    links: tuple[LinkChoice, ...] = ()
+    methods: tuple[MethodChoice, ...] = ()
+    columns: tuple[ColumnChoice, ...] = ()
+    clocks: tuple[ClockChoice, ...] = ()
+    source_paths: tuple[SourcePath, ...] = ()
+    # Not part of `methods`: an older Opscope skips it, instead of taking it for the whole scope.
+    inferences: tuple[InferencesChoice, ...] = ()
+
+
+def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
+    """Return the user's decisions in a workspace, by the input numbers of its files."""
+    number = {path: i for i, path in enumerate(inputs)}
+    choices = chosen(workspace)
+    return SavedChoices(
+        links=tuple(
+            LinkChoice(number[profile], None if record is None else number[record])
+            for profile, record in choices.pairs
+            if profile in number and (record is None or record in number)
+        ),
+        methods=tuple(
+            MethodChoice(number[profile], scope, method)
+            for profile, scope, method in choices.methods_of
+        ),
+        inferences=tuple(
+            InferencesChoice(number[profile], scope, numbers, method)
+            for profile, scope, numbers, method in choices.inferences_of
+        ),
+        columns=tuple(
+            ColumnChoice(number[profile], column)
+            for profile, column in choices.columns
+            if profile in number
+        ),
+        clocks=(
+            *(ClockChoice(number[profile], str(rate)) for profile, rate in choices.clocks),
+            *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
+        ),
+        source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
+    )
+
+
+def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
+    """Return saved choices by path, without those of missing inputs.
+
+    paths: the current path of each input, None if missing.
+    """
+
+    def path(number: int | None) -> str | None:
+        known = number is not None and 0 <= number < len(paths)
+        return paths[number] if known and number is not None else None
+
+    clocks, cycles = [], None
+    for clock in saved.clocks:
+        rate = _rate(clock.ns_per_tick)
+        if rate is not None and clock.profile is None:
+            cycles = rate
+        elif rate is not None and (profile_path := path(clock.profile)):
+            clocks.append((profile_path, rate))
+    return Choices(
+        pairs=tuple(
+            (profile, path(one.record))
+            for one in saved.links
+            if (profile := path(one.profile)) and (one.record is None or path(one.record))
+        ),
+        columns=tuple(
+            (profile, one.column) for one in saved.columns if (profile := path(one.profile))
+        ),
+        clocks=tuple(clocks),
+        source_paths=tuple(_substitutions(saved.source_paths)),
+        methods_of=tuple(
+            (profile, one.scope, one.method)
+            for one in saved.methods
+            if (profile := path(one.profile))
+        ),
+        cycles=cycles,
+        inferences_of=tuple(
+            (profile, one.scope, one.numbers, one.method)
+            for one in saved.inferences
+            if one.numbers and (profile := path(one.profile))
+        ),
+    )
+
+
+def _rate(text: str) -> Fraction | None:
+    try:
+        rate = Fraction(text) if len(text) < 50 else Fraction(0)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return rate if rate > 0 else None
+
+
+def _substitutions(saved: Sequence[SourcePath]) -> Iterator[Substitution]:
+    """Yield the substitutions that are valid on this machine."""
+    for one in saved:
+        with contextlib.suppress(ValueError):  # saved on another operating system
+            yield Substitution(one.recorded, one.here)

@@ -1,0 +1,118 @@
+"""The `--method` options of a command line: [FILE:]RUNS[:NUMBERS]=METHOD. No Qt.
+
+Names of files, runs and methods may contain ":" and "=". So a text is read with the open files:
+FILE counts only if it is one of them, RUNS only if a profile has such runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from viewer.model.trace import Trace
+from viewer.workspace.inference_methods import parse_numbers
+from viewer.workspace.open_paths import find_path
+from viewer.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One reading of a text: its profile (None: all with such runs), runs, numbers and method."""
+
+    file: str | None
+    runs: str
+    numbers: str | None
+    method: str
+
+    @property
+    def rank(self) -> tuple[bool, bool]:
+        """The order of application: what is chosen for more inferences comes first."""
+        return self.numbers is not None, self.file is not None
+
+
+def apply_methods(texts: Sequence[str], workspace: Workspace) -> list[str]:
+    """Choose the methods that texts ask for; returns a message for each that is not possible.
+
+    A choice for one file overrides one for all, and one for some inferences one for all of them.
+    """
+    complaints: list[str] = []
+    readings: list[tuple[str, _Reading]] = []
+    for text in texts:
+        try:
+            readings.append((text, _read(text, workspace)))
+        except ValueError as error:
+            complaints.append(f"--method {text}: {error}")
+    given: dict[tuple[str, str, int, bool], str] = {}
+    for text, one in sorted(readings, key=lambda both: both[1].rank):
+        for trace in _profiles(one.file, one.runs, workspace):
+            try:
+                numbers = _numbers(trace, one)
+                places = [(trace.path, one.runs, n, one.file is not None) for n in numbers]
+                for place in places:
+                    if given.setdefault(place, one.method) != one.method:
+                        raise ValueError(
+                            f"inference {place[2]} of {one.runs} is {given[place]} by another "
+                            "--method"
+                        )
+                workspace.choose_method(trace.path, one.runs, one.method, numbers)
+            except ValueError as error:
+                complaints.append(f"--method {text}: {error}")
+    return complaints
+
+
+def _numbers(trace: Trace, one: _Reading) -> tuple[int, ...]:
+    """Return the numbers of the inferences, () for all; ValueError if they are none."""
+    if one.numbers is None:
+        return ()
+    own = (run for run in trace.inferences() if trace.scopes[run.scope].name == one.runs)
+    most = max((run.number for run in own), default=0)
+    if not most:
+        raise ValueError(f"{one.runs} of {trace.path} has no inferences")
+    return parse_numbers(one.numbers, most)
+
+
+def _read(text: str, workspace: Workspace) -> _Reading:
+    """Return the reading of a text whose profile has such runs; ValueError if there is none."""
+    methods = {method.name for program in workspace.programs for method in program.methods}
+    found = [one for one in _readings(text, workspace) if _profiles(one.file, one.runs, workspace)]
+    found.sort(key=lambda one: one.method not in methods)  # a stable sort: else the first
+    if found:
+        return found[0]
+    files = [one.file for one in _readings(text, workspace) if one.file is not None]
+    names = {s.name for t in workspace.traces for s in t.scopes if t.path == (files or [t.path])[0]}
+    raise ValueError(f"there are no such runs, only {', '.join(sorted(names))}")
+
+
+def _readings(text: str, workspace: Workspace) -> Iterator[_Reading]:
+    """Yield all ways to read a text, those with a file first."""
+    paths = [trace.path for trace in workspace.traces]
+    for file, rest in [*_files(text, paths), (None, text)]:
+        for left, method in _cut(rest, "="):
+            if left and method:
+                yield _Reading(file, left, None, method)
+                # The last ":" first: the numbers have none.
+                for runs, numbers in reversed(list(_cut(left, ":"))):
+                    yield _Reading(file, runs, numbers, method)
+
+
+def _files(text: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield an open profile that a text begins with, and what follows its ":"; longest first."""
+    listed = list(paths)
+    for typed, rest in reversed(list(_cut(text, ":"))):
+        found = find_path(listed, typed) if typed else None
+        if found is not None:
+            yield found, rest
+
+
+def _cut(text: str, at: str) -> Iterator[tuple[str, str]]:
+    """Yield the text split at each occurrence of a character."""
+    return ((text[:i], text[i + 1 :]) for i, character in enumerate(text) if character == at)
+
+
+def _profiles(file: str | None, runs: str, workspace: Workspace) -> list[Trace]:
+    """Return the profiles with such runs: of all, or that one file."""
+    return [
+        trace
+        for trace in workspace.traces
+        if file in (None, trace.path) and any(scope.name == runs for scope in trace.scopes)
+    ]
