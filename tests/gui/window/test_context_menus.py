@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
-from tests.gui.events import canvas, open_sample, place_of, settle
+from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
 from viewer.gui.session.search import Search
@@ -210,3 +210,23 @@ def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(controller, qtbot,
     settle(qtbot, controller)
     name = controller.findings.model.rows[row].finding.place.name
     assert not controller.docks.by_name[name].visibleRegion().isEmpty()
+
+
+def test_the_method_of_the_inference_of_a_slice_is_asked_for_in_links(attention, qtbot, data):
+    commands, session = attention.commands, attention.session
+    session.select_slice(SliceRef(0, 20), reveal=True)
+    assert not commands.commands["selection.method"].enabled()  # its record has one method
+    open_files(qtbot, attention, *(data / "pte" / f"multi3.{end}" for end in ("etdp", "etrecord")))
+    number = len(session.traces) - 1
+    trace = session.traces[number].trace
+    second = next(run for run in trace.inferences() if run.number == 2)
+    starts = trace.slices.start == second.start
+    session.select_slice(SliceRef(number, int(starts.nonzero()[0][0])), reveal=True)
+    commands.run("selection.method")
+    settle(qtbot, attention)
+    links = attention.docks.by_name["links"]
+    assert links.isVisible()
+    field = next(
+        f for f in links.findChildren(QLineEdit) if f.accessibleName() == "Runs of Execute 1"
+    )
+    assert field.text() == "2"

@@ -5,7 +5,7 @@ Links are recomputed off the GUI thread if traces are large.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from viewer.gui.session.session import Session
 from viewer.gui.session.workspace_edits import Change, Edit
@@ -33,9 +33,13 @@ def set_identifier_column(session: Session, trace_path: str, column: str | None)
     _edit_columns(session, lambda space: space.identify(trace_path, column, remember=True))
 
 
-def choose_method(session: Session, trace_path: str, scope: str, method: str) -> None:
-    """Choose the method whose inferences `scope` contains."""
-    session.edit_workspace(Edit(lambda space: space.choose_method(trace_path, scope, method)))
+def choose_method(
+    session: Session, trace_path: str, scope: str, method: str, numbers: Collection[int] = ()
+) -> None:
+    """Choose the method of the inferences in `scope`: of all, or of those with some numbers."""
+    session.edit_workspace(
+        Edit(lambda space: space.choose_method(trace_path, scope, method, numbers))
+    )
 
 
 def _edit_columns(session: Session, change: Change) -> None:

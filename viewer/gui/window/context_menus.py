@@ -28,7 +28,8 @@ CANVAS = (
 )  # fmt: skip
 SLICE = (
     "view.fit", "selection.same", "selection.area", "selection.copy_name", SEPARATOR,
-    "panel.details", "panel.operators", "panel.source", "panel.graph", "panel.model", SEPARATOR,
+    "panel.details", "panel.operators", "panel.source", "panel.graph", "panel.model",
+    "selection.method", SEPARATOR,
     "go.next_flow", "go.previous_flow", SEPARATOR, "mark.measure", "mark.keep", SEPARATOR,
     "tracks.pin", "tracks.hide", SEPARATOR, "file.export",
 )  # fmt: skip

@@ -88,15 +88,73 @@ def test_methods_that_look_alike_are_chosen(panel_of):
     panel = panel_of(
         "multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
     )
-    choosers = section(panel).methods
+    choosers = section(panel).methods.choosers
     assert {n: c.currentText() for n, c in choosers.items()} == {
         "Execute 1": "Choose its method…", "Execute 2": "Choose its method…"
     }  # fmt: skip
     assert "decode and forward have the same instructions" in texts(panel)
     choosers["Execute 2"].activated.emit(1)
-    assert {n: c.currentText() for n, c in section(panel).methods.items()} == {
+    assert {n: c.currentText() for n, c in section(panel).methods.choosers.items()} == {
         "Execute 1": "Choose its method…", "Execute 2": "decode"
     }  # fmt: skip
+
+
+def methods(panel: LinksPanel) -> list[str | None]:
+    """The methods of the inferences of Execute 1; those of Execute 2 are decode."""
+    table = panel.session.traces[0].table
+    return [table.method_of_scope(run.scope) for run in table.trace.inferences()][::2]
+
+
+@pytest.fixture
+def multi(opened, data, make_panel) -> LinksPanel:
+    """Two methods with the same instructions, of which the inferences are by turns."""
+    panel = make_panel(LinksPanel, opened(*(data / "pte" / f"multi3.{e}" for e in ENDS)))
+    panel.resize(600, 500)
+    panel.show()
+    return panel
+
+
+ENDS = ("etdp", "etrecord")
+
+
+def test_methods_are_chosen_for_some_inferences_with_the_keyboard(multi, qtbot):
+    chooser = section(multi).methods
+    field = chooser.numbers["Execute 1"]
+    assert (field.accessibleName(), field.placeholderText()) == ("Runs of Execute 1", "all runs")
+    assert chooser.choosers["Execute 1"].currentText() == "Choose its method…"
+    field.setFocus()
+    qtbot.keyClicks(field, "1,3")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert chooser.choosers["Execute 1"].hasFocus()
+    chooser.choosers["Execute 1"].activated.emit(3)
+    assert methods(multi) == ["prefill", None, "prefill", None]
+    assert "2,4: forward and prefill have the same instructions\n1,3: prefill" in texts(multi)
+    chooser = section(multi).methods
+    assert chooser.choosers["Execute 1"].hasFocus()
+    chooser.numbers["Execute 1"].setText("2, 4")
+    chooser.choosers["Execute 1"].activated.emit(2)
+    assert methods(multi) == ["prefill", "forward", "prefill", "forward"]
+    section(multi).methods.choosers["Execute 1"].activated.emit(1)  # all runs
+    assert methods(multi) == ["decode"] * 4
+
+
+def test_wrong_numbers_choose_nothing_and_say_why(multi):
+    chooser = section(multi).methods
+    chooser.numbers["Execute 1"].setText("1,9")
+    chooser.choosers["Execute 1"].activated.emit(3)
+    assert methods(multi) == [None] * 4
+    assert chooser.notes["Execute 1"].text() == "there is no inference 9: they are numbered 1-4"
+    assert chooser.notes["Execute 1"].isVisible()
+
+
+def test_the_method_of_one_inference_is_asked_for(multi):
+    (_, second) = [run for run in multi.session.traces[0].file.inferences() if run.number == 2]
+    first = next(multi.session.traces[0].file.inferences())
+    multi.ask_method(0, second)
+    assert section(multi).methods.numbers["Execute 2"].text() == "2"
+    multi.ask_method(0, first)
+    assert section(multi).methods.numbers["Execute 1"].text() == "1"
+    assert section(multi).methods.choosers["Execute 1"].hasFocus()
 
 
 def test_a_profile_without_a_record_says_so(panel_of):

@@ -12,6 +12,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
+    QApplication,
     QButtonGroup,
     QComboBox,
     QGridLayout,
@@ -25,14 +26,14 @@ from PySide6.QtWidgets import (
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
-from viewer.analysis.links.match import MATCH_EXPLANATION, UNCHECKABLE, Match, names_compared
+from viewer.analysis.links.match import MATCH_EXPLANATION, Match
 from viewer.analysis.links.pairing import Candidate
 from viewer.gui.panels.base.scroll_panel import ScrollPanel
+from viewer.gui.panels.links.methods import MethodChoosers, verdict
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
 from viewer.gui.session.linking import (
-    choose_method,
     match_automatically,
     pair_files,
     set_identifier_column,
@@ -41,7 +42,7 @@ from viewer.gui.session.session import Session
 from viewer.model.provenance import is_of_one_file, of_source
 from viewer.model.text import display_name
 from viewer.model.times import format_share, group_digits
-from viewer.model.trace import Trace
+from viewer.model.trace import Run, Trace
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.identifier_choice import ChosenBy
 
@@ -93,7 +94,33 @@ class LinksPanel(ScrollPanel):
                 column.addWidget(Hairline(self._theme))
             column.addWidget(Section(self._session, shown, self._theme))
         column.addStretch(1)
+        focused = _named_focus(self.widget())
         self.replace_widget(page)
+        if focused is not None and len(same := _named(page, focused[0])) > focused[1]:
+            same[focused[1]].setFocus()  # the next choice is often made in the same place
+
+    def ask_method(self, trace: int, run: Run) -> None:
+        """Offer to choose the method of one inference of a profile."""
+        section = self.findChildren(Section)[trace - len(self._session.traces)]
+        if section.methods is not None:
+            file = self._session.traces[trace].file
+            section.methods.ask(file.scopes[run.scope].name, run.number)
+
+
+def _named_focus(page: QWidget | None) -> tuple[str, int] | None:
+    """Return the accessible name of the focused widget in a page, and its position among its like.
+
+    None if there is no such widget.
+    """
+    focused = QApplication.focusWidget()
+    if page is None or focused is None or not page.isAncestorOf(focused):
+        return None
+    name = focused.accessibleName()
+    return (name, _named(page, name).index(focused)) if name else None
+
+
+def _named(page: QWidget, name: str) -> list[QWidget]:
+    return [widget for widget in page.findChildren(QWidget) if widget.accessibleName() == name]
 
 
 def _count(shown: OpenTrace) -> None:
@@ -135,7 +162,7 @@ class Section(QWidget):
         self._session, self._shown, self._theme = session, shown, theme
         self._path = shown.trace.path
         self.records: list[QRadioButton] = []
-        self.methods: dict[str, QComboBox] = {}
+        self.methods: MethodChoosers | None = None  # if the program has several methods
         self.columns = _wide_chooser("Column of identifiers")
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -240,39 +267,9 @@ class Section(QWidget):
             return
         if len(table.program.methods) < 2:
             return
-        theme = self._theme
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(theme.px(12))
-        grid.setVerticalSpacing(theme.px(4))
-        grid.setColumnStretch(2, 1)
-        names = [method.name for method in table.program.methods]
         inferences = list(self._shown.file.inferences())
-        scopes = {run.scope for run in inferences}
-        for row, scope in enumerate(sorted(scopes)):
-            title = table.trace.scopes[scope].name
-            count = sum(run.scope == scope for run in inferences)
-            runs = f"{title} · {count} run{'s' if count != 1 else ''}"
-            chooser = QComboBox()
-            chooser.setAccessibleName(f"Method of {title}")
-            method = table.method_of_scope(scope)
-            if method is None:
-                chooser.addItem("Choose its method…", None)
-            for name in names:
-                chooser.addItem(name, name)
-            chooser.setCurrentIndex(names.index(method) if method in names else 0)
-            chooser.activated.connect(partial(self._choose_method, title))
-            found = table.trace_match.by_scope[scope]
-            text = verdict(found) if found else ""
-            if table.trace_match.undecided[scope]:
-                text = (
-                    f"{' and '.join(table.trace_match.undecided[scope])} have the same instructions"
-                )
-            grid.addWidget(label(runs, theme, "cell"), row, 0)
-            grid.addWidget(chooser, row, 1)
-            tone = "warning" if method is None else "text2"
-            grid.addWidget(label(text, theme, "cell", tone, wrap=True), row, 2)
-            self.methods[title] = chooser
-        self._column.addLayout(grid)
+        self.methods = MethodChoosers(self._session, table, inferences, self._theme)
+        self._column.addWidget(self.methods)
 
     def _reasons(self) -> None:
         theme = self._theme
@@ -301,11 +298,6 @@ class Section(QWidget):
     def _identify(self, index: int) -> None:
         set_identifier_column(self._session, self._path, self.columns.itemData(index))
 
-    def _choose_method(self, scope: str, index: int) -> None:
-        method = self.methods[scope].itemData(index)
-        if method is not None:
-            choose_method(self._session, self._path, scope, method)
-
 
 def _wide_chooser(name: str) -> QComboBox:
     """Return a combo box for long texts that shrinks in a narrow panel."""
@@ -321,16 +313,6 @@ def _match_text(match: ColumnMatch, where: str) -> str:
     share = format_share(match.of_slices, 1)
     known, values = group_digits(match.known), group_digits(match.values)
     return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
-
-
-def verdict(match: Match) -> str:
-    """Return whether the two files match, in words, and what that is based on."""
-    if not match.checkable:
-        return UNCHECKABLE
-    fits = "belongs" if match.belongs else "does not belong"
-    if match.is_partial:
-        fits = "fits in part"
-    return f"{fits} · {names_compared(match)}"
 
 
 def _value(match: Match) -> str:

@@ -114,6 +114,7 @@ MENUS = (
             "selection.same",
             "selection.area",
             "selection.copy_name",
+            "selection.method",
             "selection.export",
             SEPARATOR,
             "mark.measure",

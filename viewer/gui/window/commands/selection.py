@@ -5,13 +5,17 @@ from __future__ import annotations
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPlainTextEdit, QTextEdit
 
+from viewer.gui.panels.base.slice_facts import run_of
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
+from viewer.gui.panels.links.panel import LinksPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
+from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
+from viewer.model.trace import Run, RunKind
 
 NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
 
@@ -60,6 +64,12 @@ def selection_commands(context: CommandContext) -> list[Command]:
         if session.state.mark is not None:
             bookmarks.fit(session, session.state.mark)
 
+    def choose_method() -> None:
+        found = _inference(session)
+        if found is not None:
+            context.docks.show_panel("links")
+            context.panels.of(LinksPanel).ask_method(*found)
+
     has_trace = open_profile(session)
     has_mark = Precondition("a current mark", lambda: session.state.mark is not None)
 
@@ -86,6 +96,16 @@ def selection_commands(context: CommandContext) -> list[Command]:
             "Selection",
             copy_name,
             enabled=selected_slice(session),
+        ),
+        Command(
+            "selection.method",
+            "Met&hod of this inference…",
+            "Selection",
+            choose_method,
+            enabled=Precondition(
+                "a slice of an inference, linked to a record with several methods",
+                lambda: _inference(session) is not None,
+            ),
         ),
         Command(
             "selection.export",
@@ -124,3 +144,15 @@ def selection_commands(context: CommandContext) -> list[Command]:
             ),
         ),
     ]
+
+
+def _inference(session: Session) -> tuple[int, Run] | None:
+    """Return the trace and inference of the selected slice, if its method can be chosen."""
+    ref = session.state.slice
+    shown = None if ref is None else session.traces[ref.trace]
+    if ref is None or shown is None or shown.table.program is None:
+        return None
+    program, run = shown.table.program, run_of(shown, ref.index)
+    if run is None or run.kind is not RunKind.INFERENCE or run.count > 1:
+        return None
+    return None if program.text_lines or len(program.methods) < 2 else (ref.trace, run)
