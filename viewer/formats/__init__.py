@@ -27,6 +27,7 @@ from viewer.codecs.reading import (
     never_cancelled,
     no_progress,
 )
+from viewer.formats.metadata_parsers import register_metadata_parser, unregister_metadata_parser
 
 if TYPE_CHECKING:
     from viewer.model.building.builder import TraceBuilder
@@ -49,6 +50,8 @@ __all__ = [
     "never_cancelled",
     "no_progress",
     "open_file",
+    "register_metadata_parser",
+    "unregister_metadata_parser",
 ]
 
 HEAD_SIZE = 4096

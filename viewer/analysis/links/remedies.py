@@ -98,7 +98,7 @@ def remedy(
             still = f" The {calls} DELEGATE_CALLs still link to their {operators} operators."
     if backend == XNNPACK:
         return (
-            f"{backend} writes no debug handle map. Open the program file (.pte) that ran, too: its "
+            f"{backend} writes no debug handle map. Also open the program file (.pte) that ran: its "
             f"nodes have the debug handles.{still}"
         )
     if backend in WITHOUT_MAPS:

@@ -1,5 +1,6 @@
 """The details panel: what it says about slices, operators and areas, and where its links lead."""
 
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
+from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.analysis.workload.operator_tensors import inputs_of
 from viewer.gui.panels.base.slice_facts import (
@@ -163,7 +165,7 @@ def test_an_operator_shows_its_aten_node_and_the_parameters_that_it_uses(attenti
     assert "blocks.0.ln1.bias" in bias
 
 
-def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, show_details):
+def test_an_identifier_is_shown_exactly_and_metadata_by_key(sample, show_details):
     session = sample("delegate_handle_map")
     i = next(
         i for i in slices_of_kind(session, KeyKind.DELEGATE_EVENT)
@@ -172,7 +174,32 @@ def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, show_detail
     session.select_slice(SliceRef(0, i))
     rows = show_details(session).widget().rows("Slice")
     assert rows["Identifier"] == "'div'"
-    assert rows["Metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
+    assert (rows["op"], rows["cycles"]) == ("div_decomp_from_tan", "500")
+    assert "Metadata" not in rows
+
+
+@pytest.mark.parametrize(
+    ("preferred", "supported", "shown"),
+    [
+        ("CPU", ["NE", "CPU", "GPU"], "CPU (Neural Engine is supported)"),
+        ("NE", ["NE", "CPU", "GPU"], "Neural Engine (CPU and GPU are supported too)"),
+        ("CPU", ["CPU"], "CPU"),
+    ],
+)
+def test_the_compute_unit_of_core_ml_is_shown_in_words(
+    opened, dump, show_details, preferred, supported, shown
+):
+    metadata = {"preferredComputeUnit": preferred, "supportedComputeUnits": supported}
+    events = [
+        delegate("gelu", 0, 110, 120, metadata=json.dumps(metadata).encode()),
+        operator("DELEGATE_CALL", 0, 100, 200),
+        framework("Method::execute", 90, 300),
+    ]
+    session = opened(dump(("Execute", events)))
+    session.select_slice(SliceRef(0, *slices_of_kind(session, KeyKind.DELEGATE_EVENT)))
+    rows = show_details(session).widget().rows("Slice")
+    assert rows["Compute unit"] == shown
+    assert not {"Metadata", "fell_back_to_cpu", *metadata} & set(rows)
 
 
 def test_an_unlinked_event_lists_the_operators_of_its_call(attention, show_details):

@@ -39,7 +39,7 @@ class ProfileEvents:
     """The profile events in file order; codes index the lists of distinct texts.
 
     row: position among all events of the file. number: integer identifier, -1 if none. metadatas:
-    as text if printable, else in hexadecimal.
+    the bytes as logged.
     """
 
     run: Codes32
@@ -54,7 +54,7 @@ class ProfileEvents:
     end: Ints
     names: list[str]
     texts: list[str]
-    metadatas: list[str]
+    metadatas: list[bytes]
 
     def __len__(self) -> int:
         return len(self.run)
@@ -226,20 +226,11 @@ def read_events(
         end=end[:n],
         names=decoded(texts["name"], builder.problem),
         texts=decoded(texts["text"], builder.problem),
-        metadatas=[_shown(raw) for raw in texts["metadata"]],
+        metadatas=texts["metadata"],
     )
 
 
-def _shown(metadata: bytes) -> str:
-    """Metadata as text if printable, else in hexadecimal."""
-    try:
-        text = metadata.decode()
-    except UnicodeDecodeError:
-        return metadata.hex()
-    return text if text.replace("\n", "").replace("\t", "").isprintable() else metadata.hex()
-
-
-def filled(codes: Ints | Codes32, texts: list[str]) -> Bools:
+def filled(codes: Ints | Codes32, texts: list[str] | list[bytes]) -> Bools:
     """Where codes (-1: none) refer to a non-empty text."""
     has: Bools = np.array([*map(bool, texts), False])[codes]
     return has

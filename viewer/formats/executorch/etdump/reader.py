@@ -24,6 +24,8 @@ The file leaves these questions open. Opscope answers them as follows:
 * Nesting. Derived from the completion order: `viewer.formats.executorch.etdump.nesting`.
 * Delegate events outside their call have their own clock:
   `viewer.formats.executorch.etdump.foreign_clocks`.
+* The values in a delegate's metadata become columns:
+  `viewer.formats.executorch.etdump.metadata`.
 * Time of a DELEGATE_CALL that its events do not cover becomes separate slices:
   `viewer.formats.executorch.etdump.unattributed`.
 """
@@ -46,7 +48,6 @@ from viewer.formats.executorch.etdump.events import (
     ProfileEvents,
     Runs,
     count_rows,
-    filled,
     load,
     read_events,
     read_runs,
@@ -63,6 +64,7 @@ from viewer.formats.executorch.etdump.inferences import (
     part_runs,
     spans,
 )
+from viewer.formats.executorch.etdump.metadata import metadata_column, value_columns
 from viewer.formats.executorch.etdump.methods import methods_of_runs
 from viewer.formats.executorch.etdump.nesting import nest
 from viewer.formats.executorch.etdump.unattributed import UnattributedParts, uncovered
@@ -150,7 +152,8 @@ def _compose(
         f"run {parts[again[0]] >> 1}" if len(again) else "",
     )
     track = _tracks(builder, process, titles, lane, clock)
-    columns = _columns(events) | foreign.columns(len(events))
+    columns = _columns(events) | metadata_column(events) | foreign.columns(len(events))
+    columns |= value_columns(events, columns, builder, cancelled)
     if cancelled():
         raise ReadCancelled
     builder.untimed(place(untimed, runs, events, kind))
@@ -238,8 +241,4 @@ def _columns(events: ProfileEvents) -> dict[str, Column]:
     columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
     if (events.chain < -1).any() or (events.chain > 0).any():
         columns["chain"] = Column(events.chain.astype(np.int64))
-    stated = filled(events.metadata, events.metadatas)
-    if stated.any():
-        codes = np.where(stated, events.metadata, 0).astype(np.uint32)
-        columns["metadata"] = Column.of_codes(codes, events.metadatas, stated)
     return columns

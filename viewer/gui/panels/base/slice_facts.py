@@ -16,6 +16,7 @@ import numpy as np
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.arrays import Ints
+from viewer.gui.panels.base.metadata_facts import metadata_rows
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,
@@ -134,9 +135,11 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Origin"] = "computed by Opscope, not in the file"
     if shown.native(i) is not None:
         rows["Clock"] = "one of its own; its place inside its call is for drawing only"
+    stated, said = metadata_rows(slices.columns, i)
+    rows |= stated
     for name, column in slices.columns.items():
         value = column.value(i)
-        known = name in _SAID_ELSEWHERE or value in (trace.name(i), keys.location[key])
+        known = name in (*_SAID_ELSEWHERE, *said) or value in (trace.name(i), keys.location[key])
         if not known and value is not None:
             unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
             rows[_TITLES.get(name, name)] = _value_text(value) + unit
