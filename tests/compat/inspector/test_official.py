@@ -6,11 +6,14 @@ The tables in tests/data/inspector are its `save_data_to_tsv`, one per <dump>__<
 
 import io
 import json
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.builders.etdump_writer import delegate, framework, operator
+from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
+from tests.compat.inspector.test_reference_outputs import saved
 from tests.paths import TESTS
 from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
@@ -211,3 +214,68 @@ def test_every_event_named_after_operator_call_is_hidden_but_answered(dump):
     assert [row["event_name"] for row in found.as_json()] == [
         "MY_OPERATOR_CALL_2", "Method::execute",
     ]  # fmt: skip
+
+
+# -- bundled inputs --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_references(tmp_path):
+    """The record demo_str with reference outputs, a number of them per method."""
+
+    def write(**counts: int) -> Path:
+        path = tmp_path / "bundled.etrecord"
+        outputs = {method: [[0.5]] * count for method, count in counts.items()}
+        shutil.copy(DATA / "etrecord" / "demo_str.etrecord", path)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("reference_outputs", saved(outputs).getvalue())
+        return path
+
+    return write
+
+
+def bundled(tmp_path: Path, *inputs: int) -> Path:
+    """A dump with one run per bundled input, -1 for none."""
+    events = [operator("OPERATOR_CALL", 0, 10, 20), framework("Method::execute", 0, 30)]
+    runs = [Run("Execute", events, bundled_input=index) for index in inputs]
+    return write_dump(tmp_path / "bundled.etdp", runs)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "blocks"),
+    [(2, (0, 1), 2), (1, (0, 0), 1), (1, (-1,), 1), (2, (-2,), 1)],
+)
+def test_runs_with_reference_outputs_are_a_block_per_input(
+    tmp_path, with_references, outputs, inputs, blocks
+):
+    """An index of -1, of a run without a bundled input, picks the last output."""
+    found = official(bundled(tmp_path, *inputs), with_references(forward=outputs))
+    assert len(found.events) == 2 * blocks
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "kind", "text"),
+    [
+        (
+            {"forward": 2}, (0, 2), "IndexError",
+            "list index out of range (reference output 2 of 2, for the bundled input of a run)",
+        ),
+        (
+            {"forward": 0}, (-1,), "IndexError",
+            "list index out of range (reference output -1 of 0, for the bundled input of a run)",
+        ),
+        ({"encode": 2}, (0,), "KeyError", "'forward'"),
+    ],
+)  # fmt: skip
+def test_it_stops_at_an_input_without_a_reference_output(
+    tmp_path, with_references, outputs, inputs, kind, text
+):
+    with pytest.raises(InspectorError) as stopped:
+        official(bundled(tmp_path, *inputs), with_references(**outputs))
+    assert (stopped.value.kind, stopped.value.text) == (kind, text)
+
+
+def test_without_reference_outputs_no_input_stops_it(tmp_path):
+    dump = bundled(tmp_path, 0, 5)
+    assert len(official(dump, DATA / "etrecord" / "demo_str.etrecord").events) == 4
+    assert len(official(dump, None).events) == 4

@@ -4,6 +4,7 @@ For migrating a script and verifying the result: with `--compat` the numbers, th
 order of rows are the official ones. The bugs, as far as they affect the table:
 
 * the method is always `forward`; other methods in the ETRecord, or none of that name, stop it;
+* a run whose bundled input has no reference output in the ETRecord stops it;
 * the same event twice in one run: the last occurrence replaces the others;
 * start and end of a delegate event are scaled separately and then subtracted, with float noise;
 * a counter that wrapped at 32 bits comes out one tick short;
@@ -134,6 +135,9 @@ def answer(
     at, row = at[timed], row[timed]
     values = _elapsed(events, at, PER_SECOND[source] / PER_SECOND[target])
     links = record.forward() if record is not None else None
+    if links is not None:
+        for index in layout.bundled_inputs:
+            links.check_reference(index)
     cut = np.searchsorted(row, np.arange(count + 1)).tolist()
     raw, start = values.tolist(), events.start[at].tolist()
     metadata = [events.metadatas[m] if m >= 0 else b"" for m in events.metadata[at].tolist()]
@@ -165,7 +169,8 @@ def answer(
 class _Told:
     """The events that become values, and their blocks and rows.
 
-    at: positions of the events, grouped by run; row: the row of each; blocks: the block names.
+    at: positions of the events, grouped by run; row: the row of each; blocks: the block names;
+    bundled_inputs: the index of each block's bundled input, -1 if none.
     """
 
     def __init__(self, runs: list[InspectorRun], events: InspectorEvents) -> None:
@@ -201,7 +206,9 @@ class _Told:
         last = n - 1 - first_of(events.run[at][::-1], merged.row[::-1])[::-1]
         is_last = last == np.arange(n)
         self.at, self.row, self.row_ptr = at[is_last], merged.row[is_last], merged.row_ptr
-        self.blocks = [runs[int(members[0])].name for members in merged.runs]
+        of_blocks = [runs[int(members[0])] for members in merged.runs]
+        self.blocks = [run.name for run in of_blocks]
+        self.bundled_inputs = [run.bundled_input_index for run in of_blocks]
 
     def debug_name(self, event: int) -> str:
         """Return the name of the first debug event of the same instruction and run, or ""."""

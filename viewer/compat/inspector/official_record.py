@@ -7,7 +7,7 @@ ETRecord, or does not support a method other than `forward`, `InspectorError` is
 order in which the Inspector would find the errors.
 
 No pickle is loaded: for a member that the Inspector loads as one, the first bytes show whether it
-could.
+could, and `viewer.compat.inspector.reference_outputs` counts what is in it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector.official_errors import InspectorError
+from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
     BLOBS,
@@ -36,7 +37,8 @@ from viewer.formats.executorch.etrecord.archive import (
 
 FORWARD = "forward"
 _PLAIN = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
-_PICKLES = ("reference_outputs", "representative_inputs")
+_REFERENCES = "reference_outputs"
+_PICKLES = (_REFERENCES, "representative_inputs")
 _EDGE_OP = "executorch.exir.dialects.edge.ops."
 # Views of a graph without deepcopy lose their metadata when the Inspector loads it.
 _NOT_OPERATORS = ("memory.alloc", "exir.memory.view", "_operator.getitem")
@@ -59,21 +61,48 @@ class InspectorRecord:
     """The data that links events: the maps of `forward` and the operators of the graph.
 
     handles: instruction -> handle or handles; delegates: instruction -> its map; both keyed by
-    text. ops: debug handle -> the op of each of its nodes, in graph order.
+    text. ops: debug handle -> the op of each of its nodes, in graph order. references: method ->
+    the number of its reference outputs, None if the ETRecord has none.
     """
 
     handles: dict[str, Handles]
     delegates: dict[str, InspectorDelegate]
     ops: dict[int, list[str]]
+    references: dict[str, int] | None = None
+
+    def check_reference(self, bundled_input: int) -> None:
+        """Raise InspectorError if there is no reference output for the input of an event block.
+
+        The Inspector looks up an index of -1, that of a run without a bundled input, like any
+        other: it gets the last one.
+        """
+        if self.references is None:
+            return
+        if FORWARD not in self.references:
+            raise InspectorError("KeyError", "'forward'")
+        count = self.references[FORWARD]
+        if not -count <= bundled_input < count:
+            raise InspectorError(
+                "IndexError",
+                f"list index out of range (reference output {bundled_input} of {count}, for the "
+                f"bundled input of a run)",
+            )
 
 
 class LoadedRecord:
     """An ETRecord that the Inspector can load; whether it can link is only known with an ETDump."""
 
-    def __init__(self, path: str, maps: dict[str, Any], graphs: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        path: str,
+        maps: dict[str, Any],
+        graphs: dict[str, Any],
+        references: dict[str, int] | None = None,
+    ) -> None:
         self._path = path
         self._maps = maps
         self._graphs = graphs
+        self._references = references
 
     def forward(self) -> InspectorRecord:
         """Return the data to link with. Raises InspectorError where the Inspector would fail.
@@ -104,7 +133,7 @@ class LoadedRecord:
             raise InspectorError("KeyError", "'edge_dialect_graph_module'")
         if len(methods) > 1:
             raise InspectorError("AttributeError", "'dict' object has no attribute 'graph_module'")
-        return InspectorRecord(handles, delegates, _ops(methods[0]))
+        return InspectorRecord(handles, delegates, _ops(methods[0]), self._references)
 
 
 def read(path: str) -> LoadedRecord:
@@ -125,7 +154,21 @@ def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
     if MAGIC not in names:
         raise InspectorError("RuntimeError", "ETRecord identifier missing from etrecord file")
     plain = {name: _json(path, archive, name) for name in _PLAIN if name in names}
-    return LoadedRecord(path, plain, _programs(path, archive, names))
+    programs = _programs(path, archive, names)
+    return LoadedRecord(path, plain, programs, _references(archive, names))
+
+
+def _references(archive: zipfile.ZipFile, names: list[str]) -> dict[str, int] | None:
+    """Return the number of reference outputs per method, None if there are none."""
+    if _REFERENCES not in names:
+        return None
+    try:
+        with archive.open(_REFERENCES) as member:
+            return counts_of(member)
+    except NoReferenceOutputs as error:
+        raise InspectorError(
+            "RuntimeError", f"Failed to load {_REFERENCES} from ETRecord."
+        ) from error
 
 
 def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
