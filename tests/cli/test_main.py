@@ -218,6 +218,42 @@ def test_a_chosen_rate_is_told_to_people_and_exported(controller, capsys):
         assert int(slow["dur_ns"]) == 10 * int(slow["dur_ticks"])
 
 
+QNN = "SYN_qnn_like.etdp"
+
+
+@pytest.mark.parametrize(
+    "clock", [f"{QNN}:cycles=800MHz", ":cycles=800MHz", f"./{QNN}:cycles=800MHz"]
+)
+def test_the_rate_of_a_delegates_clock_gives_its_events_a_duration_in_ns(controller, capsys, clock):
+    shutil.copy(DATA / "etdump" / QNN, controller)
+    assert run(capsys, "export", QNN, "-o", "out.csv", "--clock", clock)[0] == 0
+    found = {row["native_dur"]: row["native_ns"] for row in rows("out.csv")}
+    assert found == {"": "", "5000": "6250", "1200": "1500", "300": "375"}
+
+
+def test_a_colon_in_the_name_of_a_file_is_no_clock_of_a_delegate(controller, capsys):
+    shutil.copy(DATA / "etdump" / QNN, controller / "a:b.etdp")
+    code, out, err = run(capsys, "info", "a:b.etdp", "--clock", "a:b.etdp=100MHz")
+    assert (code, err) == (0, "")
+    assert "(chosen)" in out
+
+
+@pytest.mark.parametrize(
+    ("clock", "why"),
+    [
+        (":QnnBackend=1MHz", "no open profile has such a delegate clock, only cycles"),
+        (f"{QNN}:QnnBackend=1MHz", "has no delegate clock 'QnnBackend', only cycles"),
+        ("gone.etdp:cycles=1MHz", "gone.etdp is not an open profile"),
+        (f"{QNN}:cycles=fast", "'fast' is not a clock rate"),
+    ],
+)
+def test_a_delegates_clock_that_is_not_there_is_wrong_usage(controller, capsys, clock, why):
+    shutil.copy(DATA / "etdump" / QNN, controller)
+    code, out, err = run(capsys, "info", QNN, "--clock", clock)
+    assert (code, out) == (2, "")
+    assert why in err
+
+
 @pytest.mark.parametrize(
     ("clock", "why"),
     [

@@ -6,11 +6,7 @@ import msgspec
 import pytest
 
 from viewer.view.recent_sessions import MOST, RecentSessions, work_of
-from viewer.view.saved_choices import (
-    LinkChoice,
-    SavedChoices,
-    SourcePath,
-)
+from viewer.view.saved_choices import LinkChoice, SavedChoices, SourcePath
 from viewer.view.session_file import (
     VERSION,
     SavedBookmark,

@@ -16,10 +16,7 @@ from viewer.cli import main
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_stamps import stamp_of
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
-from viewer.view.saved_choices import (
-    choices_of,
-    kept_choices,
-)
+from viewer.view.saved_choices import choices_of, kept_choices
 from viewer.view.session_file import (
     SavedInput,
     SavedSession,

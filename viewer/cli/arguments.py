@@ -56,8 +56,10 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "--clock",
         action="append",
         default=[],
-        metavar="[FILE=]RATE",
-        help="how fast the clock of a profile ran that states no rate, as 100MHz or est.csv=1.2GHz",
+        metavar="[FILE=|[FILE]:BACKEND=]RATE",
+        help="how fast the clock of a profile ran that states no rate, as 100MHz or "
+        "est.csv=1.2GHz; or a delegate's clock, as run.etdp:QnnBackend=800MHz, or in all files "
+        ":cycles=800MHz",
     )
     parser.add_argument(
         "--source-path",
@@ -102,20 +104,33 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
     return tuple(substitutions)
 
 
-def _clocks(parser: argparse.ArgumentParser, given: list[str]) -> tuple[tuple[str, Fraction], ...]:
-    """Return (profile or "", ns per tick) for each FILE=RATE or RATE."""
+def _clocks(
+    parser: argparse.ArgumentParser, given: list[str], files: Sequence[str]
+) -> list[tuple[str, str, Fraction]]:
+    """Return (profile or "", delegate's clock or "", ns per tick) for each option.
+
+    A file name may contain ":", so it ends the name only if the whole is not one of `files`.
+    """
     if not given:
-        return ()
+        return []
     from viewer.model.times import parse_rate
 
     clocks = []
     for text in given:
         path, _, rate = text.rpartition("=")
+        name = ""
+        if not any(path == os.path.basename(file) or _is_same(path, file) for file in files):
+            before, colon, after = path.rpartition(":")
+            path, name = (before, after) if colon else (path, "")
         try:
-            clocks.append((path, parse_rate(rate)))
+            clocks.append((path, name, parse_rate(rate)))
         except ValueError as error:
             parser.error(f"--clock {text}: {error}")
-    return tuple(clocks)
+    return clocks
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.abspath(one) == os.path.abspath(other)
 
 
 def add_theme(parser: argparse.ArgumentParser) -> None:
@@ -137,12 +152,14 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
                 f"--method {text}: write it as RUNS=METHOD or RUNS:NUMBERS=METHOD, as in "
                 '"Execute 1=forward" or "Execute 1:1-3,7=forward"'
             )
+    clocks = _clocks(parser, chosen.clock, chosen.files)
     return Choices(
         tuple(_pairs(parser, chosen.pair)),
         tuple(methods),
         tuple(_column(text, chosen.files) for text in chosen.identifier_column),
-        _clocks(parser, chosen.clock),
+        tuple((path, rate) for path, name, rate in clocks if not name),
         _source_paths(parser, chosen.source_path),
+        delegate_clocks=tuple(clock for clock in clocks if clock[1]),
     )
 
 

@@ -47,11 +47,15 @@ class ColumnChoice(msgspec.Struct, frozen=True):
     column: str
 
 
-class ClockChoice(msgspec.Struct, frozen=True):
-    """The ns per tick of a profile, "5/4"; of the cycles in debug info if the profile is None."""
+class ClockChoice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The ns per tick of a profile, "5/4"; of the cycles in debug info if the profile is None.
+
+    delegate: the name of a delegate's clock in the profile, "" for the clock of the profile.
+    """
 
     profile: int | None
     ns_per_tick: str
+    delegate: str = ""
 
 
 class SourcePath(msgspec.Struct, frozen=True):
@@ -98,6 +102,10 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
         ),
         clocks=(
             *(ClockChoice(number[profile], str(rate)) for profile, rate in choices.clocks),
+            *(
+                ClockChoice(number[profile], str(rate), name)
+                for profile, name, rate in choices.delegate_clocks
+            ),
             *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
         ),
         source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
@@ -114,13 +122,16 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
         known = number is not None and 0 <= number < len(paths)
         return paths[number] if known and number is not None else None
 
-    clocks, cycles = [], None
+    clocks, delegate_clocks, cycles = [], [], None
     for clock in saved.clocks:
         rate = _rate(clock.ns_per_tick)
         if rate is not None and clock.profile is None:
             cycles = rate
         elif rate is not None and (profile_path := path(clock.profile)):
-            clocks.append((profile_path, rate))
+            if clock.delegate:
+                delegate_clocks.append((profile_path, clock.delegate, rate))
+            else:
+                clocks.append((profile_path, rate))
     return Choices(
         pairs=tuple(
             (profile, path(one.record))
@@ -131,6 +142,7 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
             (profile, one.column) for one in saved.columns if (profile := path(one.profile))
         ),
         clocks=tuple(clocks),
+        delegate_clocks=tuple(delegate_clocks),
         source_paths=tuple(_substitutions(saved.source_paths)),
         methods_of=tuple(
             (profile, one.scope, one.method)

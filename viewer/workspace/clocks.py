@@ -80,9 +80,7 @@ class Clocks:
         if not can_choose_clock(trace):
             stated = self.rate(trace).tick_text
             raise ValueError(f"{name} states the rate of its clock ({stated})")
-        ratio = ns_per_tick.as_integer_ratio()
-        if ns_per_tick <= 0 or ratio[0] * ratio[1] >= 2**63:
-            raise ValueError(f"a tick cannot last {ns_per_tick} ns")
+        check_length(ns_per_tick)
         if max(abs(trace.start), abs(trace.end)) * ns_per_tick >= 2**63:
             raise ValueError(
                 f"at {format_rate(ns_per_tick)} {name} would be more than 292 years long"
@@ -94,6 +92,13 @@ class Clocks:
             raise ValueError("no debug info with a clock of its own is open")
         if ns_per_tick is not None and ns_per_tick <= 0:
             raise ValueError(f"a cycle cannot last {ns_per_tick} ns")
+
+
+def check_length(ns_per_tick: Fraction) -> None:
+    """Raise ValueError if a tick cannot be that long."""
+    ratio = ns_per_tick.as_integer_ratio()
+    if ns_per_tick <= 0 or ratio[0] * ratio[1] >= 2**63:
+        raise ValueError(f"a tick cannot last {ns_per_tick} ns")
 
 
 def can_choose_clock(trace: Trace) -> bool:

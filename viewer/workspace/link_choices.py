@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
 from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
@@ -24,8 +25,10 @@ class Choices:
     method). columns:
     (profile, identifier column) pairs; the profile is None for all with such a column, the column
     "" for none. clocks: (profile, ns per tick); a rate without a profile applies to all files that
-    state none, and to the cycles in debug info; cycles: a rate only for these cycles. source_paths:
-    recorded folders and their locations on this machine.
+    state none, and to the cycles in debug info; cycles: a rate only for these cycles.
+    delegate_clocks: (profile, name of a delegate's clock, ns per cycle or tick); "" as the profile
+    applies to all files with such a clock. source_paths: recorded folders and their locations on
+    this machine.
     """
 
     pairs: tuple[tuple[str, str | None], ...] = ()
@@ -36,6 +39,7 @@ class Choices:
     methods_of: tuple[tuple[str, str, str], ...] = ()
     cycles: Fraction | None = None
     inferences_of: tuple[tuple[str, str, tuple[int, ...], str], ...] = ()
+    delegate_clocks: tuple[tuple[str, str, Fraction], ...] = ()
 
 
 NO_CHOICES = Choices()
@@ -64,7 +68,9 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
         except ValueError as error:
             complaints.append(f"the method of {runs}: {error}")
     texts = [f"{before}={after}" for before, after in choices.methods]
-    return complaints + apply_methods(texts, workspace)
+    complaints += apply_methods(texts, workspace)
+    # The links decide which backend a clock belongs to, so these come last.
+    return complaints + _apply_delegate_clocks(choices.delegate_clocks, workspace)
 
 
 def chosen(workspace: Workspace) -> Choices:
@@ -90,6 +96,11 @@ def chosen(workspace: Workspace) -> Choices:
         ),
         columns=tuple((path, column or "") for path, column in choices.columns.items()),
         clocks=tuple(rates.items()),
+        delegate_clocks=tuple(
+            (path, name, rate)
+            for (path, name), rate in choices.delegate_clocks.items()
+            if path in open_now
+        ),
         cycles=cycles.ns_per_tick if cycles is not None and is_chosen else None,
         source_paths=choices.source_paths,
     )
@@ -127,4 +138,25 @@ def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace
                 workspace.set_clock(each, rate)
             except ValueError as error:
                 complaints.append(f"{written}: {error}")
+    return complaints
+
+
+def _apply_delegate_clocks(
+    clocks: tuple[tuple[str, str, Fraction], ...], workspace: Workspace
+) -> list[str]:
+    """Apply rates of delegates' clocks; a rate for one file overrides one for all files."""
+    complaints = []
+    for path, name, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
+        names = {t.path: clock_names(workspace.links(t)) for t in workspace.traces}
+        paths = [path] if path else [of for of, known in names.items() if name in known]
+        written = f"--clock {path}:{name}={format_rate(rate)}: "
+        if not paths:
+            known = sorted({one for found in names.values() for one in found})
+            there_are = f"only {', '.join(known)}" if known else "none at all"
+            complaints.append(f"{written}no open profile has such a delegate clock, {there_are}")
+        for each in paths:
+            try:
+                workspace.set_delegate_clock(each, name, rate)
+            except ValueError as error:
+                complaints.append(f"{written}{error}")
     return complaints

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from viewer.analysis.links.delegate_clocks import with_native_ns
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.measured_actions import jobs_of_keys
@@ -195,7 +196,7 @@ def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:
     table = one.table
     labels, strings = slice_labels(table)
     return PerfettoSource(
-        trace=one.trace,
+        trace=with_native_ns(table),
         ns_per_tick=one.rate.ns_per_tick,
         tracks=[
             ExportTrack(process, track_name(table, i)) for i, process in enumerate(one.processes)

@@ -29,9 +29,10 @@ class UserChoices:
     pairs: profile -> the program that it is linked to, None for none. methods: (profile, program)
     -> scope number -> the method of its runs. inference_methods: (profile, program) -> (scope
     number, number of an inference in it) -> its method. columns: profile -> its identifier column,
-    None for none. clocks: profile -> ns per tick. source_paths: recorded folders and their
-    locations on this machine, in the order given. remembered: `form_of` a profile -> the column
-    chosen for that form, "" for none.
+    None for none. clocks: profile -> ns per tick. delegate_clocks: (profile, name of a delegate's
+    clock) -> ns per cycle or tick. source_paths: recorded folders and their locations on this
+    machine, in the order given. remembered: `form_of` a profile -> the column chosen for that form,
+    "" for none.
     """
 
     pairs: Mapping[str, str | None] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class UserChoices:
     )
     columns: Mapping[str, str | None] = field(default_factory=dict)
     clocks: ClockRates = field(default_factory=dict)
+    delegate_clocks: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)
     source_paths: tuple[Substitution, ...] = ()
     remembered: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,6 +103,19 @@ class UserChoices:
         if ns_per_tick is not None:
             clocks[profile] = ns_per_tick
         return replace(self, clocks=clocks)
+
+    def rates_of_delegates(self, profile: str) -> dict[str, Fraction]:
+        """Return the rates of the delegates' clocks in one profile, by name."""
+        return {n: rate for (path, n), rate in self.delegate_clocks.items() if path == profile}
+
+    def with_delegate_clock(
+        self, profile: str, name: str, ns_per_tick: Fraction | None
+    ) -> UserChoices:
+        """Return a copy with the rate of a delegate's clock in a profile; None: unknown."""
+        clocks = {of: rate for of, rate in self.delegate_clocks.items() if of != (profile, name)}
+        if ns_per_tick is not None:
+            clocks[profile, name] = ns_per_tick
+        return replace(self, delegate_clocks=clocks)
 
     def with_source_path(self, substitution: Substitution) -> UserChoices:
         """Return a copy with another source path substitution; it replaces one of the same path."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
+from viewer.analysis.links.delegate_clocks import clock_names, with_clock_rates
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
@@ -41,7 +42,7 @@ from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
 from viewer.program.sources.finder import Sources
 from viewer.program.torq.dispatch import Dispatch
-from viewer.workspace.clocks import DEBUG_INFO, Clocks
+from viewer.workspace.clocks import DEBUG_INFO, Clocks, check_length
 from viewer.workspace.companions import companion_complaint, companions, is_text, read_companion
 from viewer.workspace.identifier_choice import (
     ChosenBy,
@@ -64,7 +65,7 @@ _OF_RECORDS = {
 }
 _File = TypeVar("_File", Program, Executable)
 # What the links of a trace depend on, besides the open files.
-_LinkedFor = tuple[ChosenLinks, IdentifierColumn]
+_LinkedFor = tuple[ChosenLinks, IdentifierColumn, Mapping[str, Fraction]]
 
 
 class Workspace:
@@ -319,6 +320,21 @@ class Workspace:
             self.clocks.check_rate(trace, ns_per_tick, trace_path)
         self.choose(self.choices.with_clock(trace.path, ns_per_tick))
 
+    def set_delegate_clock(self, trace_path: str, name: str, ns_per_tick: Fraction | None) -> None:
+        """State the length of a cycle or tick of a delegate's clock in a trace; None: unknown.
+
+        name: as in `clock_names`. Raises ValueError for a trace that is not open or has no such
+        clock, and for an invalid rate.
+        """
+        trace = self.open_trace(trace_path)
+        names = clock_names(self.links(trace))
+        if name not in names:
+            known = f"only {', '.join(names)}" if names else "none at all"
+            raise ValueError(f"{trace_path} has no delegate clock {name!r}, {known}")
+        if ns_per_tick is not None:
+            check_length(ns_per_tick)
+        self.choose(self.choices.with_delegate_clock(trace.path, name, ns_per_tick))
+
     def substitute(self, substitution: Substitution) -> None:
         """Map a recorded source path prefix to a local one; it replaces one of the same prefix."""
         self.choose(self.choices.with_source_path(substitution))
@@ -384,10 +400,11 @@ class Workspace:
 
     def links(self, trace: Trace) -> LinkTable:
         """Return the links of a trace to the program that belongs to it, or to none."""
-        linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
+        rates = self.choices.rates_of_delegates(trace.path)
+        linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace), rates
         known = self._links.get(trace)
         if known is None or known[0] != linked_for:
-            known = linked_for, self._link(trace)
+            known = linked_for, with_clock_rates(self._link(trace), rates)
             self._links = {**self._links, trace: known}
         return known[1]
 

@@ -31,6 +31,10 @@ def test_a_request_arrives_as_it_was_sent():
         methods=(("Execute 1", "forward"),),
         columns=((None, "job_id"), ("/a/jobs.csv", "")),
         clocks=(("", Fraction(10)), ("/c.csv", Fraction(5, 4))),
+        delegate_clocks=(
+            ("", "cycles", Fraction(2)),
+            ("/a/run.etdp", "QnnBackend", Fraction(5, 4)),
+        ),
         source_paths=(Substitution("/home/user/models", "/data/models"),),
     )
     request = HandoverRequest(
@@ -72,6 +76,8 @@ HOSTILE = {
     "a rate that takes for ever": {"choices": {**NOTHING, "clocks": [["/a", "1e999999999"]]}},
     "a rate of nothing": {"choices": {**NOTHING, "clocks": [["/a", "1/0"]]}},
     "a stopped clock": {"choices": {**NOTHING, "clocks": [["/a", "0"]]}},
+    "a stopped delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "cycles", "0"]]}},
+    "half a delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "2"]]}},
 }  # fmt: skip
 
 

@@ -7,9 +7,10 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -101,12 +102,16 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class LinkTable:
-    """The links of one trace to one program (or to none), one `Link` per key of the trace."""
+    """The links of one trace to one program (or to none), one `Link` per key of the trace.
+
+    clock_rates: the stated ns per cycle or tick of delegates' clocks, by key and unit.
+    """
 
     trace: Trace
     program: Program | None
     trace_match: TraceMatch | None
     links: tuple[Link, ...]
+    clock_rates: Mapping[tuple[int, str], Fraction] = field(default_factory=dict)
 
     @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:

@@ -98,8 +98,8 @@ def remedy(
             still = f" The {calls} DELEGATE_CALLs still link to their {operators} operators."
     if backend == XNNPACK:
         return (
-            f"{backend} writes no debug handle map. Also open the program file (.pte) that ran: its "
-            f"nodes have the debug handles.{still}"
+            f"{backend} writes no debug handle map. Open the program file (.pte) that ran as well: "
+            f"its nodes have the debug handles.{still}"
         )
     if backend in WITHOUT_MAPS:
         return f"{backend} returned no debug handle map: {WITHOUT_MAPS[backend]} never does.{still}"

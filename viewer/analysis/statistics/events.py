@@ -6,8 +6,9 @@ including several of one run in a loop. Rows are in the order in which instructi
 inside them, first appear.
 
 Durations are integer ticks as logged. Events on a foreign clock have their native durations and
-unit. If a row has one such event, all its events are treated as native, since each event is timed
-by one clock. Slices derived by the reader are not events and are left out.
+unit; in ns, if the user stated the rate of that clock. Their starts are always as logged. If a row
+has one such event, all its events are treated as native, since each event is timed by one clock.
+Slices derived by the reader are not events and are left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
 from viewer.arrays import Bools, Ints
@@ -25,6 +27,7 @@ from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, for
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 
 _UNKNOWN_UNIT = "ticks"
+_NS = "ns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,12 @@ def event_statistics(table: LinkTable) -> EventStatistics:
     taken, row = order[by_row], row[by_row]
     unit, units = _units(trace, taken, row, count)
     start, duration = _logged(trace, taken)
+    rated = native_ns(table)
+    if rated is not None and rated.valid is not None:
+        known = rated.valid[taken]
+        duration[known] = rated.values[taken[known]]
+        units = units if _NS in units else (*units, _NS)
+        unit[row[known]] = units.index(_NS)
     bounds = merged.row_ptr.tolist()
     blocks = []
     for i, members in enumerate(merged.runs):

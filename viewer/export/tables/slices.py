@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.analysis.links.delegate_clocks import NATIVE_NS, native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
@@ -90,6 +91,8 @@ def slice_columns(source: SliceTableSource) -> Rows:
     for name, column in slices.columns.items():
         if name not in rows:
             rows[name] = cells(column, index)
+    if (rated := native_ns(table)) is not None:
+        rows[NATIVE_NS] = cells(rated, index)
     return rows
 
 

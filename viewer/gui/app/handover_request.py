@@ -167,6 +167,10 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
         "methods": [[runs, method] for runs, method in choices.methods],
         "columns": [[of and os.path.abspath(of), column] for of, column in choices.columns],
         "clocks": [[path and os.path.abspath(path), str(rate)] for path, rate in choices.clocks],
+        "delegate_clocks": [
+            [path and os.path.abspath(path), name, str(rate)]
+            for path, name, rate in choices.delegate_clocks
+        ],
         "source_paths": [
             [substitution.recorded, substitution.local] for substitution in choices.source_paths
         ],
@@ -217,13 +221,19 @@ def _read(found: dict[str, Any]) -> Choices:
     clocks = [
         ((path and _path(path)) or "", Fraction(_rate(rate))) for path, rate in pairs("clocks")
     ]
-    if any(rate <= 0 for _, rate in clocks):
+    delegate_clocks = [
+        ((path and _path(path)) or "", _text(name), Fraction(_rate(rate)))
+        for path, name, rate in _list(found.get("delegate_clocks", []))[:MOST_FILES]
+    ]
+    rates = [*(rate for _, rate in clocks), *(rate for *_, rate in delegate_clocks)]
+    if any(rate <= 0 for rate in rates):
         raise ValueError("no rate")
     return Choices(
         pairs=tuple((_path(one), other and _path(other)) for one, other in pairs("pairs")),
         methods=tuple((_text(runs), _text(method)) for runs, method in pairs("methods")),
         columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),
         clocks=tuple(clocks),
+        delegate_clocks=tuple(delegate_clocks),
         source_paths=tuple(
             Substitution(_text(recorded), _path(local)) for recorded, local in pairs("source_paths")
         ),

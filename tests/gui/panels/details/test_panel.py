@@ -30,6 +30,7 @@ from viewer.model.queries import children_of
 from viewer.model.times import format_time
 from viewer.model.trace import KeyKind
 from viewer.program.program import GraphNode, Operator, Tensor
+from viewer.view.open_trace import views_of
 from viewer.view.selected_slices import chosen_in
 from viewer.view.state import Area, SliceRef
 
@@ -75,6 +76,24 @@ def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, da
     assert rows["Clock"] == "one of its own; its place inside its call is for drawing only"
     assert not {"Ticks", "native_dur", "native_start", "native_unit"} & set(rows)
     assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
+
+
+def test_a_stated_rate_gives_such_a_slice_a_duration_and_says_so(opened, data, show_details):
+    path = data / "etdump/SYN_qnn_like.etdp"
+    session = opened(path)
+    session.workspace.set_delegate_clock(str(path), "cycles", Fraction(5, 4))
+    shown = views_of(session.workspace, {session.state.inferences}, {})
+    total = next(iter(shown.values()))
+    i = total.trace.strings.index("QNN accelerator (execute) time (cycles)")
+    i = np.flatnonzero(total.trace.slices.name == i).item()
+    assert [(f.number, f.unit, f.caption) for f in slice_figures(total, i)] == [
+        ("6.250", "µs", "duration"),
+        ("5\u2009000", "cycles", "duration"),
+        ("0", "cycles", "start"),
+    ]
+    assert slice_rows(total, i)["Clock"].replace("\u202f", " ") == (
+        "5\u2009000 cycles at 800 MHz (chosen); its place inside its call is for drawing only"
+    )
 
 
 def test_nothing_selected_says_what_to_do(attention, show_details):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.arrays import Ints
@@ -33,6 +34,7 @@ from viewer.model.times import (
     NARROW_SPACE,
     THIN_SPACE,
     format_in,
+    format_rate,
     format_share,
     format_time,
     group_digits,
@@ -90,9 +92,11 @@ def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
     """
     measured_values = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
     if measured_values[0][0] is not None:
-        return tuple(
+        logged = tuple(
             Figure(*measured, caption) for measured, caption in measured_values if measured
         )
+        ns = native_ns_of(shown.table, i)
+        return logged if ns is None else (figure(ns, "duration"), *logged)
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
     return (
@@ -133,8 +137,12 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Logged"] = values_summary(trace.untimed, logged)
     if slices.derived is not None and slices.derived[i]:
         rows["Origin"] = "computed by Opscope, not in the file"
-    if shown.native(i) is not None:
-        rows["Clock"] = "one of its own; its place inside its call is for drawing only"
+    if (native := shown.native(i)) is not None:
+        rate = clock_rate(shown.table, i)
+        own = "one of its own"
+        if rate is not None:
+            own = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
+        rows["Clock"] = f"{own}; its place inside its call is for drawing only"
     stated, said = metadata_rows(slices.columns, i)
     rows |= stated
     for name, column in slices.columns.items():

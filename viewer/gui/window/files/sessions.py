@@ -34,10 +34,7 @@ from viewer.model.text import display_name
 from viewer.resources import stem_beside
 from viewer.view.open_trace import OpenTrace
 from viewer.view.recent_sessions import RecentSessions, UnsavedWork, work_of
-from viewer.view.saved_choices import (
-    choices_of,
-    kept_choices,
-)
+from viewer.view.saved_choices import choices_of, kept_choices
 from viewer.view.saved_view import kept_view, shown_view
 from viewer.view.session_file import (
     SUFFIX,

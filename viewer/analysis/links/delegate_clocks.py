@@ -1,0 +1,116 @@
+"""The rates that the user states for the clocks of delegates, and durations in ns from them.
+
+A delegate such as QNN counts cycles of its own. Nothing in an ETDump says how long one lasts, so
+the columns `native_start`, `native_dur` and `native_unit` are all that is known of such an event,
+until the user states a rate. A clock is named by the backend of the events, or by their unit where
+no ETRecord says which backend they are from. Units of time need no rate.
+
+A rate gives a duration in ns, rounded down to a whole one. It moves nothing: where an event ran
+inside its call stays unknown, so its place remains for drawing only, and it is not added to times
+of the file's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Ints
+from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign
+from viewer.model.times import ticks_to_ns
+from viewer.model.trace import Column, Trace
+
+NATIVE_NS = "native_ns"
+COUNTED_UNITS = ("cycles", "ticks")  # of unknown length, unlike "us" and "ns"
+_UNIT = "ticks"  # of an event whose file states none
+
+
+def clock_names(table: LinkTable) -> tuple[str, ...]:
+    """Return the names of the clocks in a trace whose rate can be stated, in alphabetical order."""
+    return tuple(sorted({_name(table, key, unit) for key, unit in _clocks(table.trace)}))
+
+
+def with_clock_rates(table: LinkTable, chosen: Mapping[str, Fraction]) -> LinkTable:
+    """Return a table with rates, given as ns per cycle or tick by the names of `clock_names`."""
+    if not chosen:
+        return table
+    named = {clock: _name(table, *clock) for clock in _clocks(table.trace)}
+    rates = {clock: chosen[name] for clock, name in named.items() if name in chosen}
+    return replace(table, clock_rates=rates)
+
+
+def native_ns(table: LinkTable) -> Column | None:
+    """Return the duration in ns of every slice on a clock with a stated rate; None if none is."""
+    if not table.clock_rates:
+        return None
+    slices = table.trace.slices
+    at, clock, clocks = _counted(table.trace)
+    rates = [table.clock_rates.get(one) for one in clocks]
+    values, valid = np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)
+    for rate in {rate for rate in rates if rate is not None}:
+        own = at[np.array([other == rate for other in rates])[clock]]
+        values[own] = ticks_to_ns(slices.columns[NATIVE_DURATION].values[own], rate)
+        valid[own] = True
+    return Column(values, valid) if valid.any() else None
+
+
+def with_native_ns(table: LinkTable) -> Trace:
+    """Return the trace of a table with the column `native_ns`, if it has any rate."""
+    column, trace = native_ns(table), table.trace
+    if column is None:
+        return trace
+    columns = {**trace.slices.columns, NATIVE_NS: column}
+    return replace(trace, slices=replace(trace.slices, columns=columns))
+
+
+def clock_rate(table: LinkTable, i: int) -> Fraction | None:
+    """Return the stated ns per cycle or tick of slice i, None if it has no such rate."""
+    if not table.clock_rates:
+        return None
+    columns, key = table.trace.slices.columns, int(table.trace.slices.key[i])
+    duration = columns[NATIVE_DURATION].value(i) if NATIVE_DURATION in columns else None
+    unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
+    return None if duration is None else table.clock_rates.get((key, str(unit or _UNIT)))
+
+
+def native_ns_of(table: LinkTable, i: int) -> int | None:
+    """Return the duration in ns of slice i, as in `native_ns`, without computing the others."""
+    rate = clock_rate(table, i)
+    if rate is None:
+        return None
+    return int(ticks_to_ns(table.trace.slices.columns[NATIVE_DURATION].values[i : i + 1], rate)[0])
+
+
+def _name(table: LinkTable, key: int, unit: str) -> str:
+    return table.links[key].backend or unit
+
+
+def _clocks(trace: Trace) -> list[tuple[int, str]]:
+    """Return the distinct (key, unit) of the slices that count cycles or ticks."""
+    return _counted(trace)[2]
+
+
+def _counted(trace: Trace) -> tuple[Ints, Ints, list[tuple[int, str]]]:
+    """Return the slices that count cycles or ticks, the clock of each, and the clocks."""
+    slices = trace.slices
+    duration, unit = slices.columns.get(NATIVE_DURATION), slices.columns.get(NATIVE_UNIT)
+    none = np.empty(0, np.int64)
+    if duration is None or duration.strings is not None or duration.values.dtype.kind not in "iu":
+        return none, none, []
+    at = foreign(slices)
+    units: tuple[str, ...] = (_UNIT,)
+    code = np.zeros(len(at), np.int64)
+    if unit is not None and unit.strings is not None:
+        units = (*unit.strings, _UNIT)
+        code = unit.values[at].astype(np.int64)
+        if unit.valid is not None:
+            code[~unit.valid[at]] = len(units) - 1
+    counted = np.array([one in COUNTED_UNITS for one in units], np.bool_)[code]
+    at, code = at[counted], code[counted]
+    pairs, clock = np.unique(slices.key[at] * np.int64(len(units)) + code, return_inverse=True)
+    found = [(pair // len(units), units[pair % len(units)]) for pair in pairs.tolist()]
+    return at, clock, found
