@@ -12,6 +12,7 @@ import pytest
 
 from tests.builders.etdump_cases import column, read_path, rows, slices_by_row
 from tests.builders.etdump_writer import Event, delegate, framework, operator
+from viewer.analysis.links.delegate_clocks import NATIVE_NS
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.export.perfetto.arguments import RESERVED as PERFETTO
 from viewer.export.tables.slices import COLUMNS
@@ -99,7 +100,9 @@ def test_numbers_that_are_not_finite_are_missing(logged):
     assert names(logged(b'{"a": NaN, "b": 1e999, "c": 1}')) == {"metadata", "c"}
 
 
-@pytest.mark.parametrize("taken", ["name", "Start_NS", "metadata", "identifier", "operator"])
+@pytest.mark.parametrize(
+    "taken", ["name", "Start_NS", "metadata", "identifier", "operator", "native_dur"]
+)
 def test_a_name_that_is_in_use_gets_a_prefix(logged, taken):
     trace = logged({taken: 3})
     assert cells(trace, f"metadata.{taken}") == [3]
@@ -111,7 +114,7 @@ def test_names_that_differ_in_case_are_kept_apart(logged):
 
 
 def test_all_names_of_tables_and_exports_are_reserved():
-    assert {*COLUMNS, *PERFETTO, *KEYS} - {"thread"} <= RESERVED
+    assert {*COLUMNS, *PERFETTO, *KEYS, NATIVE_NS} <= RESERVED
 
 
 def test_a_key_beyond_the_limit_is_counted_and_stays_in_the_metadata(logged):
