@@ -13,6 +13,7 @@ DOCKS = {
     "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
     "source", "links",
     "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
+    "program",
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from viewer.gui.panels.links.panel import LinksPanel
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.problems.panel import ProblemsPanel
+from viewer.gui.panels.program.panel import ProgramPanel
 from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.source.panel import SourcePanel
@@ -106,6 +107,7 @@ class WindowController(QObject):
         self.selection = panels.of(SelectionPanel)
         self.marks = panels.of(BookmarksPanel)
         self.hits = panels.of(HitsPanel)
+        self.program = panels.of(ProgramPanel)
         self.commands = CommandTable(window, (), self.settings.keys())
         self.view_settings = ViewSettings(session, self.timeline, window)
         self.clock = ClockButton(session)
@@ -220,7 +222,9 @@ class WindowController(QObject):
             asking.open_dialog_requested.connect(open_dialog)
             asking.links_requested.connect(show_links)
         self.links.open_dialog_requested.connect(open_dialog)
-        self.layout.note.open_requested.connect(open_dialog)
+        self.program.open_dialog_requested.connect(open_dialog)
+        for note in (self.layout.note, self.layout.program_note):
+            note.open_requested.connect(open_dialog)
         self.model.operators_requested.connect(partial(docks.show_panel, "operators"))
         self.findings.report_requested.connect(docks.show_panel)
         self.problems.count_changed.connect(docks.count_problems)

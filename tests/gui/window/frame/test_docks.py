@@ -14,6 +14,7 @@ NAMES = (
     "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
     "source", "links",
     "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
+    "program",
 )  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
     left = {
         "operators", "model", "findings", "graph", "statistics", "events", "estimates",
-        "handle_map", "selection",
+        "handle_map", "selection", "program",
     }  # fmt: skip
     assert sizes[1] == (tabs, left)
     assert sizes[2] == sizes[0]

@@ -114,6 +114,7 @@ PANELS = (
         "search", "Search", "search.panel:HitsPanel", RIGHT, 5, 16,
         (*_CHOSEN, "panel.source", "panel.graph", _LINE, "mark.keep", "view.only_hits"),
     ),
+    PanelSpec("program", "Program", "program.panel:ProgramPanel", LEFT, 9, 17),
 )  # fmt: skip
 PANEL = {spec.id: spec for spec in PANELS}
 

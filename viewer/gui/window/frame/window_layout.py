@@ -21,12 +21,18 @@ RECORD_ALONE = (
     "Its operators are below. To see what they cost, open the profile of a run too: an ETDump that "
     "the runtime wrote with its event tracer on, or a profile as CSV.",
 )
+PROGRAM_ALONE = (
+    "A program file holds what runs, not how long it took",
+    "Its instructions, delegates and sizes are below. To see what they cost, open the ETDump of a "
+    "run too, and the record of the model for its operators and lines.",
+)
 
 
 class WindowLayout(QObject):
     """Manages the shell's current page, and the docks around it with their sizes.
 
-    `docks` holds the panels. `note` is the page shown while only a program is open.
+    `docks` holds the panels. `note` is the page shown while only records or sources are open,
+    `program_note` that while only program files are.
     `unveiled_empty` is emitted if an expected profile did not arrive and the window is painted
     again.
     """
@@ -44,7 +50,8 @@ class WindowLayout(QObject):
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
         self._unveil = self._timer(0, self._show_again)
         self.note = EmptyNote(*RECORD_ALONE, shell.theme)
-        for page in (timeline, self.note):
+        self.program_note = EmptyNote(*PROGRAM_ALONE, shell.theme)
+        for page in (timeline, self.note, self.program_note):
             shell.pages.addWidget(page)
         self.docks = Docks(shell, panels)  # after the pages, for the tab order
         shell.resized.connect(self._resized.start)
@@ -83,6 +90,8 @@ class WindowLayout(QObject):
             page = shell.start_page
         elif session.traces:
             page = self._timeline
+        elif not any(program.methods for program in session.workspace.programs):
+            page = self.program_note
         previous = shell.pages.currentWidget()
         shell.pages.setCurrentWidget(page)
         self.docks.show_all(not session.is_empty)
@@ -92,6 +101,8 @@ class WindowLayout(QObject):
                 QTimer.singleShot(0, self.docks.share_width)
             self._inferences = session.state.inferences
             self.docks.fit_width()
+            if previous is not page is self.program_note:
+                self.docks.show_panel("program")
             QTimer.singleShot(0, self._share_height)
         if not shell.updatesEnabled():
             QTimer.singleShot(0, partial(self._unveil.start, 0))

@@ -1,0 +1,1 @@
+"""The Program panel."""

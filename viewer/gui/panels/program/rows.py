@@ -1,0 +1,222 @@
+"""The rows of the Program panel: what a program file consists of, as texts.
+
+A row makes the rows inside it when they are first asked for, since a method may have ten thousands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+from viewer.model.text import bytes_text, display_name, one_line
+from viewer.model.times import counted, group_digits
+from viewer.program.executable.executable import (
+    Delegate,
+    Executable,
+    ExecutableMethod,
+    Instruction,
+    InstructionKind,
+    Part,
+    XnnpackNode,
+)
+from viewer.program.executable.tensors import NONE
+
+TITLES = ("Name", "Kind", "Contents", "Bytes")
+MOST_INSIDE = 50_000  # rows inside one row; a tree of more cannot be scrolled through
+
+_KINDS = {
+    InstructionKind.UNKNOWN: "unknown instruction",
+    InstructionKind.KERNEL_CALL: "kernel call",
+    InstructionKind.DELEGATE_CALL: "delegate call",
+    InstructionKind.MOVE_CALL: "move",
+    InstructionKind.JUMP_FALSE_CALL: "jump",
+    InstructionKind.FREE_CALL: "free",
+}
+
+
+@dataclass(slots=True, eq=False)
+class ProgramRow:
+    """One row. size: in bytes, None for none. parent: None for a file. place: among its siblings.
+
+    make: makes the rows inside it; None if it has none.
+    """
+
+    name: str
+    kind: str
+    contents: str = ""
+    size: int | None = None
+    make: Callable[[], Iterable[ProgramRow]] | None = None
+    parent: ProgramRow | None = None
+    place: int = 0
+    _inside: list[ProgramRow] | None = field(default=None, repr=False)
+
+    @property
+    def has_inside(self) -> bool:
+        """Whether there are rows inside it."""
+        return self.make is not None
+
+    @property
+    def inside(self) -> list[ProgramRow]:
+        """The rows inside it, at most `MOST_INSIDE` and one that counts the rest."""
+        if self._inside is None:
+            rows = iter(self.make() if self.make is not None else ())
+            self._inside = list(islice(rows, MOST_INSIDE))
+            rest = sum(1 for _ in rows)
+            if rest:
+                self._inside.append(ProgramRow(f"and {group_digits(rest)} more", ""))
+            placed(self._inside, self)
+        return self._inside
+
+    def text(self, column: int) -> str:
+        """The text of a cell; columns as in `TITLES`."""
+        if column == len(TITLES) - 1:
+            return "" if self.size is None else bytes_text(self.size)
+        return (self.name, self.kind, self.contents)[column]
+
+
+def placed(rows: Sequence[ProgramRow], parent: ProgramRow | None = None) -> None:
+    """Tell rows where they are."""
+    for place, row in enumerate(rows):
+        row.parent, row.place = parent, place
+
+
+def file_row(executable: Executable) -> ProgramRow:
+    """The row of a program file."""
+
+    def make() -> Iterable[ProgramRow]:
+        yield from (_method_row(method) for method in executable.methods)
+        yield _sizes_row(executable)
+
+    contents = counted(len(executable.methods), "method")
+    if executable.generation:
+        contents += f" · ExecuTorch {executable.generation}"
+    name = display_name(executable.path)
+    return ProgramRow(name, "program file", contents, executable.size, make)
+
+
+def _sizes_row(executable: Executable) -> ProgramRow:
+    """What the bytes of the file are for, by kind."""
+    sizes = executable.part_sizes()
+
+    def make() -> Iterable[ProgramRow]:
+        for kind, size in sizes.items():
+            parts = [part for part in executable.parts if part.kind is kind and part.name]
+            make = partial(map, _part_row, parts) if len(parts) > 1 else None
+            contents = counted(len(parts), "part") if make else ""
+            yield ProgramRow(str(kind), "bytes", contents, size, make)
+
+    contents = ", ".join(f"{kind} {bytes_text(size)}" for kind, size in sizes.items())
+    return ProgramRow("Sizes", "", contents, executable.size, make)
+
+
+def _part_row(part: Part) -> ProgramRow:
+    return ProgramRow(one_line(part.name), str(part.kind), "", part.size)
+
+
+def _method_row(method: ExecutableMethod) -> ProgramRow:
+    def make() -> Iterable[ProgramRow]:
+        yield _instructions_row("Instructions", method.instructions)
+        for number, chain in enumerate(method.more_chains, 1):
+            yield _instructions_row(f"Instructions of chain {number}", chain)
+        if method.delegates:
+            size = sum(delegate.size for delegate in method.delegates)
+            backends = Counter(delegate.backend for delegate in method.delegates)
+            yield ProgramRow(
+                "Delegates",
+                "",
+                ", ".join(_times(one_line(name), n) for name, n in backends.items()),
+                size,
+                lambda: (_delegate_row(i, d) for i, d in enumerate(method.delegates)),
+            )
+        if len(method.tensors):
+            yield ProgramRow(
+                "Tensors", "", group_digits(len(method.tensors)), None, lambda: _tensor_rows(method)
+            )
+        yield _memory_row(method)
+
+    contents = counted(len(method.instructions), "instruction")
+    if method.delegates:
+        contents += f", {counted(len(method.delegates), 'delegate')}"
+    return ProgramRow(one_line(method.name), "method", contents, None, make)
+
+
+def _instructions_row(title: str, instructions: tuple[Instruction, ...]) -> ProgramRow:
+    kinds = Counter(instruction.kind for instruction in instructions)
+    contents = ", ".join(counted(kinds[kind], _KINDS[kind]) for kind in _KINDS if kinds[kind])
+    make = (lambda: map(_instruction_row, instructions)) if instructions else None
+    return ProgramRow(title, "", contents or "none", None, make)
+
+
+def _instruction_row(instruction: Instruction) -> ProgramRow:
+    kind, values = instruction.kind, instruction.values
+    used = ", ".join(map(str, values))
+    contents = f"values {used}" if used else ""
+    if kind is InstructionKind.MOVE_CALL:
+        contents = f"value {values[0]} to value {values[1]}"
+    elif kind is InstructionKind.JUMP_FALSE_CALL:
+        contents = f"to {instruction.target}, if value {values[0]} is false"
+    elif kind is InstructionKind.FREE_CALL:
+        contents = f"value {values[0]}"
+    name = one_line(instruction.name)
+    if instruction.delegate >= 0:
+        name += f" {instruction.delegate}"
+    name = f"{instruction.number} · {name}" if name else str(instruction.number)
+    return ProgramRow(name, _KINDS[kind], contents)
+
+
+def _delegate_row(number: int, delegate: Delegate) -> ProgramRow:
+    contents = counted(len(delegate.nodes), "node") if delegate.nodes else ""
+    if delegate.unread:
+        contents = f"its nodes could not be read: {delegate.unread}"
+    make = (lambda: map(_node_row, delegate.nodes)) if delegate.nodes else None
+    name = f"{one_line(delegate.backend)} {number}"
+    return ProgramRow(name, "delegate", contents, delegate.size, make)
+
+
+def _node_row(node: XnnpackNode) -> ProgramRow:
+    contents = "inserted by XNNPACK" if node.is_inserted else f"debug handle {node.debug_handle}"
+    return ProgramRow(node.type, "XNNPACK node", contents)
+
+
+def _tensor_rows(method: ExecutableMethod) -> Iterable[ProgramRow]:
+    tensors = method.tensors
+    for i in range(len(tensors)):
+        kinds = [
+            word
+            for word, holds in (
+                ("input", tensors.is_input[i]),
+                ("output", tensors.is_output[i]),
+                ("constant", tensors.constant[i] != NONE and tensors.memory[i] == NONE),
+                ("in another file", tensors.is_external[i]),
+                ("with a start value", tensors.constant[i] != NONE != tensors.memory[i]),
+            )
+            if holds
+        ]
+        contents = tensors.text(i)
+        if tensors.memory[i] != NONE:
+            at = group_digits(int(tensors.offset[i]))
+            contents += f" · memory {tensors.memory[i]} at byte {at}"
+        name = f"value {tensors.value[i]}"
+        if tensors.named(i):
+            name += f" · {one_line(tensors.named(i))}"
+        size = int(tensors.size[i])
+        kind = ", ".join(kinds) or "tensor"
+        yield ProgramRow(name, kind, contents, None if size == NONE else size)
+
+
+def _memory_row(method: ExecutableMethod) -> ProgramRow:
+    """The planned memories; 0 is reserved."""
+    used = [(i, size) for i, size in enumerate(method.buffer_sizes) if i or size]
+    make = (
+        (lambda: (ProgramRow(f"memory {i}", "arena", "", size) for i, size in used))
+        if used
+        else None
+    )
+    return ProgramRow("Planned memory", "", counted(len(used), "arena"), method.planned_bytes, make)
+
+
+def _times(name: str, count: int) -> str:
+    return name if count == 1 else f"{group_digits(count)} {name}"
