@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from viewer.model.text import bytes_text
+from viewer.model.text import bytes_text, one_line
 from viewer.model.times import plain_spaces
 from viewer.program.executable.executable import (
     Delegate,
@@ -67,7 +67,7 @@ def executable_lines(executable: Executable) -> list[str]:
             _counted(n, kind.name.lower().replace("_", " ")) for kind, n in _counts(method).items()
         )
         lines += [
-            f"  {method.name}: {_counted(len(method.instructions), 'instruction')}"
+            f"  {one_line(method.name)}: {_counted(len(method.instructions), 'instruction')}"
             + (f" ({counts})" if counts else ""),
             f"    planned memory: {bytes_text(method.planned_bytes)} for "
             f"{_counted(len(method.tensors), 'tensor')}",
@@ -83,7 +83,7 @@ def executable_lines(executable: Executable) -> list[str]:
 
 def delegate_text(delegate: Delegate) -> str:
     """Return "XnnpackBackend, 1.2 kB, 3 nodes: 2 XNNConv2d, XNNAdd"."""
-    text = f"{delegate.backend}, {bytes_text(delegate.size)}"
+    text = f"{one_line(delegate.backend)}, {bytes_text(delegate.size)}"
     if delegate.unread:
         return f"{text}, its nodes could not be read: {delegate.unread}"
     if not delegate.nodes:

@@ -13,6 +13,8 @@ from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.formats import choose, open_file
 from viewer.program.executable.executable import Executable, InstructionKind, PartKind
+from viewer.reports.info import info, info_text
+from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
 INSTRUCTIONS = json.loads((FILES / "instructions.json").read_text())
@@ -276,7 +278,9 @@ def test_damaged_files_give_a_result_or_the_one_error(tmp_path):
             tracemalloc.start()
         began, is_read = time.process_time(), True
         try:
-            executable(path)
+            workspace = Workspace()
+            workspace.add(executable(path))
+            f"{info_text(workspace)} {json.dumps(info(workspace))}".encode()
         except UnreadableFile:
             is_read = False
         except Exception as error:

@@ -288,3 +288,22 @@ def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, fol
     assert "cnn_xnnpack_x10.etdp is not there any more" in errors(controller)
     assert len(controller.session.traces) == 1
     assert [mark.name for mark in controller.session.state.marks] == ["slow"]
+
+
+def test_a_program_file_comes_back_and_is_read_again(controller, qtbot, folder, monkeypatch):
+    program = folder / "model.pte"
+    shutil.copy(DATA / "pte" / "part_x.pte", program)
+    open_files(qtbot, controller, *files_in(folder), program)
+    saved = folder / "one.opscope"
+    save(qtbot, controller, monkeypatch, saved)
+    controller.session.close_all()
+    take_up(qtbot, controller, saved)
+    assert [e.path for e in controller.session.workspace.executables] == [str(program)]
+    shutil.copy(DATA / "pte" / "cond.pte", program)
+    controller.session_files.look()
+    assert "model.pte changed on disk" in errors(controller)
+    with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
+        controller.session_files.reload()
+    settle(qtbot, controller)
+    (executable,) = controller.session.workspace.executables
+    assert len(executable.methods[0].instructions) == 21
