@@ -21,7 +21,12 @@ THEMES = ("light", "dark")
 
 def add_files(parser: argparse.ArgumentParser, count: str) -> None:
     """Add the positional files, `count` of them as in argparse, and the options for files."""
-    parser.add_argument("files", nargs=count, metavar="FILE", help="profiles, records, sources")
+    parser.add_argument(
+        "files",
+        nargs=count,
+        metavar="FILE",
+        help="profiles, records, program files, sources",
+    )
     parser.add_argument(
         "--pair",
         action="append",

@@ -16,7 +16,7 @@ from viewer.program.torq.dispatch import Dispatch
 from viewer.workspace.workspace import Workspace
 
 NO_TIMES = (
-    "A program file says what runs, not how long it took: there is nothing to export. Open the "
+    "There is nothing to export: a program file holds what runs, not how long it took. Open the "
     "ETDump of its run too"
 )
 

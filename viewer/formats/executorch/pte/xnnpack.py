@@ -34,7 +34,7 @@ _TYPES = (
 
 
 class Unread(Exception):
-    """The nodes of a delegate cannot be read; the text says why."""
+    """The nodes of a delegate cannot be read; the text is the reason."""
 
 
 def read_nodes(prepared: NDArray[np.uint8]) -> tuple[XnnpackNode, ...]:

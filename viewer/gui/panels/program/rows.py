@@ -1,6 +1,6 @@
 """The rows of the Program panel: what a program file consists of, as texts.
 
-A row makes the rows inside it when they are first asked for, since a method may have ten thousands.
+A row makes the rows inside it on first use, since a method may have tens of thousands.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ProgramRow:
 
 
 def placed(rows: Sequence[ProgramRow], parent: ProgramRow | None = None) -> None:
-    """Tell rows where they are."""
+    """Set the parent and the place of rows."""
     for place, row in enumerate(rows):
         row.parent, row.place = parent, place
 

@@ -94,9 +94,9 @@ class FileOpener(QObject):
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         paths, _ = QFileDialog.getOpenFileNames(
             self._shell,
-            "Open profiles, records and sources",
+            "Open profiles, records, program files and sources",
             self._settings.get(LAST_FOLDER),
-            f"Profiles, records, sources, sessions ({patterns});;All files (*)",
+            f"Profiles, records, program files, sources, sessions ({patterns});;All files (*)",
         )
         if paths:
             self.open(paths)

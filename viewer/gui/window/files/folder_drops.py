@@ -65,8 +65,8 @@ class FolderDrops(QObject):
             else:
                 rest = "" if folder.is_whole else ", as far as it was looked through"
                 self._shell.message.show_error(
-                    f"{os.path.basename(folder.folder) or folder.folder}: no profile, record or "
-                    f"source is in this folder{rest}"
+                    f"{os.path.basename(folder.folder) or folder.folder}: no profile, record, "
+                    f"program file or source is in this folder{rest}"
                 )
         if [len(folder.files) for folder in offered] == [1]:
             at_once.append(offered.pop().files[0].path)
