@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.paths import DATA, ROOT
-from viewer import __version__
+from viewer import SCHEMA, __version__
 from viewer.cli import main
 
 SAMPLES = ROOT / "resources" / "samples"
@@ -51,7 +51,9 @@ def rows(path: str) -> list[dict[str, str]]:
 DUMP, RECORD, OTHER = "demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord"
 COLUMNS = [
     "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
-    "identifier", "method", "instruction_id", "debug_handles", "operators", "source", "link_reason",
+    "inference", "method", "instruction_id", "identifier", "debug_handles", "operators", "node",
+    "op_type", "module", "source", "link_reason", "timing", "derived", "native_start", "native_dur",
+    "native_unit", "metadata",
 ]  # fmt: skip
 
 NUMBER = (int, float)
@@ -71,9 +73,9 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsy
     code, out, err = run(capsys, "info", "--json", RECORD, DUMP)
     facts = json.loads(out)
     assert (code, err) == (0, "")
-    assert set(facts) == {"opscope", "files", "links", "identifier_columns"}
+    assert set(facts) == {"opscope", "schema", "files", "links", "identifier_columns"}
     assert facts["identifier_columns"] == []
-    assert facts["opscope"] == __version__
+    assert (facts["opscope"], facts["schema"]) == (__version__, SCHEMA)
     trace, program = facts["files"]
     assert {k: isinstance(trace[k], t) for k, t in FILE.items()} == dict.fromkeys(FILE, True)
     assert set(FILE) <= set(program)
@@ -338,7 +340,7 @@ def test_nothing_readable_is_still_valid_json(controller, capsys):
     code, out, err = run(capsys, "info", "--json", "gone.etdp")
     assert code == 1
     empty = {"files": [], "links": [], "identifier_columns": []}
-    assert json.loads(out) == {"opscope": __version__, **empty}
+    assert json.loads(out) == {"opscope": __version__, "schema": SCHEMA, **empty}
     assert err == "opscope: gone.etdp: there is no such file. Check the path\n"
 
 

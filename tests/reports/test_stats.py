@@ -47,7 +47,7 @@ def answer(capsys, *arguments: str) -> dict:
 
 def test_json_has_the_keys_that_scripts_rely_on(capsys):
     facts = answer(capsys, C3, TEXT, "--by", "operator")
-    assert set(facts) == {"opscope", "by", "range_ns", "files", "rows"}
+    assert set(facts) == {"opscope", "schema", "by", "range_ns", "files", "rows"}
     assert (facts["by"], facts["range_ns"]) == ("operator", None)
     (file,) = facts["files"]
     assert file == {

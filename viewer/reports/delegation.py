@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from viewer import __version__
+from viewer import SCHEMA, __version__
 from viewer.analysis.delegates.delegation import (
     Delegation,
     DelegationReport,
@@ -47,7 +47,7 @@ def delegation_facts(workspace: Workspace) -> Facts:
     files = [_trace_facts(workspace, trace) for trace in workspace.traces]
     if not workspace.traces:
         files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
-    return {"opscope": __version__, "files": files}
+    return {"opscope": __version__, "schema": SCHEMA, "files": files}
 
 
 def _trace_facts(workspace: Workspace, trace: Trace) -> Facts:

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer import __version__
+from viewer import SCHEMA, __version__
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
 from viewer.reports.info import Facts, clock_text
@@ -25,6 +25,7 @@ def estimate_facts(made: Estimates) -> Facts:
     """Return all rows, as `opscope estimates --json` prints them; times in ns, null if unknown."""
     return {
         "opscope": __version__,
+        "schema": SCHEMA,
         "ns_per_cycle": float(made.cycles.ns_per_tick),
         "rate": plain_spaces(format_rate(made.cycles.ns_per_tick)),
         "rate_origin": str(made.cycles.origin),

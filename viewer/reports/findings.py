@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from viewer import __version__
+from viewer import SCHEMA, __version__
 from viewer.analysis.findings.finding import (
     Finding,
     FindingPlace,
@@ -56,7 +56,7 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
         most = max(numbers, default=0)
         existing = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
         raise NoSuchRun(f"there is no run {number}: {existing}")
-    return {"opscope": __version__, "files": answers}
+    return {"opscope": __version__, "schema": SCHEMA, "files": answers}
 
 
 def _facts(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer import __version__
+from viewer import SCHEMA, __version__
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
@@ -48,6 +48,7 @@ def info(workspace: Workspace) -> Facts:
     """Return all files and all links, as `opscope info --json` prints them."""
     return {
         "opscope": __version__,
+        "schema": SCHEMA,
         "files": [
             *(trace_facts(workspace, t) for t in workspace.traces),
             *(program_facts(workspace, p) for p in workspace.programs),

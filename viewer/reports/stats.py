@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from viewer import __version__
+from viewer import SCHEMA, __version__
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.grouping import Grouping, GroupTable
 from viewer.export.tables.statistics import LENGTHS, group_row, in_ticks_and_ns
@@ -55,6 +55,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         rows += [group_row(trace.path, rate, group) for group in found.groups] if found else []
     return {
         "opscope": __version__,
+        "schema": SCHEMA,
         "by": key,
         "range_ns": list(span) if span else None,
         "files": files,

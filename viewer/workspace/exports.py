@@ -13,6 +13,7 @@ from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.export.tables.columns import joined_tables
 from viewer.export.tables.delimited import write_table
 from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.export.tables.operators import (
@@ -22,9 +23,10 @@ from viewer.export.tables.operators import (
     operator_columns,
 )
 from viewer.export.tables.parquet import NoParquet, require
-from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
+from viewer.export.tables.slices import SliceTableSource, slice_columns
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
+from viewer.model.trace import Column
 from viewer.workspace.snapshot import NO_TIMES, LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
@@ -184,7 +186,9 @@ def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJo
     )
 
 
-def table_job(path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> ExportJob:
+def table_job(
+    path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any] | Column]
+) -> ExportJob:
     """Return a job that writes the named columns as a table."""
     return lambda progress, cancelled: write_table(
         path, names, [columns[name] for name in names], progress=progress, cancelled=cancelled
@@ -195,12 +199,12 @@ def _write_slices(
     path: str, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
 ) -> int:
     try:
-        tables = [slice_columns(one) for one in linked]
+        columns = joined_tables([slice_columns(one) for one in linked])
     except OverflowError as error:
         raise NothingToExport(
             "The times lie more than 292 years apart. Export the files one by one"
         ) from error
-    return _write_joined(path, COLUMNS, tables, progress, cancelled)
+    return table_job(path, tuple(columns), columns)(progress, cancelled)
 
 
 def _write_joined(

@@ -107,7 +107,8 @@ def test_a_table_says_what_its_csv_says(tmp_path, table):
             if isinstance(value, float):
                 assert value == pytest.approx(float(text))
             else:
-                assert ("" if value is None else str(value)) == text
+                shown = str(value).lower() if isinstance(value, bool) else str(value)
+                assert ("" if value is None else shown) == text
 
 
 def test_the_files_of_a_folder_are_one_table(tmp_path):

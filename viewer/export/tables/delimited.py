@@ -7,19 +7,21 @@ in "\\n", the text is UTF-8, nulls are empty fields. A file is written completel
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.export.tables.columns import cells, row_count, text_array
 from viewer.export.tables.parquet import write_parquet
-
-if TYPE_CHECKING:
-    import pandas as pd
+from viewer.model.trace import Column
 
 ROWS_AT_ONCE = 200_000
+_Quoted = Callable[[str], str]
 
 
 def write_table(
@@ -32,57 +34,81 @@ def write_table(
 ) -> int:
     """Write columns of equal length under a header; returns the number of rows.
 
-    A column is a list, a numpy array or a pandas Series; None, NaN and pd.NA become empty fields,
-    and integers next to a null stay integers. The suffix selects the format: ".parquet" as in
-    `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. Raises ValueError for
-    columns of different lengths, OSError, WriteCancelled, NoParquet.
+    A column is a `Column`, a list, a numpy array or a pandas Series; None, NaN and pd.NA become
+    empty fields, and integers next to a null stay integers. The suffix selects the format:
+    ".parquet" as in `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. Raises
+    ValueError for columns of different lengths, OSError, WriteCancelled, NoParquet.
     """
     if os.fspath(path).lower().endswith(".parquet"):
         return write_parquet(path, header, columns, progress=progress, cancelled=cancelled)
     if len(header) != len(columns):
         raise ValueError(f"{len(header)} names for {len(columns)} columns")
-    lengths = {len(column) for column in columns}
+    lengths = {row_count(column) for column in columns}
     if len(lengths) > 1:
         raise ValueError(f"columns of different lengths: {sorted(lengths)}")
     rows = lengths.pop() if lengths else 0
-    tab = os.fspath(path).lower().endswith((".tsv", ".tab"))
+    delimiter = "\t" if os.fspath(path).lower().endswith((".tsv", ".tab")) else ","
+    quoted = _quoting(delimiter, alone=len(columns) == 1)
+    texts = [_quoted_texts(column, quoted) for column in columns]
     with replacing(path) as out:
         # The first part is written even if it is empty, for the header.
         for first in range(0, max(rows, 1), ROWS_AT_ONCE):
             if cancelled():
                 raise WriteCancelled
-            part = _frame([column[first : first + ROWS_AT_ONCE] for column in columns])
-            names = list(header) if first == 0 else False
-            text = _text(part, names, tab, csv.QUOTE_MINIMAL)
-            if "\r" in text:
-                # Before Python 3.13, csv does not quote a lone carriage return if lines end in
-                # "\n".
-                text = _text(part, names, tab, csv.QUOTE_ALL)
+            part = slice(first, first + ROWS_AT_ONCE)
+            lines = list(map(delimiter.join, zip(*(some(part) for some in texts), strict=True)))
+            if first == 0:
+                lines.insert(0, delimiter.join(map(quoted, header)))
+            lines.append("")
             # Names from files that are not UTF-8 contain lone surrogates; they must not stop the
             # export.
-            out.write(text.encode("utf-8", "replace"))
+            out.write("\n".join(lines).encode("utf-8", "replace"))
             progress(min(first + ROWS_AT_ONCE, rows), rows)
     return rows
 
 
-def _text(part: pd.DataFrame, header: list[str] | bool, tab: bool, quoting: Literal[0, 1]) -> str:
-    return part.to_csv(
-        sep="\t" if tab else ",",
-        header=header,
-        index=False,
-        lineterminator="\n",
-        quoting=quoting,
-    )
+def _quoting(delimiter: str, *, alone: bool) -> _Quoted:
+    """Return the function that quotes a cell if needed; alone: the table has one column."""
+    special = re.compile(f'[{delimiter}"\n\r]').search
+
+    def quoted(text: str) -> str:
+        # A row of one empty cell would be an empty line, which readers skip.
+        if special(text) or (alone and not text):
+            return '"' + text.replace('"', '""') + '"'
+        return text
+
+    return quoted
 
 
-def _frame(columns: Sequence[Any]) -> pd.DataFrame:
-    import pandas as pd
+def _quoted_texts(column: Any, quoted: _Quoted) -> Callable[[slice], list[str]]:
+    """Return the function that gives the cells of some rows; distinct texts are quoted once."""
+    if isinstance(column, Column) and column.strings is not None:
+        table = text_array([*map(quoted, column.strings), quoted("")])
 
-    # A list stays a column of objects: pandas would turn [1, None] into floats.
-    parts = {
-        i: pd.Series(column, dtype=object)
-        if isinstance(column, list | tuple)
-        else pd.Series(column).reset_index(drop=True)
-        for i, column in enumerate(columns)
-    }
-    return pd.DataFrame(parts)
+        def interned(part: slice) -> list[str]:
+            codes = column.values[part]
+            if column.valid is not None:
+                codes = codes.copy()
+                codes[~column.valid[part]] = len(table) - 1
+            found: list[str] = table[codes].tolist()
+            return found
+
+        return interned
+    if isinstance(column, Column):
+        # Numbers, "true" and "false" need no quotes, but a null in a table of one column does.
+        return lambda part: [quoted(t) if t == "" else str(t) for t in cells(column, part).tolist()]
+
+    def each(part: slice) -> list[str]:
+        some = column[part]
+        values = some.tolist() if hasattr(some, "tolist") else some
+        return [quoted("" if _is_null(value) else str(value)) for value in values]
+
+    return each
+
+
+def _is_null(value: object) -> bool:
+    """Whether a value is None, NaN or pd.NA, whose comparison is not a bool."""
+    if value is None:
+        return True
+    differs = value != value
+    return not isinstance(differs, bool | np.bool_) or bool(differs)

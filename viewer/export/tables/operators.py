@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.link_table import LinkTable
-from viewer.export.tables.slices import Rows, source_places, text_array
+from viewer.export.tables.columns import Rows, text_array
+from viewer.export.tables.slices import source_places
 from viewer.model.times import tick_to_ns
 from viewer.program.program import Program
 

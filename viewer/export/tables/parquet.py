@@ -1,9 +1,10 @@
 """Writes tables as Parquet, typed and compressed, so that a folder is queryable as one table.
 
 Uses pyarrow, which is an extra of the package (`pip install "opscope[parquet]"`), because nothing
-else needs its 50 MB. A column of integers with missing values is int64 with nulls; texts are
-dictionary-encoded, since names repeat; empty CSV cells are null here. The columns of our own tables
-have the same type in every file, even if one is empty, so that the files of a folder match.
+else needs its 50 MB. Every column is nullable and has a plain type: int64, double, boolean or
+string. A `Column` has one type whatever its values, so the tables of slices fit together; empty
+cells are null. Texts are written from their codes, each text once per row group. The metadata of
+the file are `opscope`, the version, and `schema`, that of the columns (`viewer.SCHEMA`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from viewer import SCHEMA, __version__
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.export.tables.columns import row_count
+from viewer.model.trace import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,30 +64,32 @@ def write_parquet(
 ) -> int:
     """Write columns of equal length under a header; returns the number of rows.
 
-    A column is a list or a numpy array; None and "" are nulls. The file is written completely or
-    not at all. Raises NoParquet, ValueError for columns of different lengths, OSError,
-    WriteCancelled.
+    A column is a `Column`, a list or a numpy array; None and "" are nulls. The file is written
+    completely or not at all. Raises NoParquet, ValueError for columns of different lengths,
+    OSError, WriteCancelled.
     """
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise NoParquet(HOW_TO_INSTALL) from error
-    if len(header) != len(columns) or len({len(column) for column in columns}) > 1:
+    if len(header) != len(columns) or len({row_count(c) for c in columns}) > 1:
         raise ValueError("columns of different lengths, or not as many as names")
-    rows = len(columns[0]) if columns else 0
+    rows = row_count(columns[0]) if columns else 0
     types = [_type(pa, name, column) for name, column in zip(header, columns, strict=True)]
     schema = pa.schema(list(zip(header, types, strict=True)))
     with (
         replacing(path) as out,
-        parquet.ParquetWriter(out, schema, compression="zstd") as writer,
+        # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
+        parquet.ParquetWriter(out, schema, compression="zstd", store_schema=False) as writer,
     ):
+        writer.add_key_value_metadata({"opscope": __version__, "schema": str(SCHEMA)})
         # The first group is written even if it is empty, for the schema.
         for first in range(0, max(rows, 1), ROWS_AT_ONCE):
             if cancelled():
                 raise WriteCancelled
             part = [
-                _array(pa, column[first : first + ROWS_AT_ONCE], kind)
+                _array(pa, column, slice(first, first + ROWS_AT_ONCE), kind)
                 for column, kind in zip(columns, types, strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(part, schema=schema))
@@ -99,6 +105,9 @@ def require() -> None:
 
 def _type(pa: Any, name: str, column: Any) -> pa.DataType:
     """Return int64, double or bool if all values have that type; else a dictionary of strings."""
+    if isinstance(column, Column):
+        number = {"i": pa.int64(), "f": pa.float64(), "b": pa.bool_()}
+        return _texts(pa) if column.strings is not None else number[column.values.dtype.kind]
     if name in _NUMBERS:
         return pa.float64()
     if isinstance(column, np.ndarray) and column.dtype != object:
@@ -122,15 +131,42 @@ def _texts(pa: Any) -> pa.DataType:
     return pa.dictionary(pa.int32(), pa.string())
 
 
-def _array(pa: Any, part: Any, kind: pa.DataType) -> pa.Array:
+def _array(pa: Any, column: Any, rows: slice, kind: pa.DataType) -> pa.Array:
+    if isinstance(column, Column):
+        return _of_column(pa, column, rows)
+    part = column[rows]
     if isinstance(part, np.ndarray) and part.dtype != object:
         return pa.array(part, kind)
     values = [None if value is None or value == "" else value for value in part]
     if pa.types.is_dictionary(kind):
-        # Names from files that are not UTF-8 contain lone surrogates; they must not stop the
-        # export.
-        texts = [v if v is None else str(v).encode("utf-8", "replace").decode() for v in values]
+        texts = [v if v is None else _storable(str(v)) for v in values]
         return pa.array(texts, pa.string()).dictionary_encode().cast(kind)
     if pa.types.is_floating(kind):
         return pa.array([v if v is None else float(v) for v in values], kind)
     return pa.array(values, kind)
+
+
+def _of_column(pa: Any, column: Column, rows: slice) -> pa.Array:
+    values = column.values[rows]
+    null = None if column.valid is None else ~column.valid[rows]
+    if column.strings is None:
+        return pa.array(values, mask=null)
+    used = np.zeros(len(column.strings) + 1, np.bool_)
+    used[values if null is None else values[~null]] = True
+    chosen = np.flatnonzero(used).tolist()
+    texts: dict[str, int] = {}
+    number = np.zeros(len(used), np.int32)
+    # Distinct texts may be equal once they are storable, and "" is a null.
+    number[chosen] = [texts.setdefault(_storable(column.strings[i]), len(texts)) for i in chosen]
+    codes = number[np.minimum(values, len(column.strings))]
+    if "" in texts:
+        is_empty = codes == texts[""]
+        null = is_empty if null is None else null | is_empty
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes, pa.int32(), mask=null), pa.array(list(texts), pa.string())
+    )
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, which names from files that are not UTF-8 contain."""
+    return text.encode("utf-8", "replace").decode()

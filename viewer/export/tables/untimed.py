@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.untimed_links import NO_CALL, OUTSIDE, keys_of, runs_of
-from viewer.export.tables.slices import Rows, cells, operator_names, source_places, text_array
+from viewer.export.tables.columns import Rows, cells, text_array
+from viewer.export.tables.slices import operator_names, source_places
 from viewer.model.trace import Column, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, value_texts
 

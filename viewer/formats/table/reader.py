@@ -13,8 +13,9 @@ The first line names the columns, in any order, separated by comma, tab or semic
 Cells may be quoted as in RFC 4180. The encoding is UTF-8, with or without a byte order mark; UTF-16
 is recognized and rejected with a remedy. Columns that only an export writes are ignored:
 `debug_handles`, `operators`, `source`, `link_reason` (links are created again) and `start_ticks`,
-`dur_ticks` (the file does not contain the clock rate). A row with unusable times is left out and
-counted.
+`dur_ticks` (the file does not contain the clock rate); in a table with all columns of an export
+also `node`, `op_type`, `module` and columns without a value, and `inference` numbers its
+inferences. A row with unusable times is left out and counted.
 
 `depth` is used for a track if all its rows have one; the builder checks it against the times.
 """
@@ -34,6 +35,7 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import HEAD_SIZE, format_of
+from viewer.formats.table import own_tables
 from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder
@@ -52,9 +54,6 @@ CLOCK = Clock("ns", Fraction(1))
 REQUIRED = ("process", "thread", "name", "start_ns", "dur_ns")
 IDENTITY = ("method", "instruction_id", "identifier")
 DERIVED = "derived"
-IGNORED = frozenset(
-    ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
-)
 _SEPARATORS = ",\t;"
 _NEARLY = 2  # of the required columns: other kinds of CSV often have a name or a process
 _NAMED = 4  # similar column names to list in a message
@@ -188,8 +187,10 @@ class _Rows:
         self._rows = GrowingColumn(np.uint32)
         self._tables: dict[str, DistinctTexts] = {}
         self._codes: dict[str, GrowingColumn] = {}
+        self._is_own = own_tables.is_own(names)
+        skipped = own_tables.skipped(names)
         for name in names:
-            if name and name not in IGNORED and name not in _TIMES:
+            if name and name not in skipped and name not in _TIMES:
                 self._tables[name] = DistinctTexts({"": 0})
                 self._codes[name] = GrowingColumn(np.uint32)
         self.shape = Shape(
@@ -241,10 +242,12 @@ class _Rows:
         name = self._names_of(codes["name"], strings["name"])
         key = self._keys(codes, strings)
         self._runs(track, start, end, codes, strings)
+        own = {own_tables.INFERENCE} if self._is_own else set()
         columns = {
             column: _argument(codes[column], strings[column])
             for column in strings
-            if column not in (*REQUIRED, *IDENTITY, "depth", DERIVED)
+            if column not in (*REQUIRED, *IDENTITY, "depth", DERIVED, *own)
+            and (len(strings[column]) > 1 or not self._is_own)
         }
 
         derived = None
@@ -286,9 +289,16 @@ class _Rows:
         codes: dict[str, Codes],
         strings: dict[str, tuple[str, ...]],
     ) -> None:
-        """Add the loads and inferences of an exported ETDump, by name, if methods are stated."""
+        """Add the loads and inferences of an exported ETDump.
+
+        By name, if methods are stated; inferences by their numbers in a table of ours.
+        """
         methods = strings.get("method", ())
+        if self._is_own:
+            own_tables.add_inferences(self.builder, track, start, end, codes, strings)
         for name, kind in RUN_SCOPES.items():
+            if self._is_own and kind is RunKind.INFERENCE:
+                continue
             if name not in strings["name"] or not any(methods):
                 continue
             found = np.flatnonzero(codes["name"] == strings["name"].index(name))

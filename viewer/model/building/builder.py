@@ -14,7 +14,6 @@ This is the only way to make a trace. A reader adds tracks, keys and chunks of s
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,6 +35,7 @@ from viewer.model.building.chunks import (
     slices_at,
 )
 from viewer.model.building.nesting import Placed, level_fault, place_by_time, place_flat
+from viewer.model.building.runs import numbered_runs
 from viewer.model.counter import Counter
 from viewer.model.trace import (
     Clock,
@@ -184,11 +184,14 @@ class TraceBuilder:
         bundled_input: int = -1,
         first_row: int = -1,
         finished: bool = True,
+        number: int = 0,
     ) -> None:
-        """Add one event block (a load or an inference) of a track, in ticks; see `Run`."""
-        self._runs.append(
-            Run(kind, 0, name, track, scope, start, end, bundled_input, 0, 1, first_row, finished)
-        )
+        """Add one event block (a load or an inference) of a track, in ticks; see `Run`.
+
+        number: that of an inference, if the file states it.
+        """
+        where = (name, track, scope, start, end, bundled_input)
+        self._runs.append(Run(kind, number, *where, 0, 1, first_row, finished))
 
     def untimed(self, events: UntimedEvents) -> None:
         """Set the events without a time; `after` and `call` contain source rows of slices."""
@@ -327,7 +330,7 @@ class TraceBuilder:
             scopes=tuple(self._scopes) or (InstructionScope("file"),),
             keys=keys,
             slices=slices,
-            runs=self._numbered_runs(),
+            runs=numbered_runs(self._runs, [process for process, _ in self._tracks]),
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
             untimed=untimed,
             counters=tuple(self._counters),
@@ -336,21 +339,6 @@ class TraceBuilder:
         for array in _arrays(trace):
             array.flags.writeable = False
         return trace
-
-    def _numbered_runs(self) -> tuple[Run, ...]:
-        """The runs, with inferences numbered per scope and process."""
-        processes = [process for process, _ in self._tracks]
-        scopes = [(processes[run.track], run.scope) for run in self._runs]
-        is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
-        totals = collections.Counter(
-            scope for scope, one in zip(scopes, is_inference, strict=True) if one
-        )
-        numbers: collections.Counter[tuple[str, int]] = collections.Counter()
-        found = []
-        for run, scope, one in zip(self._runs, scopes, is_inference, strict=True):
-            numbers[scope] += one
-            found.append(replace(run, number=numbers[scope], total=totals[scope]) if one else run)
-        return tuple(found)
 
     def _key_table(self) -> Keys:
         keys = list(self._keys)

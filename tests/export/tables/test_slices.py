@@ -1,0 +1,163 @@
+"""The columns of slices: the same in every file, so that several files are one table."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from pyarrow import parquet
+
+from tests.paths import DATA, ROOT
+from viewer import SCHEMA, __version__
+from viewer.export.tables.columns import cells
+from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
+from viewer.model.times import ticks_to_ns
+from viewer.workspace.exports import export
+from viewer.workspace.workspace import Workspace
+
+ATTENTION = ROOT / "resources/samples/attention_xnnpack"
+# A dump with its record, a profile of an NPU, a trace of another tool, and a delegate that has a
+# clock of its own.
+FILES = {
+    "pair": (ATTENTION / "attn_xnnpack_x5.etdp", ATTENTION / "attn_teal_xnnpack.etrecord"),
+    "npu": (DATA / "torq/compile_c1_css_cdma.csv",),
+    "chrome": (DATA / "chrome_json/kineto_cpu.json",),
+    "qnn": (DATA / "etdump/SYN_qnn_like.etdp",),
+}
+INTEGERS = {
+    "depth", "start_ns", "dur_ns", "start_ticks", "dur_ticks", "inference", "instruction_id",
+    "native_start", "native_dur",
+}  # fmt: skip
+ROWS = {"pair": 727, "npu": 44, "chrome": 122, "qnn": 7}
+
+
+def opened(*paths: Path) -> Workspace:
+    workspace = Workspace()
+    for path in paths:
+        workspace.open(str(path))
+    return workspace
+
+
+def rows(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter=delimiter))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("tables")
+    for name, paths in FILES.items():
+        workspace = opened(*paths)
+        for suffix in ("csv", "tsv", "parquet"):
+            assert export(workspace, str(out / f"{name}.{suffix}")) == ROWS[name]
+    return out
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_and_format_starts_with_the_same_columns(folder, name):
+    schema = parquet.read_schema(folder / f"{name}.parquet")
+    assert tuple(schema.names[: len(COLUMNS)]) == COLUMNS
+    for suffix, delimiter in (("csv", ","), ("tsv", "\t")):
+        assert list(rows(folder / f"{name}.{suffix}", delimiter)[0]) == schema.names
+    meant = {name: pa.int64() if name in INTEGERS else pa.string() for name in COLUMNS}
+    meant["derived"] = pa.bool_()
+    assert {field.name: field.type for field in schema if field.name in COLUMNS} == meant
+    assert schema.metadata == {
+        b"opscope": __version__.encode(), b"schema": str(SCHEMA).encode()
+    }  # fmt: skip
+
+
+def test_a_folder_is_one_table_for_pyarrow(folder):
+    paths = sorted(str(path) for path in folder.glob("*.parquet"))
+    found = pyarrow.dataset.dataset(paths).to_table(columns=list(COLUMNS))
+    assert len(found) == sum(ROWS.values())
+    assert found["native_unit"].to_pylist().count(None) == len(found) - 3
+
+
+def test_a_folder_is_one_table_for_duckdb(folder):
+    duckdb = pytest.importorskip("duckdb")
+    for suffix, read in (("parquet", "read_parquet"), ("csv", "read_csv")):
+        table = f"{read}('{folder}/*.{suffix}', union_by_name = true)"
+        connection = duckdb.connect()
+        count = connection.execute(f"select count(*) from {table}").fetchone()
+        assert count == (sum(ROWS.values()),)
+        found = connection.execute(
+            f"select inference, sum(dur_ns) from {table} where op_type like 'aten.linear%' "
+            "group by inference order by inference"
+        ).fetchall()
+        assert [number for number, _ in found] == [1, 2, 3, 4, 5]
+        named = connection.execute(
+            f"select count(*), count(start_ticks), sum(native_dur) from {table} "
+            "where native_unit is not null"
+        ).fetchone()
+        assert named == (3, 0, 6500)
+
+
+def test_what_a_slice_ran_is_told_by_node_type_and_module(folder):
+    softmax = [r for r in rows(folder / "pair.csv") if "softmax" in r["op_type"]]
+    assert {r["link_reason"] for r in softmax} == {"instruction in the debug handle map"}
+    for row in softmax:
+        ops = json.loads(row["operators"])
+        assert set(row["op_type"].split("; ")) == set(ops)
+        assert len(row["node"].split("; ")) >= len(ops)
+        assert all(":" in place for place in row["source"].split("; "))
+
+
+def test_the_number_of_an_inference_is_that_of_its_run(folder):
+    table = rows(folder / "pair.csv")
+    spans = [r for r in table if r["name"] == "Method::execute"]
+    assert [r["inference"] for r in spans] == ["1", "2", "3", "4", "5"]
+    assert {r["inference"] for r in table if r["name"].startswith("Program::")} == {""}
+
+
+def test_what_is_on_another_clock_has_no_ticks_of_the_file(folder):
+    own = [r for r in rows(folder / "qnn.csv") if r["native_unit"]]
+    assert len(own) == 3
+    for row in own:
+        assert (row["start_ticks"], row["dur_ticks"]) == ("", "")
+        assert row["start_ns"]
+        assert row["native_dur"]
+
+
+def test_nothing_of_a_file_with_the_name_of_a_column_is_lost(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("process,thread,name,start_ns,dur_ns,module,node,bytes\np,t,a,0,1,m,7,64\n")
+    export(opened(path), str(tmp_path / "b.csv"))
+    (row,) = rows(tmp_path / "b.csv")
+    assert (row["module"], row["node"]) == ("", "")
+    assert (row["column module"], row["column node"], row["bytes"]) == ("m", "7", "64")
+
+
+def test_a_range_has_the_same_columns_and_its_slices_alone():
+    workspace = opened(*FILES["pair"])
+    (trace,) = workspace.traces
+    source = SliceTableSource(
+        workspace.links(trace), trace.clock.ns_per_tick, 0, ("p",), (0, trace.start)
+    )
+    columns, count = slice_columns(source)
+    assert (tuple(columns), count) == (COLUMNS, 0)
+
+
+def test_an_exported_trace_keeps_what_it_states_of_its_slices(folder, tmp_path):
+    """Opened again without its record: what it says of operators is still in the table."""
+    workspace = opened(*FILES["pair"])
+    export(workspace, str(tmp_path / "a.pftrace"))
+    export(opened(tmp_path / "a.pftrace"), str(tmp_path / "b.csv"))
+    first, second = rows(folder / "pair.csv"), rows(tmp_path / "b.csv")
+    stated = ("name", "inference", "operators", "debug_handles", "link_reason")
+    assert [[r[c] for c in stated] for r in second] == [[r[c] for c in stated] for r in first]
+
+
+def test_times_are_those_of_the_trace():
+    workspace = opened(DATA / "torq/compile_c3_taskid_mtu.csv")
+    (trace,) = workspace.traces
+    rate = trace.clock.ns_per_tick
+    columns, _ = slice_columns(SliceTableSource(workspace.links(trace), rate, 5, ("p",) * 9))
+    ns = ticks_to_ns(columns["start_ticks"].values, rate)
+    assert (columns["start_ns"].values == ns + 5).all()
+    assert set(cells(columns["derived"], slice(None))) == {"false"}
+    assert sorted(columns["dur_ticks"].values) == sorted(trace.slices.end - trace.slices.start)
+    assert columns["start_ns"].values.dtype == np.int64

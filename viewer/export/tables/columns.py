@@ -1,0 +1,148 @@
+"""Typed columns of a table: interned per distinct text, joined over files, as cells of a text file.
+
+A `Column` of the model has one type whatever its values: text, int64, float64 or bool, each with
+nulls. So a column has the same type in every file, also if it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.trace import Column
+
+Columns = dict[str, Column]
+Rows = dict[str, NDArray[Any]]
+_MOST = (1 << 63) - 1
+
+
+def texts_of(texts: Sequence[str], code: Ints | Codes) -> Column:
+    """A column with the text `texts[code]` per row; equal texts are stored once, "" is a null."""
+    table: dict[str, int] = {}
+    number = np.fromiter((table.setdefault(t, len(table)) for t in texts), np.uint32, len(texts))
+    codes: Codes = number[code]
+    empty = table.get("")
+    return Column(codes, None if empty is None else codes != empty, tuple(table))
+
+
+def numbers_of(values: NDArray[Any], valid: Bools | None = None) -> Column:
+    """A column of int64, null where `valid` is False."""
+    return Column(values.astype(np.int64, copy=False), valid)
+
+
+def nulls(like: Column, rows: int) -> Column:
+    """A column without values, of the type of another one."""
+    strings = None if like.strings is None else ()
+    return Column(np.zeros(rows, like.values.dtype), np.zeros(rows, np.bool_), strings)
+
+
+def as_stored(column: Column) -> Column:
+    """A column of a file, with unsigned and short numbers as int64 and float64.
+
+    Numbers beyond int64 become text.
+    """
+    values, valid, kind = column.values, column.valid, column.values.dtype.kind
+    if column.strings is not None or kind == "b":
+        return column
+    if kind == "f":
+        return Column(values.astype(np.float64, copy=False), valid)
+    if kind == "u" and len(values) and int(values.max()) > _MOST:
+        return as_text(column)
+    return numbers_of(values, valid)
+
+
+def as_text(column: Column) -> Column:
+    """The same column with its values as text."""
+    if column.strings is not None:
+        return column
+    distinct, code = np.unique(column.values, return_inverse=True)
+    return Column(code.astype(np.uint32), column.valid, tuple(map(_text, distinct.tolist())))
+
+
+def either(first: Column, second: Column, where: Bools | None = None) -> Column:
+    """The values of `first` where it has one and `where` is True, else those of `second`.
+
+    Both are texts, or both are numbers.
+    """
+    rows = len(first.values)
+    taken = np.ones(rows, np.bool_) if where is None else where
+    if first.valid is not None:
+        taken = taken & first.valid
+    both = _joined([(first, rows), (second, rows)])
+    at = np.where(taken, 0, rows) + np.arange(rows)
+    return both.taken(at)
+
+
+def joined_tables(tables: Sequence[tuple[Mapping[str, Column], int]]) -> Columns:
+    """Join tables, each with its number of rows: null where a table lacks a column.
+
+    If two tables have a column with different types, integers become fractions, and others text.
+    """
+    if len(tables) == 1:
+        return dict(tables[0][0])
+    names = dict.fromkeys(name for table, _ in tables for name in table)
+    return {name: _joined([(t.get(name), rows) for t, rows in tables]) for name in names}
+
+
+def _joined(parts: Sequence[tuple[Column | None, int]]) -> Column:
+    present = [column for column, _ in parts if column is not None]
+    kinds = {"t" if c.strings is not None else c.values.dtype.kind for c in present}
+    if len(kinds) > 1 and kinds != {"i", "f"}:
+        parts = [(column and as_text(column), rows) for column, rows in parts]
+        present = [as_text(column) for column in present]
+    filled = [nulls(present[0], rows) if column is None else column for column, rows in parts]
+    values, strings = [column.values for column in filled], None
+    if present[0].strings is not None:
+        table: dict[str, int] = {}
+        values = [_renumbered(column, table) for column in filled]
+        strings = tuple(table)
+    valid = [
+        np.ones(rows, np.bool_) if column.valid is None else column.valid
+        for column, (_, rows) in zip(filled, parts, strict=True)
+    ]
+    is_full = all(column.valid is None for column in filled)
+    return Column(np.concatenate(values), None if is_full else np.concatenate(valid), strings)
+
+
+def _renumbered(column: Column, table: dict[str, int]) -> NDArray[Any]:
+    """Codes of a text column into a table that several columns share; a null gets any code."""
+    strings = column.strings or ()
+    number = [table.setdefault(text, len(table)) for text in strings]
+    limited: Ints = np.minimum(column.values, len(strings))
+    return np.array([*number, 0], np.uint32)[limited]
+
+
+def row_count(column: Any) -> int:
+    """The number of rows of a `Column`, list, array or Series."""
+    return len(column.values) if isinstance(column, Column) else len(column)
+
+
+def cells(column: Column, index: NDArray[np.int64] | slice) -> NDArray[Any]:
+    """Return the values of some rows of a column, with empty strings for nulls."""
+    values = column.values[index]
+    out: NDArray[Any]
+    if column.strings is not None:
+        out = text_array((*column.strings, ""))[values]  # a null's code may be past the texts
+    elif values.dtype.kind == "b":
+        out = np.where(values, "true", "false").astype(object)
+    else:
+        out = values.astype(object)
+    if column.valid is not None:
+        out[~column.valid[index]] = ""
+    return out
+
+
+def text_array(texts: Iterable[object]) -> NDArray[np.object_]:
+    """Return texts, or values of several types, as an object array that can be indexed."""
+    every = list(texts)
+    array = np.empty(len(every), object)
+    array[:] = every
+    return array
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,78 @@
+"""Tables that Opscope exported: which columns they have, and their inferences.
+
+A table of slices has every column of `viewer.export.tables.slices.COLUMNS`. Some of them may be an
+argument in a CSV of another tool, such as `module`; they are only skipped in a table of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from viewer.arrays import Codes, Ints
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.executorch_names import EXECUTE
+from viewer.model.trace import RunKind
+
+INFERENCE = "inference"
+# Links are created again, and the file does not contain the clock rate.
+_OF_ANY_TOOL = frozenset(
+    ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
+)
+_OURS = frozenset(("node", "op_type", "module", "timing"))
+_MARKS = _OURS | _OF_ANY_TOOL | {INFERENCE, "derived"}
+
+
+def is_own(names: Iterable[str]) -> bool:
+    """Whether columns are those of a table of slices that Opscope exported."""
+    return _MARKS.issubset(names)
+
+
+def skipped(names: Sequence[str]) -> frozenset[str]:
+    """The columns that only an export writes, which are not read."""
+    return _OF_ANY_TOOL | _OURS if is_own(names) else _OF_ANY_TOOL
+
+
+def add_inferences(
+    builder: TraceBuilder,
+    track: Codes,
+    start: Ints,
+    end: Ints,
+    codes: dict[str, Codes],
+    strings: dict[str, tuple[str, ...]],
+) -> None:
+    """Add the inferences of a table of ours, with the numbers that it states.
+
+    An inference is the slices of one track and method with one number. It spans its
+    Method::execute, or all of them if it has none; then it did not finish, unless no inference of
+    the file has one.
+    """
+    number = np.array([int(t) if t.isdecimal() else 0 for t in strings[INFERENCE]], np.int64)
+    of_row = number[codes[INFERENCE]]
+    at = np.flatnonzero(of_row > 0)
+    if not len(at):
+        return
+    place = np.stack([track[at].astype(np.int64), codes["method"][at], of_row[at]])
+    group, which = np.unique(place, axis=1, return_inverse=True)
+    which = which.reshape(-1)
+    is_whole = np.array([name == EXECUTE for name in strings["name"]])[codes["name"][at]]
+    has_whole = np.zeros(group.shape[1], np.bool_)
+    has_whole[which[is_whole]] = True
+    use = is_whole | ~has_whole[which]
+    first = np.full(group.shape[1], np.iinfo(np.int64).max)
+    last = np.full(group.shape[1], np.iinfo(np.int64).min)
+    np.minimum.at(first, which[use], start[at[use]])
+    np.maximum.at(last, which[use], end[at[use]])
+    for i in np.lexsort((first, group[0])).tolist():
+        method = strings["method"][int(group[1, i])]
+        builder.run(
+            RunKind.INFERENCE,
+            EXECUTE,
+            int(group[0, i]),
+            builder.scope(method or "file", method or None),
+            int(first[i]),
+            int(last[i]),
+            finished=bool(has_whole[i] or not has_whole.any()),
+            number=int(group[2, i]),
+        )
