@@ -57,6 +57,7 @@ def aligned_runs(trace: Trace) -> Trace:
         slices.end[index] - run_start,
         columns,
         None if slices.derived is None else slices.derived[index],
+        None if slices.timing is None else slices.timing[index],
     )
     return replace(
         trace,
@@ -234,6 +235,7 @@ def _laid_out(
     end: Ints,
     columns: dict[str, Column],
     derived: Bools | None,
+    timing: NDArray[np.uint8] | None = None,
 ) -> Slices:
     """Rearrange some slices with new tracks and times; all arrays are parallel to `index`."""
     slices, lane, depth = own.trace.slices, own.lane[index], own.depth[index]
@@ -257,6 +259,7 @@ def _laid_out(
         row_depth=_codes(rows % depths),
         derived=None if derived is None else derived[final],
         columns={name: column.taken(final) for name, column in columns.items()},
+        timing=None if timing is None else timing[final],
     )
 
 

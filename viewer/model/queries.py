@@ -208,6 +208,21 @@ def children_of(slices: Slices, i: int) -> Ints:
     return np.arange(lo + first, lo + last)
 
 
+def parent_of(slices: Slices, i: int) -> int:
+    """The parent of slice i, -1 for the root of a lane. One search, whatever the trace's size."""
+    row = slices.row_of(i)
+    track, lane, depth = (
+        int(part[row]) for part in (slices.row_track, slices.row_lane, slices.row_depth)
+    )
+    above = np.flatnonzero(
+        (slices.row_track == track) & (slices.row_lane == lane) & (slices.row_depth == depth - 1)
+    )
+    if depth == 0 or not len(above):
+        return -1
+    lo, hi = (int(x) for x in slices.row_ptr[above[0] : above[0] + 2])
+    return lo + int(np.searchsorted(slices.order[lo:hi], slices.order[i])) - 1
+
+
 def self_time_of(slices: Slices, i: int) -> int:
     """The `self_time` of one slice, without computing the others."""
     children = children_of(slices, i)

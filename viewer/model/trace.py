@@ -177,7 +177,8 @@ class Slices:
     order: rank of the slice in preorder of its lane (parents before children, siblings by time),
     counted over the whole trace, lanes one after another; with the depths it defines the tree.
     derived: True for slices that the reader computed and the file does not state; None if there are
-    none. row_ptr: rows + 1 offsets into the arrays. row_track, row_lane, row_depth: the track, lane
+    none. timing: a `viewer.model.timing.Timing` per slice; None if the file measured all of them.
+    row_ptr: rows + 1 offsets into the arrays. row_track, row_lane, row_depth: the track, lane
     and depth of each row.
     """
 
@@ -193,6 +194,7 @@ class Slices:
     row_depth: Codes
     derived: Bools | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
+    timing: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.start)

@@ -18,6 +18,7 @@ from viewer.formats.perfetto.opscope_exports import (
     keys_of,
     own_ticks,
     stated_runs,
+    stated_timing,
     with_units,
 )
 from viewer.formats.perfetto.recording import Recording
@@ -105,7 +106,9 @@ class Assembly:
         codes = np.zeros(len(texts), np.uint32)
         codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
         names = taken(codes, name)
+        timing = None
         if is_own:
+            timing = stated_timing(*events.arguments.mixed("timing", slice_of, count))
             identifiers = events.arguments.mixed("identifier", slice_of, count)
             instructions = events.arguments.take("instruction_id", INT, slice_of, count)
             columns = with_units(events.arguments.columns(slice_of, count), provenance)
@@ -137,6 +140,7 @@ class Assembly:
             level,
             columns,
             derived,
+            timing,
         )
         # The builder has these arrays now; release them to save memory while it works.
         is_own_clock = in_ticks is not None
@@ -235,6 +239,7 @@ class Assembly:
         level: NDArray[np.int32],
         columns: dict[str, Column],
         derived: Bools | None,
+        timing: NDArray[np.uint8] | None,
     ) -> None:
         """Add the slices to the builder, track by track in descriptor order."""
         # Slices are sorted by track.
@@ -281,4 +286,5 @@ class Assembly:
             levels=level,
             columns=columns,
             derived=derived,
+            timing=timing,
         )

@@ -2,7 +2,7 @@
 
 `viewer.export.perfetto.writer` describes what it writes. This module restores the identities of
 slices (all slices of one identity share their arguments), the NPU unit of a track, inferences that
-no slice spans, the units of columns, facts about flows, and clock and ticks.
+no slice spans, where times come from, the units of columns, facts about flows, and clock and ticks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source
 from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
+from viewer.model.timing import parse_timing
 from viewer.model.trace import NOT_FINISHED, Clock, Column, KeyKind, Run, RunKind, Unit
 
 RUN_CATEGORY = "INFERENCE"
@@ -126,6 +127,15 @@ def with_units(columns: Mapping[str, Column], provenance: Provenance) -> dict[st
         name: replace(column, unit=units[name]) if name in units else column
         for name, column in columns.items()
     }
+
+
+def stated_timing(texts: Sequence[Any], which: Ints) -> NDArray[np.uint8]:
+    """The `Timing` of every slice from the distinct texts of "timing", and the index of its text.
+
+    -1, and texts that no export writes, are measured.
+    """
+    known = [parse_timing(str(text)) or 0 for text in texts]
+    return np.array([*known, 0], np.uint8)[which]
 
 
 def stated_runs(

@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import EXECUTE
+from viewer.model.timing import parse_timing
 from viewer.model.trace import RunKind
 
-INFERENCE = "inference"
+INFERENCE, TIMING = "inference", "timing"
 # Links are created again, and the file does not contain the clock rate.
 _OF_ANY_TOOL = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
-_OURS = frozenset(("node", "op_type", "module", "timing"))
-_MARKS = _OURS | _OF_ANY_TOOL | {INFERENCE, "derived"}
+_OURS = frozenset(("node", "op_type", "module"))
+_MARKS = _OURS | _OF_ANY_TOOL | {INFERENCE, TIMING, "derived"}
 
 
 def is_own(names: Iterable[str]) -> bool:
@@ -32,6 +34,16 @@ def is_own(names: Iterable[str]) -> bool:
 def skipped(names: Sequence[str]) -> frozenset[str]:
     """The columns that only an export writes, which are not read."""
     return _OF_ANY_TOOL | _OURS if is_own(names) else _OF_ANY_TOOL
+
+
+def stated_timing(builder: TraceBuilder, codes: Codes, strings: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the `Timing` of every row; unknown texts are counted and taken as measured."""
+    known = [parse_timing(text) for text in strings]
+    unknown = np.array([timing is None for timing in known])[codes]
+    if unknown.any():
+        first = strings[int(codes[np.argmax(unknown)])]
+        builder.problem("timing that is not known: taken as measured", int(unknown.sum()), first)
+    return np.array([timing or 0 for timing in known], np.uint8)[codes]
 
 
 def add_inferences(

@@ -13,9 +13,9 @@ The first line names the columns, in any order, separated by comma, tab or semic
 Cells may be quoted as in RFC 4180. The encoding is UTF-8, with or without a byte order mark; UTF-16
 is recognized and rejected with a remedy. Columns that only an export writes are ignored:
 `debug_handles`, `operators`, `source`, `link_reason` (links are created again) and `start_ticks`,
-`dur_ticks` (the file does not contain the clock rate); in a table with all columns of an export
-also `node`, `op_type`, `module` and columns without a value, and `inference` numbers its
-inferences. A row with unusable times is left out and counted.
+`dur_ticks` (the file does not contain the clock rate). In a table with all columns of an export,
+also `node`, `op_type`, `module` and columns without a value are; `inference` numbers the inferences
+there, and `timing` says where a time comes from. A row with unusable times is left out and counted.
 
 `depth` is used for a track if all its rows have one; the builder checks it against the times.
 """
@@ -242,7 +242,7 @@ class _Rows:
         name = self._names_of(codes["name"], strings["name"])
         key = self._keys(codes, strings)
         self._runs(track, start, end, codes, strings)
-        own = {own_tables.INFERENCE} if self._is_own else set()
+        own = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
         columns = {
             column: _argument(codes[column], strings[column])
             for column in strings
@@ -253,6 +253,11 @@ class _Rows:
         derived = None
         if DERIVED in codes:
             derived = np.array([text == "true" for text in strings[DERIVED]])[codes[DERIVED]]
+
+        timing = None
+        if self._is_own:
+            of_timing = codes[own_tables.TIMING], strings[own_tables.TIMING]
+            timing = own_tables.stated_timing(builder, *of_timing)
 
         def add(at: Ints | slice, levels: Ints | None) -> None:
             if len(start[at]):
@@ -266,12 +271,13 @@ class _Rows:
                     levels=None if levels is None else levels[at].astype(np.int32),
                     derived=None if derived is None else derived[at],
                     columns={n: column.taken(at) for n, column in columns.items()},
+                    timing=None if timing is None else timing[at],
                 )
 
         if "depth" not in codes:
             add(slice(None), None)
             # The builder has them now: two copies of a large file's columns would fill memory.
-            del start, end, row, codes, track, name, key, columns, derived
+            del start, end, row, codes, track, name, key, columns, derived, timing
             return builder.build(step)
         level = _levels(codes["depth"], strings["depth"])
         is_partial = np.bincount(track, level < 0) > 0

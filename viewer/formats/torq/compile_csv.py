@@ -39,6 +39,7 @@ from viewer.formats.text_rows import (
 from viewer.formats.torq.compile_blocks import CellBlock, split_block
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
+from viewer.model.timing import Timing
 from viewer.model.torq_names import ACTION_ID, BYTES, TASK_ID
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
@@ -229,6 +230,7 @@ class _Rows:
             key=keys[pair],
             source_row=codes["row"],
             columns=columns,
+            timing=np.full(len(ints["start"]), Timing.ESTIMATED, np.uint8),
         )
         return builder.build()
 

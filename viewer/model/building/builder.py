@@ -31,6 +31,7 @@ from viewer.model.building.chunks import (
     joined_derived,
     joined_keys,
     joined_rows,
+    joined_timing,
     rows_of,
     slices_at,
 )
@@ -228,6 +229,7 @@ class TraceBuilder:
         levels: NDArray[np.int32] | None = None,
         derived: Bools | None = None,
         columns: Mapping[str, Column] | None = None,
+        timing: NDArray[np.uint8] | None = None,
     ) -> None:
         """Add slices as parallel arrays. A scalar track, name or key applies to all of them.
 
@@ -256,6 +258,7 @@ class TraceBuilder:
                 level,
                 derived,
                 dict(columns or {}),
+                timing,
             )
         )
 
@@ -307,6 +310,7 @@ class TraceBuilder:
             row_depth=layout.row_depth,
             derived=joined_derived(chunks, layout.index),
             columns=joined_columns(chunks, layout.index),
+            timing=joined_timing(chunks, layout.index),
         )
         self._chunks = []
         untimed = self._untimed
@@ -377,7 +381,9 @@ class TraceBuilder:
         start, end = given["start"], given["end"]
         order = np.empty(len(track), np.uint32)
         final = {name: np.empty(len(track), values.dtype) for name, values in given.items()}
-        is_more = any(c.columns or c.derived is not None for c in self._chunks)
+        is_more = any(
+            c.columns or c.derived is not None or c.timing is not None for c in self._chunks
+        )
         index = np.empty(len(track) if is_more else 0, np.int64)
 
         def lay(t: int) -> RowLayout:
@@ -476,8 +482,7 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         trace.flows.producer,
         trace.flows.consumer,
     ]
-    if s.derived is not None:
-        found.append(s.derived)
+    found += [array for array in (s.derived, s.timing) if array is not None]
     for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):
         found.append(column.values)
         if column.valid is not None:

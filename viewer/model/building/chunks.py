@@ -27,6 +27,7 @@ class Chunk:
     level: NDArray[np.int32]
     derived: Bools | None
     columns: Mapping[str, Column]
+    timing: NDArray[np.uint8] | None = None
 
 
 def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -112,6 +113,15 @@ def joined_derived(chunks: Sequence[Chunk], final: Ints) -> Bools | None:
         return None
     parts = [np.zeros(len(c.start), np.bool_) if c.derived is None else c.derived for c in chunks]
     return np.concatenate(parts)[final]
+
+
+def joined_timing(chunks: Sequence[Chunk], final: Ints) -> NDArray[np.uint8] | None:
+    """Where the times come from, in final order; None if all are measured."""
+    if not any(c.timing is not None and c.timing.any() for c in chunks):
+        return None
+    parts = [np.zeros(len(c.start), np.uint8) if c.timing is None else c.timing for c in chunks]
+    found: NDArray[np.uint8] = np.concatenate(parts)[final]
+    return found
 
 
 def joined_columns(chunks: Sequence[Chunk], final: Ints) -> dict[str, Column]:

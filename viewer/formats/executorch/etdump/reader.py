@@ -26,6 +26,7 @@ The file leaves these questions open. Opscope answers them as follows:
   `viewer.formats.executorch.etdump.foreign_clocks`.
 * The values in a delegate's metadata become columns:
   `viewer.formats.executorch.etdump.metadata`.
+* Not every time of a delegate event is measured: `viewer.formats.executorch.etdump.timing`.
 * Time of a DELEGATE_CALL that its events do not cover becomes separate slices:
   `viewer.formats.executorch.etdump.unattributed`.
 """
@@ -67,6 +68,7 @@ from viewer.formats.executorch.etdump.inferences import (
 from viewer.formats.executorch.etdump.metadata import metadata_column, value_columns
 from viewer.formats.executorch.etdump.methods import methods_of_runs
 from viewer.formats.executorch.etdump.nesting import nest
+from viewer.formats.executorch.etdump.timing import event_timing
 from viewer.formats.executorch.etdump.unattributed import UnattributedParts, uncovered
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
 from viewer.model.building.builder import TraceBuilder
@@ -129,6 +131,7 @@ def _compose(
 
     count = np.diff(np.append(first, len(events)))
     depth, order, parent = nest(events, kind)
+    timing = event_timing(events, kind, parent)  # as logged, before events are moved
     foreign, depth, order = place_foreign(events, kind, parent, depth, order)
     count_rows(
         builder,
@@ -173,6 +176,7 @@ def _compose(
         source_row=_with(events.row, gaps)[order].astype(np.uint32),
         levels=np.append(depth, depth[gaps.call] + np.int32(1))[order],
         derived=(order >= len(events)) if len(gaps.call) else None,
+        timing=np.append(timing, np.zeros(len(gaps.call), np.uint8))[order],
         columns={label: _ordered(column, order) for label, column in columns.items()},
     )
     for i, run in enumerate(parts.tolist()):

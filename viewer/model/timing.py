@@ -1,0 +1,105 @@
+"""Where a time comes from: measured, rounded, placed, estimated or derived.
+
+Readers state it per slice (`Slices.timing`); `timings` answers for the slices of any trace. The
+texts are those of tables and exports; several are joined: "placed, rounded".
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.queries import NATIVE_DURATION, foreign
+from viewer.model.times import NARROW_SPACE
+from viewer.model.trace import Slices
+
+Timings = NDArray[np.uint8]
+
+
+class Timing(IntFlag):
+    """Where the time of a slice comes from; several may apply."""
+
+    MEASURED = 0  # start and duration as measured
+    PLACED = 1  # the start is not measured: it was put where it fits
+    ROUNDED = 2  # the duration was cut to whole µs
+    ESTIMATED = 4  # start and duration were computed from a cost model
+    DERIVED = 8  # the slice is not in the file: Opscope computed it
+
+
+# The duration that a rounded slice may have lost at most, in ticks of an ETDump (assumed to be ns).
+ROUNDING_TICKS = 1000
+MEASURED, SEPARATOR = "measured", ", "
+_WORDS = {flag: (flag.name or "").lower() for flag in Timing if flag}
+TIMING_WORDS = (MEASURED, *_WORDS.values())
+_WHOLE = sum(_WORDS)
+
+
+def timing_text(timing: int) -> str:
+    """The text of tables and exports: "measured", "placed, rounded"."""
+    words = [word for flag, word in _WORDS.items() if timing & flag]
+    return SEPARATOR.join(words) or MEASURED
+
+
+# The text of every combination, by its number.
+TIMING_TEXTS = tuple(timing_text(timing) for timing in range(_WHOLE + 1))
+_BY_TEXT = {text: timing for timing, text in enumerate(TIMING_TEXTS)}
+
+
+def parse_timing(text: str) -> int | None:
+    """The combination that a text states, None if it is none; "" is measured."""
+    return _BY_TEXT.get(text, None if text else 0)
+
+
+def timings(slices: Slices) -> Timings:
+    """The `Timing` of every slice.
+
+    Derived slices are that alone; those on a clock of their own are placed.
+    """
+    found = np.zeros(len(slices), np.uint8) if slices.timing is None else slices.timing.copy()
+    found[foreign(slices)] |= np.uint8(Timing.PLACED)
+    if slices.derived is not None:
+        found[slices.derived] = Timing.DERIVED
+    return found
+
+
+def timing_of(slices: Slices, i: int) -> Timing:
+    """The `Timing` of one slice, without computing the others."""
+    if slices.derived is not None and slices.derived[i]:
+        return Timing.DERIVED
+    stated = Timing.MEASURED if slices.timing is None else Timing(int(slices.timing[i]))
+    return stated | Timing.PLACED if has_own_clock(slices, i) else stated
+
+
+def has_own_clock(slices: Slices, i: int) -> bool:
+    """Whether a slice was timed by a clock of its own, so that its extent is for drawing only."""
+    column = slices.columns.get(NATIVE_DURATION)
+    return column is not None and column.value(i) is not None
+
+
+def timing_sentence(slices: Slices, i: int) -> str:
+    """Where the time of one slice comes from: "start placed, duration rounded to 1 µs"."""
+    timing = timing_of(slices, i)
+    if has_own_clock(slices, i):
+        return "start and length placed for drawing"
+    parts = []
+    if timing & Timing.PLACED:
+        parts.append("start placed")
+    if timing & Timing.ROUNDED:
+        parts.append(f"duration rounded to 1{NARROW_SPACE}µs")
+    if timing & Timing.ESTIMATED:
+        parts.append("estimated, not measured")
+    if timing & Timing.DERIVED:
+        parts.append("derived")
+    return SEPARATOR.join(parts) or MEASURED
+
+
+def kinds_of_time(slices: Slices) -> tuple[str, ...]:
+    """The words that apply to any slice, "measured" first."""
+    if slices.timing is None and slices.derived is None and not len(foreign(slices)):
+        return (MEASURED,)
+    every = timings(slices)
+    found = [timing for timing in range(_WHOLE + 1) if (every == timing).any()]
+    words = [word for flag, word in _WORDS.items() if any(one & flag for one in found)]
+    return (MEASURED, *words) if 0 in found else tuple(words)
