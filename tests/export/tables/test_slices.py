@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,24 @@ def test_what_is_on_another_clock_has_no_ticks_of_the_file(folder):
         assert (row["start_ticks"], row["dur_ticks"]) == ("", "")
         assert row["start_ns"]
         assert row["native_dur"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "timing"),
+    [
+        (FILES["pair"], {"measured": 357, "placed, rounded": 270, "derived": 100}),
+        (FILES["npu"], {"estimated": 44}),
+        (FILES["chrome"], {"measured": 122}),
+        (FILES["qnn"], {"measured": 4, "placed": 3}),
+    ],
+)
+def test_where_a_time_comes_from_survives_tables_and_perfetto(tmp_path, paths, timing):
+    export(opened(*paths), str(tmp_path / "first.csv"))
+    export(opened(*paths), str(tmp_path / "a.pftrace"))
+    export(opened(tmp_path / "a.pftrace"), str(tmp_path / "second.csv"))
+    export(opened(tmp_path / "first.csv"), str(tmp_path / "third.csv"))
+    for name in ("first", "second", "third"):
+        assert Counter(row["timing"] for row in rows(tmp_path / f"{name}.csv")) == timing
 
 
 def test_nothing_of_a_file_with_the_name_of_a_column_is_lost(tmp_path):

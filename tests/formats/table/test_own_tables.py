@@ -40,3 +40,15 @@ def test_columns_without_a_value_do_not_come_back(tmp_path):
     assert set(second.slices.columns) == set(first.slices.columns) - {"instruction_id"}
     first, second = again(DATA / "etdump/SYN_qnn_like.etdp", tmp_path)
     assert {"native_start", "native_dur", "native_unit"} <= set(second.slices.columns)
+
+
+def test_a_timing_that_no_export_writes_is_counted(tmp_path):
+    again(DATA / "etdump/attn_portable_x5.etdp", tmp_path)
+    text = (tmp_path / "a.csv").read_text().replace(",measured,", ",guessed,", 2)
+    (tmp_path / "b.csv").write_text(text)
+    workspace = Workspace()
+    workspace.open(str(tmp_path / "b.csv"))
+    (problem,) = workspace.traces[0].problems
+    assert (problem.kind, problem.count, problem.first) == (
+        "timing that is not known: taken as measured", 2, "guessed"
+    )  # fmt: skip

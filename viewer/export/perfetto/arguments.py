@@ -27,7 +27,8 @@ from viewer.codecs.protobuf.writer import (
 from viewer.export.perfetto.packets import InternedStrings, in_order_of_use, with_value
 from viewer.export.perfetto.passthrough import Stated
 from viewer.export.perfetto.source import PerfettoSource
-from viewer.model.queries import run_of_slices
+from viewer.model.queries import foreign, run_of_slices
+from viewer.model.timing import TIMING_TEXTS, timings
 from viewer.model.trace import Column
 
 # Arguments with a fixed meaning. A file's column with such a name is renamed, because
@@ -35,8 +36,8 @@ from viewer.model.trace import Column
 RESERVED = frozenset(
     (
         "start_ticks", "dur_ticks", "event", "operator", "debug_handles", "module", "source",
-        "identifier", "instruction_id", "location", "link_reason", "derived", "run",
-        "estimate_ticks", "estimate_ns",
+        "identifier", "instruction_id", "location", "link_reason", "timing", "derived",
+        "run", "estimate_ticks", "estimate_ns",
     )
 )  # fmt: skip
 
@@ -110,15 +111,12 @@ class SliceArguments:
         source, slices = self._source, self._slices
         # With ticks of 1 ns, the timestamp is the tick, apart from the file's origin.
         if source.ns_per_tick != 1:
-            start_arg = self._number_arg("start_ticks", _ARG_INT)
-            dur_arg = self._number_arg("dur_ticks", _ARG_INT)
-            self._arguments += [
-                lambda own: Varints(slices.start[own], start_arg),
-                lambda own: Varints(slices.end[own] - slices.start[own], dur_arg),
-            ]
+            self._add_ticks("start_ticks", lambda own: slices.start[own])
+            self._add_ticks("dur_ticks", lambda own: slices.end[own] - slices.start[own])
         self._add_event(renamed)
         self._arguments.append(lambda own: Picked(of_keys, slices.key[own]))
         self._add_run()
+        self._add_timing()
         taken = set(RESERVED)
         for name, column in slices.columns.items():
             if name in self._stated.names or not len(present := with_value(self._own, column)):
@@ -183,6 +181,28 @@ class SliceArguments:
                 return Where(number > 0, Varints(number[number > 0], run_arg))
 
             self._arguments.append(run)
+
+    def _add_ticks(self, name: str, ticks: Callable[[Codes], Ints]) -> None:
+        """Add ticks of the input; slices on a clock of their own have none."""
+        head, placed = self._number_arg(name, _ARG_INT), foreign(self._slices)
+        if not len(placed):
+            self._arguments.append(lambda own: Varints(ticks(own), head))
+            return
+        has_ticks = np.ones(len(self._slices), np.bool_)
+        has_ticks[placed] = False
+
+        def piece(own: Codes) -> Piece:
+            mask = has_ticks[own]
+            return Where(mask, Varints(ticks(own[mask]), head))
+
+        self._arguments.append(piece)
+
+    def _add_timing(self) -> None:
+        """Add where the times of slices come from that are not simply measured."""
+        timing = timings(self._slices)
+        column = Column(timing, timing != 0, TIMING_TEXTS)
+        if len(present := with_value(self._own, column)):
+            self._arguments.append(self._column("timing", column, present))
 
     def _stated_argument(self, name: str, column: Column) -> Callable[[Codes], Piece]:
         """Return the encoder of an argument whose values are in an imported file."""

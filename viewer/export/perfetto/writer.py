@@ -35,7 +35,8 @@ none if the file gives it no identity; on tracks of an NPU's units or of its hos
 the `Unit`. Arguments of a slice, each only if known:
 
     start_ticks, dur_ticks  in ticks of the input, exact. Omitted if a tick is 1 ns: then
-                            start_ticks is ts + origin_ns - offset_ns, dur_ticks is dur
+                            start_ticks is ts + origin_ns - offset_ns, dur_ticks is dur; and
+                            for an event on a clock of its own, whose extent is for drawing
     event                   the name in the input, if the slice is shown under another
     operator                array of strings: the edge dialect operators, in graph order
     debug_handles           array of ints (strings beyond 64 bits)
@@ -48,6 +49,8 @@ the `Unit`. Arguments of a slice, each only if known:
     instruction_id          of the runtime; for a JOB or ACTION its number
     location                MLIR location
     run                     the number of the inference in which it starts, from 1
+    timing                  where the time comes from, unless it is simply measured: "placed",
+                            "rounded", "estimated", "derived"; several are joined by ", "
     derived                 true: computed by the reader, not in the input
 
 The input's own columns follow under their own names; a column with the name of an argument above is

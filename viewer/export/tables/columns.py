@@ -20,7 +20,7 @@ Rows = dict[str, NDArray[Any]]
 _MOST = (1 << 63) - 1
 
 
-def texts_of(texts: Sequence[str], code: Ints | Codes) -> Column:
+def texts_of(texts: Sequence[str], code: NDArray[np.integer[Any]]) -> Column:
     """A column with the text `texts[code]` per row; equal texts are stored once, "" is a null."""
     table: dict[str, int] = {}
     number = np.fromiter((table.setdefault(t, len(table)) for t in texts), np.uint32, len(texts))

@@ -17,7 +17,7 @@ name of the contract is written as "column <name>". A table opens again as a pla
     node, op_type, module   of the graph nodes that it ran; several are joined by "; "
     source                  "file:line", several joined by "; "
     link_reason             how the operators were found, or why there are none
-    timing                  "measured", or "derived"
+    timing                  where the time comes from: "measured", "placed, rounded" ...
     derived                 whether Opscope computed the slice
     native_start ...        native_dur, native_unit: of an event with a clock of its own
     metadata                of a delegate, as logged
@@ -55,6 +55,7 @@ from viewer.model.queries import (
     tree,
 )
 from viewer.model.times import ticks_to_ns
+from viewer.model.timing import TIMING_TEXTS, timings
 from viewer.model.trace import Column, Slices, Trace
 from viewer.program.program import Operator
 
@@ -135,7 +136,7 @@ def slice_columns(source: SliceTableSource) -> tuple[Columns, int]:
         "module": of_key(lambda k: "; ".join(nodes[k].modules)),
         "source": of_key(lambda k: "; ".join(nodes[k].sources)),
         "link_reason": of_key(lambda k: links[k].reason.text),
-        "timing": texts_of(("measured", "derived"), is_derived[index].astype(np.int64)),
+        "timing": texts_of(TIMING_TEXTS, timings(slices)[index]),
         "derived": Column(is_derived[index]),
     }
     stated = dict(slices.columns)
