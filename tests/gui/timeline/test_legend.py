@@ -325,3 +325,12 @@ def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(harness):
     assert "right click its name to zoom to this file" in process_note(scene, 0)
     navigation.fit_file(harness.session, 0)
     assert "sliver" not in process_note(scene, 0)
+
+
+def test_it_says_where_times_come_from_unless_all_are_measured(attention):
+    legend = legend_of(attention)
+    assert legend.times.text() == "Times: measured, placed, rounded, derived"
+    assert legend.times.isVisible()
+    assert "Placed: the start is not measured." in legend.times.toolTip()
+    shown = [button for button in legend.classes if not button.isHidden()]
+    assert all(b.geometry().right() < legend.times.geometry().left() for b in shown)

@@ -10,6 +10,7 @@ from viewer.analysis.links.labels import describe_near
 from viewer.analysis.links.link_table import Link, LinkState
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_time
+from viewer.model.timing import timing_of, timing_sentence
 from viewer.program.program import Operator
 from viewer.program.sources.files import file_name
 from viewer.view.open_trace import OpenTrace
@@ -24,6 +25,8 @@ def slice_lines(shown: OpenTrace, index: int) -> list[str]:
     if shown.native(index) is None:
         position = f"at {format_time(shown.span_ns(index)[0])}"
     lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]
+    if timing_of(shown.trace.slices, index) and shown.native(index) is None:
+        lines.append(timing_sentence(shown.trace.slices, index))
     if name != label:
         lines.append(name)
     program = shown.table.program

@@ -5,7 +5,8 @@ everything open; the headers column shows which. Files without the scheme's attr
 name, and their classes follow the others after a label. A click highlights the slices of a class
 and dims all others; another click ends that. Nothing is ever hidden. Durations are shown as a ramp
 with the duration at which each step starts. The strip covers no slices, and classes that do not fit
-are in the menu of its last button.
+are in the menu of its last button. At its right end are the kinds of times of the open files, if
+not all of them are measured.
 """
 
 from __future__ import annotations
@@ -39,13 +40,19 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import counted_inferences, execute_keys
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
-from viewer.model.trace import RunKind
+from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
+from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import BY_ID, NAMES, why_not
 from viewer.render.color_shares import Counted, Share, Shares, shares
 from viewer.render.palette import RAMP
 from viewer.view.open_trace import AT_ONCE
 
 MOST_BUTTONS = 40
+_TIMES_TIP = (
+    "Where the times of the open files come from. Placed: the start is not measured. Rounded: the "
+    "duration is cut to whole µs. Estimated: computed from a cost model. Derived: computed by "
+    "Opscope. Details says which apply to a slice."
+)
 _GAP = 4
 _BEFORE_OTHERS = 12
 
@@ -66,8 +73,14 @@ class Legend(QWidget):
         self.others.setFont(theme.font("caption"))
         self.others.setProperty("tone", "text2")
         self.others.hide()
+        self.times = QLabel(self)  # "Times: measured, placed, rounded"
+        self.times.setFont(theme.font("caption"))
+        self.times.setProperty("tone", "text2")
+        self.times.setToolTip(_TIMES_TIP)
+        self.times.hide()
         self._rest: tuple[Share, ...] = ()
         self._stale = True
+        self._kinds: dict[Trace, tuple[str, ...]] = {}  # of times, of the traces that are drawn
         self._counted: list[Counted] | None = None  # the input of the current or pending counts
         self._ordered: list[Share] = []
         self._latest = Latest(self)
@@ -102,6 +115,7 @@ class Legend(QWidget):
         if inputs == self._counted:
             return
         self._counted = inputs
+        self._name_times()
         small = sum(len(one.trace.slices) for one in inputs) <= AT_ONCE
         self._latest.ask(small, shares, inputs)
         if not small:
@@ -186,6 +200,15 @@ class Legend(QWidget):
         )
         self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
 
+    def _name_times(self) -> None:
+        """List the kinds of times of the open files, unless all are measured."""
+        traces = [drawn.shown.trace for drawn in self._scene.rasters]
+        self._kinds = {t: self._kinds.get(t) or kinds_of_time(t.slices) for t in traces}
+        ordered = [kind for kind in TIMING_WORDS if any(kind in k for k in self._kinds.values())]
+        only_measured = ordered in ([], [MEASURED])
+        self.times.setText("" if only_measured else f"Times: {', '.join(ordered)}")
+        self.times.resize(self.times.sizeHint())
+
     def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
         """All steps of the ramp, shortest first, including those without slices."""
         steps = {
@@ -216,7 +239,7 @@ class Legend(QWidget):
         theme = self._theme
         y, tall = theme.px(3), self.height() - 2 * theme.px(3)
         total = len(self._ordered) + self.shares.more if self.classes else 0
-        room = self.width() - theme.px(8)
+        room = self._place_times(self.width() - theme.px(8))
         places = self._places(room)
         if len(places) < total:
             self.more.text_of(f"and {group_digits(total)} more")
@@ -241,6 +264,19 @@ class Legend(QWidget):
             hidden = group_digits(total - len(places))
             self.more.text_of(f"and {hidden} more" if places else f"{hidden} classes")
             self.more.setGeometry(end, y, self.more.sizeHint().width(), tall)
+
+    def _place_times(self, room: int) -> int:
+        """Position the kinds of times at the right end, if that leaves most of the strip free.
+
+        Returns the x up to which classes may extend.
+        """
+        width = self.times.width() + self._theme.px(_BEFORE_OTHERS)
+        fits = bool(self.times.text()) and 4 * width < room - self._indent
+        self.times.setVisible(fits)
+        if fits:
+            x, y = room - self.times.width(), (self.height() - self.times.height()) // 2
+            self.times.move(x, y)
+        return room - width if fits else room
 
     def _places(self, room: int) -> dict[int, int]:
         """The x positions of the classes that fit up to x = `room`, by class number.

@@ -27,7 +27,7 @@ from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.selection import slices_of
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.queries import children_of
-from viewer.model.times import format_time
+from viewer.model.times import counted, format_time
 from viewer.model.trace import KeyKind
 from viewer.program.program import GraphNode, Operator, Tensor
 from viewer.view.open_trace import views_of
@@ -343,6 +343,13 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     rest = int(length[call]) - sum(int(length[i]) for i in logged)
     share = f"{rest / length[call]:.1%}".replace("%", "\u202f%")
     assert slice_rows(shown, call)["Unattributed"] == f"{format_time(rest)} · {share}"
+    events = len([i for i in logged if "#" in trace.name(i)])
+    most = format_time(min(1000 * events, int(length[inner[-1]])))
+    assert slice_rows(shown, call)["Rounding"] == (
+        f"up to {most} of it may be rounding of {counted(events, 'event')}"
+    )
+    assert slice_rows(shown, call)["Time"] == "measured"
+    assert slice_rows(shown, logged[0])["Time"] == "start placed, duration rounded to 1\u202fµs"
     _, own, _ = slice_figures(shown, call)
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viewer.analysis.delegates.rounding import rounding_loss
 from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.statistics.selection import selection_statistics
@@ -33,6 +34,7 @@ from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
     THIN_SPACE,
+    counted,
     format_in,
     format_rate,
     format_share,
@@ -41,6 +43,7 @@ from viewer.model.times import (
     tick_to_ns,
     unit_for,
 )
+from viewer.model.timing import timing_sentence
 from viewer.model.trace import KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.program.program import Frame, Operator, Program, Tensor
@@ -132,6 +135,11 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     unattributed = _unattributed(shown, i)
     if unattributed:
         rows["Unattributed"] = unattributed
+    loss = rounding_loss(trace, i)
+    if loss is not None:
+        most = format_time(tick_to_ns(loss.ticks, shown.axis.ns_per_tick))
+        rows["Rounding"] = f"up to {most} of it may be rounding of {counted(loss.events, 'event')}"
+    rows["Time"] = timing_sentence(slices, i)
     logged = values_of(trace.untimed, i)
     if len(logged):
         rows["Logged"] = values_summary(trace.untimed, logged)
