@@ -331,6 +331,6 @@ def test_it_says_where_times_come_from_unless_all_are_measured(attention):
     legend = legend_of(attention)
     assert legend.times.text() == "Times: measured, placed, rounded, derived"
     assert legend.times.isVisible()
-    assert "Placed: the start is not measured." in legend.times.toolTip()
+    assert "Placed: the start is not measured." in legend.toolTip()
     shown = [button for button in legend.classes if not button.isHidden()]
     assert all(b.geometry().right() < legend.times.geometry().left() for b in shown)

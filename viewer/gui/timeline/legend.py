@@ -76,7 +76,7 @@ class Legend(QWidget):
         self.times = QLabel(self)  # "Times: measured, placed, rounded"
         self.times.setFont(theme.font("caption"))
         self.times.setProperty("tone", "text2")
-        self.times.setToolTip(_TIMES_TIP)
+        self.times.setContentsMargins(2, 0, 2, 0)  # glyphs may extend beyond their width
         self.times.hide()
         self._rest: tuple[Share, ...] = ()
         self._stale = True
@@ -206,7 +206,9 @@ class Legend(QWidget):
         self._kinds = {t: self._kinds.get(t) or kinds_of_time(t.slices) for t in traces}
         ordered = [kind for kind in TIMING_WORDS if any(kind in k for k in self._kinds.values())]
         only_measured = ordered in ([], [MEASURED])
-        self.times.setText("" if only_measured else f"Times: {', '.join(ordered)}")
+        text = "" if only_measured else f"Times: {', '.join(ordered)}"
+        self.times.setText(text)
+        self.setToolTip(f"{text}. {_TIMES_TIP}" if text else "")  # also where the label has no room
         self.times.resize(self.times.sizeHint())
 
     def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
@@ -271,7 +273,7 @@ class Legend(QWidget):
         Returns the x up to which classes may extend.
         """
         width = self.times.width() + self._theme.px(_BEFORE_OTHERS)
-        fits = bool(self.times.text()) and 4 * width < room - self._indent
+        fits = bool(self.times.text()) and 3 * width < room - self._indent
         self.times.setVisible(fits)
         if fits:
             x, y = room - self.times.width(), (self.height() - self.times.height()) // 2
