@@ -1,9 +1,15 @@
-"""Finds an open file by what a user typed: its path in any spelling, or its name alone."""
+"""Open files by their paths: found by what a user typed, and replaced when opened again."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+
+_File = TypeVar("_File", Program, Executable)
 
 
 def find_path(paths: Iterable[str], typed: str) -> str | None:
@@ -20,3 +26,11 @@ def find_path(paths: Iterable[str], typed: str) -> str | None:
     if len(named) > 1:
         raise ValueError(f"{typed} is the name of {len(named)} open files: give the path of one")
     return named[0] if named else None
+
+
+def with_file(files: Sequence[_File], path: str, item: _File | None) -> list[_File]:
+    """Return the files with an item at its path, which replaces an earlier one; None removes it."""
+    at = next((i for i, old in enumerate(files) if old.path == path), len(files))
+    found = list(files)
+    found[at : at + 1] = [] if item is None else [item]
+    return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.delegate_clocks import clock_names, with_clock_rates
@@ -54,7 +53,7 @@ from viewer.workspace.identifier_choice import (
 )
 from viewer.workspace.inference_methods import SplitTrace, check_inferences, split_by
 from viewer.workspace.match_cache import MatchCache
-from viewer.workspace.open_paths import find_path
+from viewer.workspace.open_paths import find_path, with_file
 from viewer.workspace.user_choices import ChosenLinks, UserChoices
 
 _OF_RECORDS = {
@@ -63,7 +62,6 @@ _OF_RECORDS = {
     KeyKind.DELEGATE_CALL,
     KeyKind.DELEGATE_EVENT,
 }
-_File = TypeVar("_File", Program, Executable)
 # What the links of a trace depend on, besides the open files.
 _LinkedFor = tuple[ChosenLinks, IdentifierColumn, Mapping[str, Fraction]]
 
@@ -123,8 +121,8 @@ class Workspace:
             self._read = {path: t for path, t in self._read.items() if path != item.path}
         program = item if isinstance(item, Program) else None
         executable = item if isinstance(item, Executable) else None
-        self.programs = _replaced(self.programs, item.path, program)
-        self.executables = _replaced(self.executables, item.path, executable)
+        self.programs = with_file(self.programs, item.path, program)
+        self.executables = with_file(self.executables, item.path, executable)
         self._links = {}
         self._show()
         self._sources = Sources(self.programs, self.paths, self.choices.source_paths)
@@ -489,14 +487,6 @@ class Workspace:
     def source(self, recorded: str) -> SourceFile | None:
         """Return the source of a recorded path: opened, at that path, or next to open files."""
         return self._sources.source(recorded)
-
-
-def _replaced(files: Sequence[_File], path: str, item: _File | None) -> list[_File]:
-    """Return the files with an item at its path, which replaces an earlier one; None removes it."""
-    at = next((i for i, old in enumerate(files) if old.path == path), len(files))
-    found = list(files)
-    found[at : at + 1] = [] if item is None else [item]
-    return found
 
 
 def _shown_for(choices: UserChoices) -> tuple[object, ...]:
