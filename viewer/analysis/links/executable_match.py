@@ -13,18 +13,22 @@ from dataclasses import dataclass, replace
 
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
 from viewer.analysis.links.match import REPLACED, WRITE_BACK, Match, TraceMatch, mean_match
-from viewer.analysis.links.xnnpack_events import call_events, may_have_logged
-from viewer.analysis.links.xnnpack_operators import operators_of, short_type
-from viewer.model.executorch_names import kernel_operator
+from viewer.analysis.nodes.executable_calls import (
+    delegate_of,
+    in_branches,
+    kernel_name,
+    kind_at,
+)
+from viewer.analysis.nodes.xnnpack_events import call_events, may_have_logged
+from viewer.analysis.nodes.xnnpack_operators import operators_of, short_type
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import (
     Delegate,
     Executable,
     ExecutableMethod,
-    Instruction,
     InstructionKind,
 )
-from viewer.program.program import Method, Program, base_name
+from viewer.program.program import Method, Program
 
 _KERNEL, _DELEGATE = InstructionKind.KERNEL_CALL, InstructionKind.DELEGATE_CALL
 _JUMP = InstructionKind.JUMP_FALSE_CALL
@@ -79,7 +83,7 @@ def _is_run_of(logged: LoggedIdentities, method: ExecutableMethod, finished: boo
         (_DELEGATE, logged.delegate_calls | {i for i in logged.identifiers if i >= 0}),
         (_JUMP, logged.jumps),
     )
-    if any(_at(instructions, i) is not kind for kind, numbers in expected for i in numbers):
+    if any(kind_at(method, i) is not kind for kind, numbers in expected for i in numbers):
         return False
     if any(kernel_name(instructions[i]) not in ops for i, ops in logged.kernels.items()):
         return False
@@ -87,19 +91,6 @@ def _is_run_of(logged: LoggedIdentities, method: ExecutableMethod, finished: boo
         return True
     # Without a jump, a run that finished executed all instructions.
     return all(len(numbers) in (0, method.count(kind)) for kind, numbers in expected[:2])
-
-
-def kernel_name(instruction: Instruction) -> str:
-    """Return the base name of a kernel call's operator: "add" for "aten::add.out"."""
-    return base_name(kernel_operator(instruction.name))
-
-
-def delegate_of(method: ExecutableMethod, instruction: int) -> Delegate:
-    """Return the delegate of a call; one without a name and nodes if it is not a delegate call."""
-    if _at(method.instructions, instruction) is not _DELEGATE:
-        return Delegate("", 0)
-    number = method.instructions[instruction].delegate
-    return method.delegates[number] if 0 <= number < len(method.delegates) else Delegate("", 0)
 
 
 def match_with_executable(method: Method, ran: ExecutableMethod) -> Match:
@@ -114,7 +105,7 @@ def match_with_executable(method: Method, ran: ExecutableMethod) -> Match:
     numbers |= _mapped_by_export(ran)
     score = 0.0
     for number in numbers:
-        kind = _at(ran.instructions, number)
+        kind = kind_at(ran, number)
         if kind is _KERNEL and number not in method.delegates:
             if number not in method.handles:
                 continue
@@ -134,7 +125,7 @@ def replaced_instructions(method: Method, ran: ExecutableMethod) -> frozenset[in
     return frozenset(
         number
         for number, handles in method.handles.items()
-        if _at(ran.instructions, number) is _KERNEL
+        if kind_at(ran, number) is _KERNEL
         and not ran.instructions[number].name.startswith(_PRIMITIVES)
         and not any(
             kernel_name(ran.instructions[number]) in method.kernel_names(handle)
@@ -212,10 +203,7 @@ def _mapped_by_export(ran: ExecutableMethod) -> set[int]:
 
     Without the runtime's own primitives and the write-back of mutated buffers.
     """
-    inside: set[int] = set()
-    for jump in ran.instructions:
-        if jump.kind is _JUMP:
-            inside.update(range(jump.number + 1, min(jump.target, len(ran.instructions))))
+    inside = in_branches(ran)
     return {
         x.number
         for x in ran.instructions
@@ -254,7 +242,3 @@ def _share_of_nodes(method: Method, delegate: Delegate) -> float:
         and (names := operators_of([short_type(node.type)]))
     ]
     return sum(found) / len(found) if found else 1.0
-
-
-def _at(instructions: Sequence[Instruction], number: int) -> InstructionKind | None:
-    return instructions[number].kind if 0 <= number < len(instructions) else None

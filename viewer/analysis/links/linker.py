@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from viewer.analysis.links.debug_info_locations import unplaced
-from viewer.analysis.links.executed_nodes import ExecutedNodes
-from viewer.analysis.links.executed_program import ExecutedProgram
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
 from viewer.analysis.links.match import WRITE_BACK, TraceMatch, match_trace
 from viewer.analysis.links.text_positions import TextPositions, operators_at, positions_of
+from viewer.analysis.nodes.executed_program import ExecutedProgram
+from viewer.analysis.nodes.kernel_nodes import KernelNodes
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.executable.executable import XNNPACK, Executable
@@ -152,7 +152,7 @@ class _Linker:
         self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
         # A kernel and the OPERATOR_CALL around it share a link: (scope, instruction) -> link.
         self._ran_kernels: dict[tuple[int, int], Link] = {}
-        self._executed: dict[int, ExecutedNodes] = {}  # by scope
+        self._kernel_nodes_of: dict[int, KernelNodes] = {}  # by scope
         self._calls: dict[tuple[str, int], Link] = {}
         self._by_kind: dict[int, Callable[[int, Method], Link]] = {
             KeyKind.OPERATOR_CALL: self._operator,
@@ -221,7 +221,7 @@ class _Linker:
     def _with_nodes(self, found: Link, place: tuple[int, int], method: Method) -> Link:
         """Return the link of an instruction with the graph nodes that it ran, if they are known."""
         scope, instruction = place
-        nodes = self._executed_nodes(scope, method).nodes(instruction) if found.operators else ()
+        nodes = self._kernel_nodes(scope, method).nodes(instruction) if found.operators else ()
         if not nodes:
             return found
         every = sum(len(self.program.operators[i].nodes) for i in found.operators)
@@ -231,11 +231,11 @@ class _Linker:
             what = f"one of {len(nodes)} nodes with this operator, of its {every}"
         return replace(found, detail=f"{found.detail}. It ran {what}", nodes=nodes)
 
-    def _executed_nodes(self, scope: int, method: Method) -> ExecutedNodes:
-        if scope not in self._executed:
+    def _kernel_nodes(self, scope: int, method: Method) -> KernelNodes:
+        if scope not in self._kernel_nodes_of:
             kernels = self._logged[scope].kernels
-            self._executed[scope] = ExecutedNodes(self.program, method, kernels)
-        return self._executed[scope]
+            self._kernel_nodes_of[scope] = KernelNodes(self.program, method, kernels)
+        return self._kernel_nodes_of[scope]
 
     def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
         """Return the link of an instruction that ran kernels, after comparing their names."""
@@ -327,12 +327,12 @@ class _Linker:
         found = self._instruction(key, method)
         delegate = method.delegate_at(self._id[key])
         backend = delegate.backend if delegate else ""
-        nodes = self._executed_nodes(self._scope[key], method).delegated(found.handles)
+        nodes = self._kernel_nodes(self._scope[key], method).delegated(found.handles)
         return replace(found, backend=backend, nodes=nodes)
 
     def _delegate_event(self, key: int, method: Method) -> Link:
         found = self._unselected_event(key, method)
-        nodes = self._executed_nodes(self._scope[key], method).delegated(found.handles)
+        nodes = self._kernel_nodes(self._scope[key], method).delegated(found.handles)
         return replace(found, nodes=nodes) if nodes else found
 
     def _unselected_event(self, key: int, method: Method) -> Link:

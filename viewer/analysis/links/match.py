@@ -47,8 +47,8 @@ from dataclasses import dataclass
 
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
 from viewer.analysis.links.text_positions import TextPositions, positions_of
-from viewer.analysis.links.xnnpack_events import types_that_log
-from viewer.analysis.links.xnnpack_operators import is_counted, operators_of
+from viewer.analysis.nodes.xnnpack_events import types_that_log
+from viewer.analysis.nodes.xnnpack_operators import is_counted, operators_of
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word

@@ -35,7 +35,7 @@ import numpy as np
 from viewer.analysis.links.delegate_clocks import NATIVE_NS, native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.nodes import node_texts
+from viewer.analysis.links.node_texts import node_texts
 from viewer.arrays import Bools, Ints
 from viewer.export.tables.columns import (
     Columns,

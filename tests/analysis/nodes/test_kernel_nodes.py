@@ -8,8 +8,8 @@ import pytest
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import line_costs
 from viewer.analysis.cost.modules import module_costs
-from viewer.analysis.links.executed_nodes import ExecutedNodes
 from viewer.analysis.links.linker import link
+from viewer.analysis.nodes.kernel_nodes import KernelNodes
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
@@ -22,7 +22,7 @@ def selection(ops, handles, kernels):
     nodes = tuple(GraphNode(f"n{i}", f"aten.{op}.default", 7) for i, op in enumerate(ops))
     method = Method("forward", (Operator(0, "forward", 7, nodes),), handles)
     program = Program("p", "ETRecord", "", (method,))
-    return ExecutedNodes(program, method, {i: {name} for i, name in kernels.items()})
+    return KernelNodes(program, method, {i: {name} for i, name in kernels.items()})
 
 
 def test_the_kernels_name_selects_the_node():

@@ -19,7 +19,7 @@ from viewer.program.program import Method, Program, base_name
 _Handles = tuple[int, ...]
 
 
-class ExecutedNodes:
+class KernelNodes:
     """The nodes that the instructions of one method ran, in one scope of a trace.
 
     kernels: instruction -> base names of the kernels that it logged.

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 
-from viewer.analysis.links.branch_instructions import branch_operators
-from viewer.analysis.links.executable_match import delegate_of
-from viewer.analysis.links.xnnpack_events import Alignment, align, call_events
+from viewer.analysis.nodes.branch_instructions import branch_operators
+from viewer.analysis.nodes.executable_calls import delegate_of
+from viewer.analysis.nodes.xnnpack_events import Alignment, align, call_events
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import XNNPACK, Executable, XnnpackNode
 from viewer.program.program import Method

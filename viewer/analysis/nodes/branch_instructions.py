@@ -8,7 +8,7 @@ nodes in branches. It decides only if both lists are equal from the first to the
 
 from __future__ import annotations
 
-from viewer.analysis.links.executable_match import kernel_name
+from viewer.analysis.nodes.executable_calls import in_branches, kernel_name
 from viewer.program.executable.executable import ExecutableMethod, InstructionKind
 from viewer.program.program import Method, base_name
 
@@ -18,10 +18,7 @@ def branch_operators(method: Method, ran: ExecutableMethod) -> dict[int, int]:
 
     Empty if the two lists differ, as for loops, around whose bodies export adds instructions.
     """
-    inside: set[int] = set()
-    for jump in ran.instructions:
-        if jump.kind is InstructionKind.JUMP_FALSE_CALL:
-            inside.update(range(jump.number + 1, min(jump.target, len(ran.instructions))))
+    inside = in_branches(ran)
     kernels = [
         instruction
         for instruction in ran.instructions

@@ -1,7 +1,7 @@
 """The nodes behind slices, as texts of tables."""
 
 from tests.paths import DATA
-from viewer.analysis.links.nodes import node_texts, nodes_of
+from viewer.analysis.links.node_texts import node_texts, nodes_of
 from viewer.workspace.workspace import Workspace
 
 

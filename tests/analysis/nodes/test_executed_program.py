@@ -1,0 +1,75 @@
+"""Links through the program file: XNNPACK's events, and kernels in branches."""
+
+import json
+
+import numpy as np
+import pytest
+
+from viewer.analysis.links.link_table import Reason
+from viewer.model.trace import KeyKind
+from viewer.program.executable.executable import INSERTED
+from viewer.workspace.workspace import Workspace
+
+
+@pytest.fixture
+def linked(data):
+    """The links of a model's dump with its record and, if asked for, its program file."""
+
+    def open_files(model, ends=("etdp", "etrecord", "pte")):
+        space = Workspace()
+        for end in ends:
+            space.open(str(data / "pte" / f"{model}.{end}"))
+        return space.links(space.traces[0])
+
+    return open_files
+
+
+@pytest.mark.parametrize("model", ["mobile_x", "dyn_x", "part_x"])
+def test_every_event_of_xnnpack_has_the_debug_handle_of_its_node(linked, data, model):
+    truth = json.loads((data / "pte" / f"{model}.xnn.json").read_text())["forward"]
+    table = linked(model)
+    keys = table.trace.keys
+    compared = 0
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+        events = {event: handle for event, handle, _ in truth[str(keys.instruction[key])]["events"]}
+        handle, link = events[keys.identifier[key]], table.links[key]
+        if handle == INSERTED:
+            assert link.reason is Reason.INSERTED
+            assert link.operators == ()
+        else:
+            assert link.reason is Reason.BY_XNNPACK_NODE
+            assert link.handles == (handle,)
+            assert [op.debug_handle for op in table.operators(key)] == [handle]
+        compared += 1
+    assert compared == sum(len(call["events"]) for call in truth.values())
+
+
+def test_without_the_program_file_they_say_what_would_link_them(linked):
+    table = linked("mobile_x", ("etdp", "etrecord"))
+    kinds = table.trace.keys.kind
+    reasons = {table.links[key].reason for key in np.flatnonzero(kinds == KeyKind.DELEGATE_EVENT)}
+    assert reasons == {Reason.NO_DELEGATE_MAP}
+
+
+def test_kernels_in_branches_have_the_operator_of_their_branch(linked):
+    """torch.cond(p, yes, no) at line 164 and torch.cond(p, no, yes) at 166."""
+    table = linked("cond")
+    keys = table.trace.keys
+    found = {
+        int(keys.instruction[key]): [
+            (node.name, node.branch, node.source.line) for node in table.nodes(key)
+        ]
+        for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist()
+    }
+    assert found[3] == [("aten_sin_default", "true branch of cond", 164)]
+    assert found[8] == [("aten_mul_tensor", "false branch of cond", 164)]
+    assert found[12] == [("aten_cos_default", "true branch of cond", 166)]
+    assert found[17] == [("aten_add_tensor", "false branch of cond", 166)]
+    assert all(len(nodes) == 1 for nodes in found.values())
+
+
+def test_without_the_program_file_they_are_not_linked(linked):
+    table = linked("cond", ("etdp", "etrecord"))
+    reasons = [link.reason for link in table.links]
+    assert Reason.IN_BRANCH in reasons
+    assert Reason.BY_BRANCH not in reasons

@@ -1,0 +1,21 @@
+"""Which operators XNNPACK's nodes can come from."""
+
+from viewer.analysis.nodes.xnnpack_operators import is_counted, operators_of, short_type
+
+
+def test_a_type_names_the_operators_that_become_it():
+    assert operators_of([short_type("XNNFullyConnected")]) == {"linear", "addmm", "mm"}
+    assert "convolution" in operators_of(["fullyconnected", "conv2d"])
+
+
+def test_types_that_export_inserts_prove_nothing():
+    assert operators_of(["statictranspose"]) == frozenset()
+    assert operators_of(["convert"]) == frozenset()
+    assert operators_of(["staticreshape", "concatenate2"]) == frozenset()
+    assert operators_of([]) == frozenset()
+
+
+def test_operators_that_log_copies_are_not_counted():
+    assert is_counted("convolution")
+    assert not is_counted("cat")
+    assert not is_counted("view_copy")

@@ -1,0 +1,1 @@
+"""The graph nodes that instructions and events ran."""
