@@ -22,7 +22,7 @@ DUMPS = [
     ("etdump/cnn_xnnpack_x10.etdp", None),
     ("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord"),
     ("etdump/cond_portable_x5.etdp", "etrecord/cond_toedge_portable.etrecord"),
-    ("etdump/multi_forward_decode_xnnpack_x3.etdp",
+    ("etdump/multi_forward_decode_converts_x3.etdp",
      "etrecord/multi_forward_decode_teal_xnnpack.etrecord"),
     ("etdump/demo_str_x4.etdp", "etrecord/demo_generated_int.etrecord"),
     ("etdump/SYN_qnn_like.etdp", "etrecord/demo_str.etrecord"),

@@ -550,7 +550,7 @@ def test_two_dumps_of_the_same_name_stay_apart_in_a_table(controller, capsys):
 
 
 TWINS = (
-    str(DATA / "etdump" / "multi_forward_decode_xnnpack_x3.etdp"),
+    str(DATA / "etdump" / "multi_forward_decode_converts_x3.etdp"),
     str(DATA / "etrecord" / "multi_forward_decode_teal_xnnpack.etrecord"),
 )
 

@@ -179,7 +179,7 @@ def test_only_open_files_can_be_paired():
 
 def test_what_cannot_be_checked_is_linked_with_a_warning():
     workspace = opened(
-        "multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
+        "multi_forward_decode_converts_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
     )
     assert None not in chosen(workspace).values()
     assert "Execute 1 and Execute 2" in warnings(workspace)
@@ -324,7 +324,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(tmp_path):
 
 # -- what the user chooses -------------------------------------------------------------------------
 
-TWINS = ("multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord")
+TWINS = ("multi_forward_decode_converts_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord")
 
 
 def methods_of(workspace: Workspace) -> dict[str, str | None]:
@@ -338,7 +338,7 @@ def test_methods_that_look_alike_are_chosen_and_choosing_one_decides_no_other():
     assert methods_of(workspace) == {"Execute 1": None, "Execute 2": None, "load": None}
     workspace.choose_method(workspace.traces[0].path, "Execute 2", "decode")
     assert methods_of(workspace) == {"Execute 1": None, "Execute 2": "decode", "load": None}
-    assert "Execute 1 of multi_forward_decode_xnnpack_x3.etdp may be of" in warnings(workspace)
+    assert "Execute 1 of multi_forward_decode_converts_x3.etdp may be of" in warnings(workspace)
     workspace.choose_method(workspace.traces[0].path, "Execute 1", "forward")
     assert methods_of(workspace) == {"Execute 1": "forward", "Execute 2": "decode", "load": None}
     assert "cannot be checked" in warnings(workspace)

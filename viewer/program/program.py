@@ -9,6 +9,7 @@ operation of the text.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -217,6 +218,11 @@ class Method:
         """
         inside = (op for operators in self.in_branches.values() for op in operators)
         return bool(self.handles or self.delegates) or any(op.debug_handle >= 0 for op in inside)
+
+    @cached_property
+    def calls_of(self) -> Counter[int]:
+        """Debug handle -> the number of instructions that the map has for it."""
+        return Counter(h for handles in self.handles.values() for h in dict.fromkeys(handles))
 
     def kernel_names(self, handle: int) -> frozenset[str]:
         """The possible kernel names of a debug handle; empty if no operator has it."""

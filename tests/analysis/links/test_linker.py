@@ -226,7 +226,7 @@ def test_an_event_that_is_not_linked_knows_the_operators_of_its_call():
 
 def test_methods_with_the_same_instructions_are_left_undecided_and_named():
     table = linked(
-        ETDUMP / "multi_forward_decode_xnnpack_x3.etdp",
+        ETDUMP / "multi_forward_decode_converts_x3.etdp",
         RECORD / "multi_forward_decode_teal_xnnpack.etrecord",
     )
     undecided = [x for x in table.links if x.reason is Reason.METHOD_UNDECIDED]

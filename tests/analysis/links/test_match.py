@@ -33,7 +33,10 @@ FAMILIES = {
     "buffer": (["buffer_portable_x3"], ["buffer_toedge_portable"]),
     "words": (["words_failing_x3"], ["words_toedge_portable"]),
     "lstm": (["lstm_portable_x1"], ["lstm_toedge_portable"]),
-    "multi_xnnpack": (["multi_forward_decode_xnnpack_x3"], ["multi_forward_decode_teal_xnnpack"]),
+    "multi_xnnpack": (
+        ["multi_forward_decode_xnnpack_x3", "multi_forward_decode_converts_x3"],
+        ["multi_forward_decode_teal_xnnpack"],
+    ),
 }
 
 
@@ -74,9 +77,23 @@ def test_false_pairs_with_evidence_stay_at_half_or_below(family, traces, program
             assert found.value <= 0.5 or not found.checkable, (dump, record, str(found))
 
 
-def test_a_fully_delegated_pair_without_identifiers_cannot_be_checked(traces, programs):
+def test_a_fully_delegated_pair_is_checked_by_the_types_of_xnnpacks_events(traces, programs):
+    """A linear layer in both methods, and a sigmoid in one."""
     found = match_trace(
         traces["multi_forward_decode_xnnpack_x3"], programs["multi_forward_decode_teal_xnnpack"]
+    )
+    assert (found.match.value, found.match.evidence) == (1, 3)
+    assert found.methods == ("forward", "decode", None)
+    of_others = match_trace(
+        traces["multi_forward_decode_xnnpack_x3"], programs["cnn_teal_xnnpack"]
+    ).match
+    assert of_others.checkable
+    assert not of_others.belongs
+
+
+def test_a_fully_delegated_pair_whose_events_prove_nothing_cannot_be_checked(traces, programs):
+    found = match_trace(
+        traces["multi_forward_decode_converts_x3"], programs["multi_forward_decode_teal_xnnpack"]
     )
     assert not found.match.checkable
     assert str(found.match) == "cannot be checked: nothing to compare"

@@ -1,7 +1,7 @@
 """The nodes behind slices, as texts of tables."""
 
 from tests.paths import DATA
-from viewer.analysis.links.node_texts import node_texts, nodes_of
+from viewer.analysis.links.node_texts import node_texts
 from viewer.workspace.workspace import Workspace
 
 
@@ -12,12 +12,12 @@ def test_nodes_are_those_of_the_operators_of_a_key():
     (trace,) = workspace.traces
     table = workspace.links(trace)
     fused = trace.keys.identifier.tolist().index("Fancy Fusion")
-    assert [node.op for node in nodes_of(table, fused)] == [
+    assert [node.op for node in table.nodes(fused)] == [
         "aten.convolution.default", "aten.relu.default",
     ]  # fmt: skip
     texts = node_texts(table)
     assert texts[fused].op_types == ("aten.convolution.default", "aten.relu.default")
-    assert texts[fused].names == tuple(node.name for node in nodes_of(table, fused))
+    assert texts[fused].names == tuple(node.name for node in table.nodes(fused))
     assert all(place.rpartition(":")[2].isdigit() for place in texts[fused].sources)
 
 

@@ -36,7 +36,15 @@ def test_a_profile_asks_for_what_its_own_slices_come_from():
 )
 def test_a_backend_that_never_writes_a_map(calls, operators, said):
     text = remedy(DUMP, Reason.NO_DELEGATE_MAP, "XnnpackBackend", calls, operators, [""])
-    assert text == f"XnnpackBackend returned no debug handle map: XNNPACK never does. {said}"
+    assert text == (
+        "XnnpackBackend writes no debug handle map. Open the program file (.pte) that ran as well: "
+        f"its nodes have the debug handles. {said}"
+    )
+
+
+def test_another_backend_that_never_writes_a_map():
+    text = remedy(DUMP, Reason.NO_DELEGATE_MAP, "EnnBackend", 1, 1, [""])
+    assert text.startswith("EnnBackend returned no debug handle map: ENN never does.")
 
 
 def test_a_backend_that_could_write_a_map_is_told_how():

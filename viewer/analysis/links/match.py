@@ -169,28 +169,29 @@ def _match_of_types(events: Collection[Identifier], method: Method, instruction:
     """Return how well the types of XNNPACK's events match the operators of their call.
 
     It is the number of events that have an operator which can become them, each operator for one
-    event, in relation to the number of events or operators. Evidence is the number of events whose
-    type proves anything.
+    event, in relation to the number of events or operators. Nodes of one debug handle may be in
+    several calls, so only the operators of no other call must have an event. Evidence is the number
+    of events whose type proves anything.
     """
-    left = Counter(
-        name
-        for handle in dict.fromkeys(method.handles.get(instruction, ()))
-        if (operator := method.by_handle.get(handle)) is not None
-        for node in operator.nodes
-        if is_counted(name := base_name(node.op))
-    )
+    left, alone = Counter[str](), 0
+    for handle in dict.fromkeys(method.handles.get(instruction, ())):
+        operator = method.by_handle.get(handle)
+        names = [base_name(node.op) for node in operator.nodes] if operator else []
+        counted = list(filter(is_counted, names))
+        left.update(counted)
+        alone += len(counted) if method.calls_of[handle] == 1 else 0
     possible = [
-        names
+        operators
         for event in events
-        if isinstance(event, str) and (names := operators_of(types_that_log(event)))
+        if isinstance(event, str) and (operators := operators_of(types_that_log(event)))
     ]
-    most = max(len(possible), left.total())
     found = 0
     # Events that few operators can become have the first choice.
-    for names in sorted(possible, key=len):
-        name = max(names, key=lambda each: left[each])
+    for operators in sorted(possible, key=len):
+        name = max(operators, key=lambda each: left[each])
         found += left[name] > 0
         left[name] -= 1
+    most = max(len(possible), alone)
     return Match(found / most, len(possible)) if possible and method.handles else Match(0.0, 0)
 
 

@@ -119,7 +119,7 @@ def test_a_reason_selects_the_slices_that_it_is_about(panel):
 
 def test_a_reason_says_what_to_do_over_the_whole_width(panel):
     row = row_of(panel, "Backend wrote no debug handle map")
-    assert "XNNPACK never does" in panel.model.index(row, 0).data()
+    assert "Open the program file (.pte) that ran" in panel.model.index(row, 0).data()
     assert panel.table.columnSpan(row, 0) == panel.model.columnCount()
     assert panel.table.rowHeight(row) > panel.table.rowHeight(1)
 

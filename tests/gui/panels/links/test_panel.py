@@ -86,7 +86,7 @@ def test_another_record_is_chosen_and_the_choice_is_taken_back(panel_of, qtbot):
 
 def test_methods_that_look_alike_are_chosen(panel_of):
     panel = panel_of(
-        "multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
+        "multi_forward_decode_converts_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
     )
     choosers = section(panel).methods.choosers
     assert {n: c.currentText() for n, c in choosers.items()} == {

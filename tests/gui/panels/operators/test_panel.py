@@ -152,7 +152,7 @@ def test_without_a_record_the_next_step_is_to_open_it(opened, data, make_panel, 
 
 
 def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, make_panel, qtbot):
-    names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
+    names = ("etdump/multi_forward_decode_converts_x3.etdp",
              "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
     session = opened(*(data / name for name in names))
     panel = make_panel(OperatorsPanel, session)

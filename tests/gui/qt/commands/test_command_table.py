@@ -167,7 +167,7 @@ NEEDS_A_FILE = {
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
-NEEDS_A_SLICE |= {"selection.copy_name"}
+NEEDS_A_SLICE |= {"selection.copy_name", "selection.method"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
 NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.fit"}

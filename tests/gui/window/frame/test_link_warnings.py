@@ -19,7 +19,7 @@ def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(control
 
 
 def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(controller, qtbot, data, tmp_path):
-    names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
+    names = ("etdump/multi_forward_decode_converts_x3.etdp",
              "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
     open_files(qtbot, controller, *(data / name for name in names), tmp_path / "gone.etdp")
     error, warning = message(controller).splitlines()
