@@ -145,6 +145,19 @@ def test_records_that_fit_alike_but_link_differently_leave_the_choice_to_the_use
         assert "about equally well: choose one" in warnings(workspace)
 
 
+def test_of_records_that_fit_alike_one_with_the_profiles_name_belongs_to_it(tmp_path):
+    names = ("multi_encode_decode_portable_x3.etdp", "multi_encode_decode_toedge_portable.etrecord",
+             "multi_forward_decode_toedge_portable.etrecord")  # fmt: skip
+    copies = [tmp_path / name for name in ("model.etdp", "model.etrecord", "other.etrecord")]
+    for name, copy in zip(names, copies, strict=True):
+        shutil.copy(DATA / ("etdump" if name.endswith(".etdp") else "etrecord") / name, copy)
+    for order in itertools.permutations(copies):
+        workspace = Workspace()
+        for path in order:
+            workspace.open(str(path))
+        assert chosen(workspace) == {"model.etdp": "model.etrecord"}
+
+
 def test_an_explicit_choice_wins_and_is_warned_about():
     workspace = opened("demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord")
     trace = workspace.traces[0]

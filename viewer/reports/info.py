@@ -144,11 +144,14 @@ def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """Return one entry per method of the program that the trace is linked to.
 
     An unlinked trace has an entry for every candidate program instead, which shows its match.
+    `program_file`: the open program file that ran and so decided the match, None without one.
     """
-    table = workspace.links(trace)
+    table, ran = workspace.links(trace), workspace.what_ran(trace)
     if table.program is not None:
-        return _per_method(table)
-    return [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+        entries = _per_method(table)
+    else:
+        entries = [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+    return [{**entry, "program_file": None if ran is None else ran.path} for entry in entries]
 
 
 def _executable_facts(executable: Executable) -> Facts:
@@ -395,6 +398,8 @@ def link_text(entry: Facts) -> str:
             if entry["evidence"]
             else UNCHECKABLE
         )
+        if entry["program_file"] is not None:
+            checked += f", by {os.path.basename(entry['program_file'])}"
         lines.append(f"  agreement: {checked}")
     lines += [f"    {count} x {reason}" for reason, count in entry["by_reason"].items()]
     return "\n".join(lines)

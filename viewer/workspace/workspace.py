@@ -20,8 +20,8 @@ from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.links.match import TraceMatch
 from viewer.analysis.links.pairing import (
     Candidate,
+    decided,
     is_aside,
-    links_alike,
     mismatch,
     partial,
     rank,
@@ -459,10 +459,7 @@ class Workspace:
         rated = self.candidates(trace)
         if not rated or not rated[0].trace_match.match.belongs:
             return None
-        best = rated[0]
-        if all(links_alike(c.program) == links_alike(best.program) for c in rivals(trace, rated)):
-            return best.program
-        return None
+        return decided(trace, rated)
 
     def _why_unlinked(self, trace: Trace) -> str:
         rated = self.candidates(trace)

@@ -67,6 +67,20 @@ def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
     ]
 
 
+def decided(trace: Trace, rated: list[Candidate]) -> Program | None:
+    """Return the program that belongs to a trace, of candidates of which the best does.
+
+    Rivals must link alike. If they do not, one with the trace's file name without its suffix is it.
+    """
+    close = rivals(trace, rated)
+    named = [c for c in close if stem(c.program.path) == stem(trace.path)]
+    if len(named) == 1:
+        return named[0].program
+    best = rated[0].program
+    alike = all(links_alike(c.program) == links_alike(best) for c in close)
+    return best if alike else None
+
+
 def what_ran(trace: Trace, fitting: Sequence[Executable]) -> Executable | None:
     """Return the program file that ran, of those whose instructions are what a trace logged.
 

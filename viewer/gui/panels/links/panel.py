@@ -216,6 +216,10 @@ class Section(QWidget):
             group.addButton(choice)
             self.records.append(choice)
         row = len(self.records)
+        ran = self._session.workspace.what_ran(self._shown.file)
+        if ran is not None:
+            text = f"{display_name(ran.path)} ran here, and decides which ETRecord belongs to it"
+            self._column.addWidget(label(text, theme, "cell", "text2", wrap=True))
         if len(candidates) > row:
             more = f"and {group_digits(len(candidates) - row)} more that fit less"
             grid.addWidget(label(more, theme, "cell", "text3"), row, 0)
