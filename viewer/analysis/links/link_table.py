@@ -18,6 +18,7 @@ import numpy as np
 from viewer.analysis.links.match import TraceMatch
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
 from viewer.program.program import GraphNode, Operator, Program
 
 
@@ -104,7 +105,8 @@ class Link:
 class LinkTable:
     """The links of one trace to one program (or to none), one `Link` per key of the trace.
 
-    clock_rates: the stated ns per cycle or tick of delegates' clocks, by key and unit.
+    clock_rates: the stated ns per cycle or tick of delegates' clocks, by key and unit. executable:
+    the open program file that ran, None without one.
     """
 
     trace: Trace
@@ -112,6 +114,7 @@ class LinkTable:
     trace_match: TraceMatch | None
     links: tuple[Link, ...]
     clock_rates: Mapping[tuple[int, str], Fraction] = field(default_factory=dict)
+    executable: Executable | None = None
 
     @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:

@@ -67,7 +67,8 @@ def link(
     linker = _Linker(trace, program, found, unplaced(trace, dispatches), insisted)
     if executable is not None:
         linker.ran = ExecutedProgram(trace, executable)
-    return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
+    links = tuple(map(linker.link, range(len(trace.keys))))
+    return LinkTable(trace, program, found, links, executable=executable)
 
 
 _BY_ENTRY = {

@@ -69,6 +69,8 @@ def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data)
     host = scene_of(data / "torq" / "host_h4_latest.csv")
     assert process_title(host, 0)[1] == "no source"
     assert process_title(attention, -1) == ("Pinned", "")
+    files = (data / "pte" / f"cond.{end}" for end in ("etdp", "etrecord", "pte"))
+    assert process_title(scene_of(*files), 0)[1] == "record cond.etrecord, program cond.pte"
 
 
 def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):

@@ -181,6 +181,8 @@ class Card(CardFrame):
             grid.add("Backend", link.backend)
         if program is not None:
             grid.add("Source" if program.text_lines else "Record", os.path.basename(program.path))
+        if shown.table.executable is not None:
+            grid.add("Program", os.path.basename(shown.table.executable.path))
         if found is not None:
             match = found.match
             if not match.checkable:

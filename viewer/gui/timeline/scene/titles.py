@@ -21,7 +21,7 @@ _VIEW_NOTES = {
 
 
 def process_title(scene: Scene, process: int) -> tuple[str, str]:
-    """The name of a process and the file that it is linked to."""
+    """The name of a process and the files that it is linked to."""
     if process < 0:
         unstuck = scene.layout.pinned and not scene.layout.stuck
         return "Pinned", "too tall to stay in view" if unstuck else ""
@@ -29,7 +29,10 @@ def process_title(scene: Scene, process: int) -> tuple[str, str]:
     table = scene.rasters[spec.trace].shown.table
     if table.program is None:
         return spec.name, unlinked_text(table.trace)
-    return spec.name, f"{table.program.noun} {display_name(table.program.path)}"
+    linked = f"{table.program.noun} {display_name(table.program.path)}"
+    if table.executable is not None:
+        linked += f", program {display_name(table.executable.path)}"
+    return spec.name, linked
 
 
 def process_note(scene: Scene, process: int) -> str:
