@@ -13,7 +13,16 @@ from operator import is_not
 
 import numpy as np
 from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QImage,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
@@ -179,6 +188,9 @@ class Overview(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(fill)
         painter.drawRoundedRect(QRectF(room), 3, 3)
+        if not run.finished:
+            painter.setBrush(QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern))
+            painter.drawRoundedRect(QRectF(room), 3, 3)
         texts = ("load",) if is_load else (run.label, f"run {run.number}")
         metrics = painter.fontMetrics()
         fitting = (t for t in texts if metrics.horizontalAdvance(t) <= room.width() - 8)

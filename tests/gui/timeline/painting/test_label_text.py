@@ -21,6 +21,8 @@ def ten(text):
          ["XnnpackBackend · 5 ops", "Xnnpack · 5 ops", "5 ops"]),
         ("XnnpackBackend · 1 op", ["XnnpackBackend · 1 op", "Xnnpack · 1 op", "1 op"]),
         ("forward · run 2", ["forward · run 2", "run 2", "2"]),
+        ("forward · run 2 of 3, did not finish",
+         ["forward · run 2 of 3, did not finish", "run 2 of 3, did not finish", "did not finish"]),
         ("blocks.0.attn · linear", ["blocks.0.attn · linear", "attn · linear", "linear"]),
         ("blocks.0 · linear", ["blocks.0 · linear", "linear"]),
         ("attn · linear", ["attn · linear", "attn · linear", "linear"]),

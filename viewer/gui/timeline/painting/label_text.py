@@ -13,6 +13,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
+from viewer.model.trace import NOT_FINISHED
+
 _COUNT = re.compile(r"\d+ ops?")
 # "tosa.conv2d@L11": the dialect is the least informative part, then the line.
 _MLIR_LINE = re.compile(r"@L\d+")
@@ -34,6 +36,9 @@ def variants(label: str) -> list[str]:
         short = left.removesuffix("Backend")
         return [label, f"{short} · {right}", right]
     if right.startswith("run "):
+        # That an inference did not finish matters more than its number, which is in the overview.
+        if right.endswith(NOT_FINISHED):
+            return [label, right, NOT_FINISHED.removeprefix(", ")]
         return [label, right, right.removeprefix("run ")]
     tail = left.rpartition(".")[2]
     # The tail of a name such as "blocks.0" is meaningless on its own.
