@@ -9,7 +9,8 @@ figures. For drawing:
   call's other events, not one more of them. Totals in several units are nested, the longest
   outermost, and units of time outside cycles.
 * Vulkan's host events are inside their call and are not moved. Its shaders are placed inside
-  "ETVK_EXECUTE".
+  "ETVK_COMPUTE_GRAPH_EXECUTE". Earlier versions have only "ETVK_EXECUTE", which is around all other
+  host events in later ones.
 * Other events follow each other in the order they were logged: on the scale of the total in their
   unit, else with the duration of their unit, and scaled down if there is too little room.
 """
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
+from viewer.formats.executorch.etdump.nesting import CallTree
 from viewer.model.trace import Column, KeyKind
 from viewer.program.debug_handles import is_host_event, is_total
 
@@ -33,16 +35,20 @@ _CYCLES, _US, _NS, _TICKS = range(len(UNITS))
 # ticks if nothing else determines it.
 _TICKS_PER_UNIT = np.array([1.0, 1000.0, 1.0, 1.0])
 _UNIT = re.compile(r"\((cycles|us|ns)\)\s*\Z")
-_CONTAINER = "ETVK_EXECUTE"
+_CONTAINERS = ("ETVK_EXECUTE", "ETVK_COMPUTE_GRAPH_EXECUTE")  # the last one in a call is used
 # QNN's most detailed profile has four totals; a longer chain would only hide the events.
 _MOST_TOTALS = 8
 
 
 @dataclass(slots=True)
 class Foreign:
-    """The events on foreign clocks and their logged values, in parallel arrays."""
+    """The events on foreign clocks and their logged values, in parallel arrays.
+
+    box: the event that each is placed in.
+    """
 
     at: Ints
+    box: Ints
     start: Ints
     length: Ints
     unit: NDArray[np.uint8]
@@ -67,38 +73,34 @@ class Foreign:
         }
 
 
-def place_foreign(
-    events: ProfileEvents,
-    kind: NDArray[np.uint8],
-    parent: Ints,
-    depth: NDArray[np.int32],
-    order: Ints,
-) -> tuple[Foreign, NDArray[np.int32], Ints]:
-    """Find the events on foreign clocks and place them inside their calls.
-
-    parent: index of each event's parent, -1 if none. depth, order: the nesting so far and its
-    preorder (position -> event). Changes `events.start` and `events.end` of the events found.
-    Returns them with the updated depth and preorder.
-    """
+def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -> Foreign:
+    """Find the events on foreign clocks; parent: index of each event's parent, -1 if none."""
     by_chain = np.where(events.chain < 0, KeyKind.FRAMEWORK, KeyKind.DELEGATE_CALL)
     is_candidate = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
     at, box = _find(events, is_candidate, parent)
-    found = Foreign(
-        at, events.start[at], events.end[at] - events.start[at], _units(events)[events.text[at]]
-    )
+    length = events.end[at] - events.start[at]
+    return Foreign(at, box, events.start[at], length, _units(events)[events.text[at]])
+
+
+def place_foreign(events: ProfileEvents, found: Foreign, tree: CallTree) -> None:
+    """Place the events on foreign clocks inside their calls.
+
+    Changes their `events.start` and `events.end`, and the depths and preorder of `tree`.
+    """
+    at, box = found.at, found.box
     if not len(at):
-        return found, depth, order
+        return
     total = np.array([*(is_total(t) for t in events.texts), False])[events.text[at]]
     rank, level, total = _arrange(found, total, box)
     _lay_out(events, found, box, rank, level, total)
-    depth = depth.copy()
-    depth[at] = depth[box] + 1 + level
+    tree.depth[at] = tree.depth[box] + 1 + level
     # Moved events come directly after the event that contains them, by rank.
+    order = tree.order
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     within = np.zeros(len(order), np.int64)
     place[at], within[at] = place[box], rank + 1
-    return found, depth, np.lexsort((within, place))
+    tree.order = np.lexsort((within, place))
 
 
 def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
@@ -111,10 +113,11 @@ def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]
     # An event inside such a call may be there by chance, unless it is known to be a host event.
     # Only a call with a container has those.
     host = np.array([*(is_host_event(t) for t in events.texts), False])[events.text]
-    container = np.array([*(t == _CONTAINER for t in events.texts), False])[events.text]
-    boxes = np.flatnonzero(in_stray & container & ~outside)
     box_of = np.arange(len(events))
-    box_of[parent[boxes]] = boxes
+    for name in _CONTAINERS:
+        container = np.array([*(t == name for t in events.texts), False])[events.text]
+        boxes = np.flatnonzero(in_stray & container & ~outside)
+        box_of[parent[boxes]] = boxes
     stays = in_stray & host & ~outside & (box_of[parent] != parent)
     at = np.flatnonzero(in_stray & ~stays)
     return at, box_of[parent[at]]

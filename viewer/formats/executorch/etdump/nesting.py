@@ -5,9 +5,15 @@ next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, ke
 event 2. A run that was cut off lacks some events; their children move up. If several threads
 logged, the next call may belong to another thread: a delegate's event is nested only in a call of
 its own instruction.
+
+What is inside an instruction has no ranks. It follows one another, as kernels and the operators of
+XNNPACK do, or some of it is the scope of the rest: "VGF_EXECUTE" of "VGF_COPY_INPUTS". Where times
+overlap, `nest_inside` makes it as deep as they show.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +23,24 @@ from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents
 from viewer.model.trace import KeyKind
 
 
-def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
-    """The depth of every event, their preorder, and the index of each one's parent (-1 if none)."""
+@dataclass(slots=True)
+class CallTree:
+    """How events nest; every array but `order` has one value per event.
+
+    order: the events in preorder. parent: index of the framework scope or instruction that an event
+    is in, -1 if none. innermost: whether it has rank 2. within: whether another innermost event is
+    around it; its parent is still the instruction.
+    """
+
+    depth: Codes32
+    order: Ints
+    parent: Ints
+    innermost: Bools
+    within: Bools
+
+
+def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> CallTree:
+    """The tree by ranks alone, where no innermost event is within another."""
     n, run = len(events), events.run
     rank = np.ones(n, np.int32)
     rank[(kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)] = 2
@@ -59,7 +81,61 @@ def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints,
     if len(at):
         own = _own_calls(events, kind, at)
         parent[at] = np.where(own >= 0, own, outer[at])
-    return depth, order, parent
+    return CallTree(depth, order, parent, rank == 2, np.zeros(n, np.bool_))
+
+
+def nest_inside(events: ProfileEvents, tree: CallTree, apart: Ints) -> None:
+    """Nest the innermost events of an instruction in each other where their times overlap.
+
+    apart: the events on other clocks, whose times show nothing. Changes `tree`. Events that lie
+    across each other, or that are not in the order of their ends, keep their places.
+    """
+    is_inner = tree.innermost & (tree.parent >= 0)
+    is_inner[apart] = False
+    at = np.flatnonzero(is_inner)
+    at = at[np.argsort(tree.parent[at], kind="stable")]
+    of, start, end = tree.parent[at], events.start[at], events.end[at]
+    same = of[1:] == of[:-1]
+    overlaps = same & (start[1:] < end[:-1])
+    if not overlaps.any():  # most files: nothing more to compute
+        return
+    is_nested = np.zeros(len(events), np.bool_)
+    is_nested[of[1:][overlaps]] = True
+    is_nested[of[1:][same & (end[1:] < end[:-1])]] = False
+    here = np.flatnonzero(is_nested[of])
+    at, of, start, end = at[here], of[here], start[here], end[here]
+    if not len(at):
+        return
+    first = _first_inside(of, start, end)
+    # An event is within those after it whose first content is not after it.
+    level = np.cumsum(np.bincount(first, minlength=len(at))) - np.arange(1, len(at) + 1)
+    by = np.lexsort((level, first))
+    is_across = (of[by][1:] == of[by][:-1]) & (start[by][1:] < start[by][:-1])
+    is_nested[of[by][1:][is_across]] = False
+    by = by[is_nested[of[by]]]
+    kept = np.sort(by)
+    # They have no contents of a higher rank, so they can change places among each other.
+    place = np.empty(len(events), np.int64)
+    place[tree.order] = np.arange(len(events))
+    places = place[at[kept]]
+    tree.order[places[np.lexsort((places, of[kept]))]] = at[by]
+    tree.depth[at] += np.where(is_nested[of], level, 0).astype(np.int32)
+    tree.within[at] = is_nested[of] & (level > 0)
+
+
+def _first_inside(of: Ints, start: Ints, end: Ints) -> Ints:
+    """The position of the first event inside each, its own if none is.
+
+    of: the group of each, ascending; within a group, ends ascend. An event without a duration is
+    not inside one that starts where it is: it comes before that.
+    """
+    times = np.sort(np.concatenate([start, end]))
+    # Lift the times of each group above those of all earlier groups.
+    lift = np.cumsum(np.append(0, of[1:] != of[:-1])) * len(times)
+    ends = np.searchsorted(times, end) + lift
+    starts = np.searchsorted(times, start) + lift
+    first: Ints = np.minimum(np.searchsorted(ends, starts, side="right"), np.arange(len(of)))
+    return first
 
 
 def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints:

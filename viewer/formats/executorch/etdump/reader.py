@@ -21,7 +21,8 @@ The file leaves these questions open. Opscope answers them as follows:
 * A run that starts before an earlier one ended. The clock restarted, as a cycle counter does when
   it is reset or wraps. Later runs share no time axis with earlier ones and get a separate thread,
   where their times stay as logged: `viewer.formats.executorch.etdump.inferences`.
-* Nesting. Derived from the completion order: `viewer.formats.executorch.etdump.nesting`.
+* Nesting. Derived from the completion order, inside calls from times too:
+  `viewer.formats.executorch.etdump.nesting`.
 * Delegate events outside their call have their own clock:
   `viewer.formats.executorch.etdump.foreign_clocks`.
 * The values in a delegate's metadata become columns:
@@ -54,7 +55,7 @@ from viewer.formats.executorch.etdump.events import (
     read_runs,
     sniff,
 )
-from viewer.formats.executorch.etdump.foreign_clocks import place_foreign
+from viewer.formats.executorch.etdump.foreign_clocks import find_foreign, place_foreign
 from viewer.formats.executorch.etdump.identities import identities, kinds
 from viewer.formats.executorch.etdump.inferences import (
     LOADS,
@@ -67,7 +68,7 @@ from viewer.formats.executorch.etdump.inferences import (
 )
 from viewer.formats.executorch.etdump.metadata import metadata_column, value_columns
 from viewer.formats.executorch.etdump.methods import methods_of_runs
-from viewer.formats.executorch.etdump.nesting import nest
+from viewer.formats.executorch.etdump.nesting import nest, nest_inside
 from viewer.formats.executorch.etdump.timing import event_timing
 from viewer.formats.executorch.etdump.unattributed import UnattributedParts, uncovered
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
@@ -130,9 +131,11 @@ def _compose(
     scope = np.array(scope_of)[method]
 
     count = np.diff(np.append(first, len(events)))
-    depth, order, parent = nest(events, kind)
-    timing = event_timing(events, kind, parent)  # as logged, before events are moved
-    foreign, depth, order = place_foreign(events, kind, parent, depth, order)
+    tree = nest(events, kind)
+    timing = event_timing(events, kind, tree.parent)  # as logged, before events are moved
+    foreign = find_foreign(events, kind, tree.parent)
+    nest_inside(events, tree, foreign.at)
+    place_foreign(events, foreign, tree)
     count_rows(
         builder,
         "delegate events on a clock of their own: placed inside their call for drawing only",
@@ -161,7 +164,8 @@ def _compose(
         raise ReadCancelled
     builder.untimed(place(untimed, runs, events, kind))
     name, key = identities(events, kind, np.repeat(scope, count), builder)
-    gaps = uncovered(events, kind, parent, foreign.at, order)
+    gaps = uncovered(events, kind, tree, foreign.at)
+    order, depth = tree.order, tree.depth
     if len(gaps.call):
         order = _with_places(order, gaps.place)
         gap_name = np.full(len(gaps.call), builder.intern(UNATTRIBUTED), np.uint32)

@@ -3,7 +3,7 @@
 XNNPACK, for example, starts its first event 0.24 to 11.8 µs after its call started, and leaves 28
 to 83 % of the calls of small models uncovered. That time belongs to no operator, but is not lost:
 it becomes separate slices named "unattributed", which are flagged as derived. If a call's events
-have their own clock, or it has no events, its coverage is unknown and it gets none.
+have their own clock, or it has none but plain scopes, its coverage is unknown and it gets none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
+from viewer.formats.executorch.etdump.nesting import CallTree
 from viewer.model.trace import KeyKind
 
 
@@ -33,17 +34,18 @@ class UnattributedParts:
 
 
 def uncovered(
-    events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreign: Ints, order: Ints
+    events: ProfileEvents, kind: NDArray[np.uint8], tree: CallTree, foreign: Ints
 ) -> UnattributedParts:
     """Find the parts of calls that no event covers; parts without a duration are left out.
 
-    parent: index of each event's parent, -1 if none. foreign: the events with their own clock.
-    order: the preorder, position -> event.
+    foreign: the events with their own clock. An event within another one covers no more than that.
     """
-    is_own = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0)
-    is_own &= kind[parent] == KeyKind.DELEGATE_CALL
+    parent, order = tree.parent, tree.order
+    is_own = (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
     is_own[foreign] = False
-    own = np.flatnonzero(is_own)
+    has_own = np.zeros(len(events), np.bool_)
+    has_own[parent[is_own & (kind == KeyKind.DELEGATE_EVENT)]] = True
+    own = np.flatnonzero(is_own & has_own[parent] & ~tree.within)
     if not len(own):
         return UnattributedParts(own, own, own, own)
     # Events are in completion order, so those of one call are sorted by end.
