@@ -88,9 +88,19 @@ class OpenTrace:
             self._operators[scheme] = operator_colors(real, self.table)
         return self._operators[scheme]
 
-    def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
-        """Return a copy at another rate or offset; labels, costs, colors and facts are in ticks."""
-        return replace(self, axis=axis, rate=rate)
+    def placed(self, axis: Axis, rate: ClockRate, table: LinkTable) -> OpenTrace:
+        """Return a copy at another offset or rate, of its clock or of those of delegates.
+
+        Itself if nothing differs. table: the same links with these rates. Labels, costs, colors and
+        facts are in ticks.
+        """
+        rates = table.clock_rates
+        if (self.axis, self.rate, self.table.clock_rates) == (axis, rate, rates):
+            return self
+        own = self.table
+        if own.clock_rates != rates:
+            own = replace(own, clock_rates=rates)
+        return replace(self, axis=axis, rate=rate, table=own)
 
     def label(self, i: int) -> str:
         """Return the label of slice i on screen."""
@@ -153,8 +163,7 @@ def views_of(
                 continue
             axis = _axis(space, trace, view)
             if old is not None and old.table.links is table.links:
-                is_same = old.axis == axis and old.rate == rate
-                views[trace, view] = old if is_same else old.placed(axis, rate)
+                views[trace, view] = old.placed(axis, rate, table)
             elif view in wanted:
                 opened = views[trace, view] = _opened(trace, table, axis, rate, view)
                 if old is not None and old.trace is opened.trace:

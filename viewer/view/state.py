@@ -18,7 +18,8 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
-from viewer.workspace.clocks import ClockRates
+from viewer.workspace.clocks import ClockRates, DelegateRates
+from viewer.workspace.user_choices import UserChoices
 
 # Of a bookmark's name and note, in characters.
 LONGEST_NAME, LONGEST_NOTE = 200, 4000
@@ -158,12 +159,12 @@ class ViewState:
     `Trace.runs`) that costs refer to, None for all inferences. inferences: their display mode;
     slices, tracks and runs refer to it.
 
-    clocks: the chosen rates, as in `Workspace.clocks`. They belong to the workspace, but are here
-    because range and area are ns at these rates: undo reverts both together. measured: a range
-    shown with its length until another is measured; empty while its end is being chosen. mark: the
-    index of the current one in `marks`, the bookmarks. query: the search; only_hits: everything
-    else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by title and
-    palette index.
+    clocks, delegate_clocks: the chosen rates, as in `UserChoices`. They belong to the workspace,
+    but are here because range and area are ns at these rates: undo reverts both together. measured:
+    a range shown with its length until another is measured; empty while its end is being chosen.
+    mark: the index of the current one in `marks`, the bookmarks. query: the search; only_hits:
+    everything else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by
+    title and palette index.
     """
 
     t0: int = 0
@@ -178,6 +179,7 @@ class ViewState:
     run: tuple[int, int] | None = None
     inferences: Inferences = Inferences.AS_RUN
     clocks: ClockRates = field(default_factory=dict)
+    delegate_clocks: DelegateRates = field(default_factory=dict)
     measured: tuple[int, int] | None = None
     marks: tuple[Bookmark, ...] = ()
     mark: int | None = None
@@ -204,17 +206,26 @@ class ViewState:
         """The bookmarks and the measured range, as one comparable value."""
         return self.marks, self.mark, self.measured
 
+    @property
+    def rates(self) -> tuple[ClockRates, DelegateRates]:
+        """All chosen clock rates, as one comparable value."""
+        return self.clocks, self.delegate_clocks
+
+    def at_rates_of(self, choices: UserChoices) -> ViewState:
+        """Return this state with the clock rates of a workspace's choices."""
+        return replace(self, clocks=choices.clocks, delegate_clocks=choices.delegate_clocks)
+
     def is_at(self, other: ViewState) -> bool:
         """Return whether another state shows the same place.
 
         A place is the range, selection, run, inferences and rates.
         """
-        return (self.t0, self.t1, self.run, self.inferences, self.clocks, *self.selection) == (
+        return (self.t0, self.t1, self.run, self.inferences, self.rates, *self.selection) == (
             other.t0,
             other.t1,
             other.run,
             other.inferences,
-            other.clocks,
+            other.rates,
             *other.selection,
         )
 
@@ -232,5 +243,6 @@ class ViewState:
             run=place.run,
             inferences=place.inferences,
             clocks=place.clocks,
+            delegate_clocks=place.delegate_clocks,
             tracks=self.tracks.of_processes() if has_others else self.tracks,
         )

@@ -1,9 +1,10 @@
-"""Facts that depend only on the slices of a displayed trace, not on its clock rate. No Qt."""
+"""Facts that depend only on the slices of a displayed trace and its links, not on rates. No Qt."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
+from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.unit_counters import unit_counters
@@ -46,6 +47,11 @@ class TickFacts:
     def busy_is_known(self) -> bool:
         """Whether `busy` is already computed."""
         return self._busy is not None
+
+    @cached_property
+    def delegate_clocks(self) -> tuple[str, ...]:
+        """The names of its delegates' clocks whose rate can be stated."""
+        return clock_names(self._table)
 
     @cached_property
     def left_out(self) -> int:

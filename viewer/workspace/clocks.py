@@ -12,6 +12,8 @@ from viewer.model.trace import Trace
 from viewer.program.program import Program
 
 ClockRates = Mapping[str, Fraction]  # path of a trace -> the ns per tick chosen for it
+# Path of a trace and name of a delegate's clock -> the ns per cycle or tick chosen for it.
+DelegateRates = Mapping[tuple[str, str], Fraction]
 # Instead of a path: the cycles of Torq debug info, which have a clock but no trace.
 DEBUG_INFO = ""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from viewer.program.sources.files import Substitution
-from viewer.workspace.clocks import ClockRates
+from viewer.workspace.clocks import ClockRates, DelegateRates
 
 # For one profile: a tuple with its program; by program the methods chosen for scopes, and those
 # chosen for single inferences.
@@ -42,7 +42,7 @@ class UserChoices:
     )
     columns: Mapping[str, str | None] = field(default_factory=dict)
     clocks: ClockRates = field(default_factory=dict)
-    delegate_clocks: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)
+    delegate_clocks: DelegateRates = field(default_factory=dict)
     source_paths: tuple[Substitution, ...] = ()
     remembered: Mapping[str, str] = field(default_factory=dict)
 

@@ -63,7 +63,9 @@ _OF_RECORDS = {
     KeyKind.DELEGATE_EVENT,
 }
 # What the links of a trace depend on, besides the open files.
-_LinkedFor = tuple[ChosenLinks, IdentifierColumn, Mapping[str, Fraction]]
+_LinkedFor = tuple[ChosenLinks, IdentifierColumn]
+# What its links were made for, and they; the rates of delegates' clocks, and the links with these.
+_Linked = tuple[_LinkedFor, LinkTable, Mapping[str, Fraction], LinkTable]
 
 
 class Workspace:
@@ -88,7 +90,7 @@ class Workspace:
         # path -> the trace as read, and with its active column.
         self._identified: Mapping[str, tuple[Trace, Trace]] = {}
         self._split: Mapping[str, SplitTrace] = {}  # path -> its trace, split by inference
-        self._links: Mapping[Trace, tuple[_LinkedFor, LinkTable]] = {}
+        self._links: Mapping[Trace, _Linked] = {}
         self._companions: Mapping[str, str] = {}  # companion text -> the file that it was found for
         self._stamps: Mapping[str, FileStamp | None] = {}  # path -> its stamp when it was read
         self._matches = MatchCache()
@@ -399,12 +401,14 @@ class Workspace:
     def links(self, trace: Trace) -> LinkTable:
         """Return the links of a trace to the program that belongs to it, or to none."""
         rates = self.choices.rates_of_delegates(trace.path)
-        linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace), rates
+        linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
         known = self._links.get(trace)
-        if known is None or known[0] != linked_for:
-            known = linked_for, with_clock_rates(self._link(trace), rates)
+        if known is None or (known[0], known[2]) != (linked_for, rates):
+            is_same = known is not None and known[0] == linked_for  # only a rate has changed
+            table = known[1] if known is not None and is_same else self._link(trace)
+            known = linked_for, table, rates, with_clock_rates(table, rates)
             self._links = {**self._links, trace: known}
-        return known[1]
+        return known[3]
 
     def warnings(self, trace: Trace) -> list[str]:
         """Return the warnings about the trace's pairing, as sentences."""

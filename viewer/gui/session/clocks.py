@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.gui.session.session import Session
@@ -14,6 +14,9 @@ from viewer.view.open_trace import OpenTrace, views_of
 from viewer.view.state import RulerUnit
 from viewer.view.visible_range import axis_length, with_ticks_kept
 from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
+
+# Usual clock rates of NPUs, offered for clocks whose rate no file states.
+CYCLE_RATES = ("800 MHz", "100 MHz")
 
 
 def clock_trace(session: Session) -> int | None:
@@ -44,6 +47,37 @@ def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None)
     axes = session.traces[trace].axis, traces[trace].axis
     state = with_ticks_kept(session.state, trace, *axes, length)
     session.change(replace(state, clocks=space.choices.clocks))
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateClock:
+    """A delegate's clock in an open trace; ns_per_tick: the rate that the user stated, or None."""
+
+    trace: int
+    name: str
+    ns_per_tick: Fraction | None
+
+
+def delegate_clocks(session: Session) -> list[DelegateClock]:
+    """The clocks of delegates in all open traces, trace by trace."""
+    rates = session.state.delegate_clocks
+    return [
+        DelegateClock(i, name, rates.get((shown.file.path, name)))
+        for i, shown in enumerate(session.traces)
+        for name in shown.facts.delegate_clocks
+    ]
+
+
+def set_delegate_clock(
+    session: Session, trace: int, name: str, ns_per_tick: Fraction | None
+) -> None:
+    """State how long a cycle or tick of a delegate's clock lasts; None: unknown.
+
+    Nothing moves. Raises ValueError as `Workspace.set_delegate_clock` does.
+    """
+    space = copy(session.workspace)
+    space.set_delegate_clock(session.traces[trace].file.path, name, ns_per_tick)
+    session.change(session.state.at_rates_of(space.choices))
 
 
 def set_ruler(session: Session, unit: RulerUnit) -> None:

@@ -134,15 +134,8 @@ class Session(QObject):
         """Show a saved view of the open files, and clear the history; the inference view stays."""
         t0, t1 = limited(state.t0, state.t1, self.span_ns())
         self._clear_history()
-        self._apply(
-            replace(
-                state,
-                t0=t0,
-                t1=t1,
-                clocks=self.workspace.choices.clocks,
-                inferences=self.state.inferences,
-            )
-        )
+        shown = replace(state, t0=t0, t1=t1, inferences=self.state.inferences)
+        self._apply(shown.at_rates_of(self.workspace.choices))
 
     def close_all(self) -> None:
         """Close every file and reset the view."""
@@ -197,10 +190,9 @@ class Session(QObject):
             self._clear_history()
             self.state = self._first_state()
         else:
-            clocks = self.workspace.choices.clocks
             self.state = replace(
-                self.state, slice=None, others=(), operators=None, area=None, clocks=clocks
-            )
+                self.state, slice=None, others=(), operators=None, area=None
+            ).at_rates_of(self.workspace.choices)
             # A trace that was linked again keeps its slices, and so the identity of their array.
             now = [t.file.slices.start for t in self.traces[: len(before)]]
             if [id(starts) for starts in now] != [id(starts) for starts in before]:
@@ -279,7 +271,8 @@ class Session(QObject):
         seen = first_view(self.traces, self.span_ns())
         self.first_view_note = seen.note
         run = None if seen.run is None else (0, seen.run)
-        return ViewState(t0=seen.t0, t1=seen.t1, run=run, clocks=self.workspace.choices.clocks)
+        first = ViewState(t0=seen.t0, t1=seen.t1, run=run)
+        return first.at_rates_of(self.workspace.choices)
 
     # -- the visible range -------------------------------------------------------------------
 
@@ -468,11 +461,14 @@ class Session(QObject):
         old, self.state = self.state, state
         if (old.t0, old.t1, old.inferences) != (state.t0, state.t1, state.inferences):
             self.first_view_note = ""
-        if old.clocks != state.clocks:
+        if old.rates != state.rates:
+            clocks, delegates = state.rates
             self.edit_workspace_now(
-                lambda space: space.choose(replace(space.choices, clocks=state.clocks))
+                lambda space: space.choose(
+                    replace(space.choices, clocks=clocks, delegate_clocks=delegates)
+                )
             )
-        if old.inferences is not state.inferences or old.clocks != state.clocks:
+        if old.inferences is not state.inferences or old.rates != state.rates:
             self._show(state.inferences)
             self._emit_all()
             return

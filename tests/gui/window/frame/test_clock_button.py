@@ -1,10 +1,13 @@
 """The clock rates in the status bar, and the menu that chooses one."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog
 
+from tests.builders.etdump_writer import delegate, operator
 from tests.gui.events import open_files
 from tests.gui.window.shown import CSV, THIN, message
+from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.gui.window.commands.menus import CLOCK_MENU
 
 
@@ -82,3 +85,88 @@ def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(controll
     assert controller.window.status.range.text() == before
     controller.commands.actions["go.undo"].trigger()
     assert f"at 800{THIN}MHz assumed" in controller.estimates.note.text()
+
+
+@pytest.fixture
+def qnn(controller, qtbot, data):
+    """The window with an ETDump whose delegate counts cycles and us."""
+    open_files(qtbot, controller, data / "etdump" / "SYN_qnn_like.etdp")
+    return controller
+
+
+def delegate_menus(controller):
+    """Title of each menu of a delegate's clock -> its actions by text."""
+    menus = [a.menu() for a in controller.clock.menu().actions() if a.menu() is not None]
+    return {
+        menu.title(): {a.text().replace("&", ""): a for a in menu.actions() if a.text()}
+        for menu in menus
+    }
+
+
+def rate_of_delegate(controller, text, of="cycles"):
+    """Choose what a menu offers for a delegate's clock."""
+    actions = next(a for title, a in delegate_menus(controller).items() if title.startswith(of))
+    actions[text].trigger()
+
+
+def test_the_rate_of_a_delegates_clock_is_stated_cleared_and_undone(qnn):
+    assert list(delegate_menus(qnn)) == ["cycles: unknown"]
+    assert list(delegate_menus(qnn)["cycles: unknown"]) == [
+        "Unknown", "800 MHz", "100 MHz", "Other clock rate…",
+    ]  # fmt: skip
+    before = qnn.window.status.range.text(), qnn.clock.text()
+    rate_of_delegate(qnn, "800 MHz")
+    assert list(delegate_menus(qnn)) == [f"cycles: 800{THIN}MHz chosen"]
+    assert f" · cycles at 800{THIN}MHz chosen · " in qnn.clock.text()
+    shown = qnn.session.traces[0]
+    assert native_ns(shown.table) is not None
+    assert qnn.window.status.range.text() == before[0]
+    qnn.commands.actions["go.undo"].trigger()
+    assert (qnn.window.status.range.text(), qnn.clock.text()) == before
+    assert native_ns(qnn.session.traces[0].table) is None
+    qnn.commands.actions["go.redo"].trigger()
+    assert list(delegate_menus(qnn)) == [f"cycles: 800{THIN}MHz chosen"]
+    rate_of_delegate(qnn, "Unknown")
+    assert list(delegate_menus(qnn)) == ["cycles: unknown"]
+    assert qnn.session.workspace.choices.delegate_clocks == {}
+
+
+def test_a_delegates_rate_changes_no_label_and_links_nothing_again(qnn):
+    before = qnn.session.traces[0]
+    rate_of_delegate(qnn, "100 MHz")
+    now = qnn.session.traces[0]
+    assert now is not before
+    assert now.labels is before.labels
+    assert now.table.links is before.table.links
+
+
+def test_any_rate_of_a_delegate_can_be_given_with_the_same_messages(qnn, monkeypatch):
+    answers = iter([("1.2 GHz", True), ("fast", True), ("7 GHz", False)])
+    monkeypatch.setattr(QInputDialog, "getText", lambda *args, **more: next(answers))
+    for _ in range(3):
+        rate_of_delegate(qnn, "Other clock rate…")
+        actions = delegate_menus(qnn)[f"cycles: 1.2{THIN}GHz chosen"]
+        assert [text for text, a in actions.items() if a.isChecked()] == [f"1.2{THIN}GHz"]
+    assert message(qnn).startswith("The clock rate stays as it was: 'fast' is not a clock rate")
+
+
+def test_each_open_file_has_its_own_rates(qnn, qtbot, dump):
+    own = [delegate("conv (cycles)", 0, 0, 5000), operator("DELEGATE_CALL", 0, 1000, 9000)]
+    open_files(qtbot, qnn, dump(("Execute", own)))
+    rate_of_delegate(qnn, "800 MHz", of="cycles in built.etdp")
+    assert list(delegate_menus(qnn)) == [
+        "cycles in SYN_qnn_like.etdp: unknown", f"cycles in built.etdp: 800{THIN}MHz chosen",
+    ]  # fmt: skip
+    qnn.session.close_all()
+    assert qnn.session.state.delegate_clocks == {}
+
+
+@pytest.mark.qt_log_ignore("does not support", extend=True)  # of an offscreen menu
+def test_clocks_of_delegates_are_reached_with_the_keyboard(qnn, qtbot):
+    menu = qnn.clock.menu()
+    menu.popup(qnn.window.pos())
+    qtbot.keyClick(menu, Qt.Key.Key_Up)
+    assert menu.activeAction().text() == "cycles: unknown"
+    qtbot.keyClick(menu, Qt.Key.Key_Right)
+    qtbot.keyClick(menu.activeAction().menu(), Qt.Key.Key_8)
+    assert list(delegate_menus(qnn)) == [f"cycles: 800{THIN}MHz chosen"]

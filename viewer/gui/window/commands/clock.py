@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.clocks import clock_trace
+from viewer.gui.session.clocks import CYCLE_RATES, clock_trace
 from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.commands.menus import CYCLE_RATES
 from viewer.model.times import parse_rate
 from viewer.workspace.clocks import DEBUG_INFO
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.session.clocks import CYCLE_RATES
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.render.color_schemes import SCHEMES
 from viewer.resources import SAMPLES
 from viewer.view.state import RulerUnit
-
-# Usual clock rates of NPUs, offered for clocks whose rate no file states.
-CYCLE_RATES = ("800 MHz", "100 MHz")
 
 MENUS = (
     (

@@ -5,17 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.session import Session
+from viewer.gui.window.frame.delegate_clock_menus import DelegateClockMenus, ask_rate, refusal
 from viewer.gui.window.frame.status_text import clock_text
 from viewer.model.text import display_name
-from viewer.model.times import ClockRate, format_rate, parse_rate
+from viewer.model.times import ClockRate
 
 
 class ClockButton(QToolButton):
-    """Shows the clocks of the open files; its menu sets the rate of an adjustable clock."""
+    """Shows the clocks of the open files; its menu sets the rates of adjustable and delegates'."""
 
     refused = Signal(str)  # why a rate was rejected
 
@@ -25,6 +26,8 @@ class ClockButton(QToolButton):
         self.rates = QMenu("Clock &rate", self)  # starts with a title that names the file
         self._title = self.rates.addAction("")
         self._title.setEnabled(False)
+        self._delegates = DelegateClockMenus(session, self.rates)
+        self._delegates.refused.connect(self.refused)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         # The current trace depends on the selection.
@@ -34,16 +37,18 @@ class ClockButton(QToolButton):
     def follow(self) -> None:
         """Update to the current clocks."""
         text, adjustable = clock_text(self._session), self._adjustable()
+        has_menu = self._delegates.follow() or adjustable is not None
         self.setText(text.replace("&", "&&"))
         self.setVisible(bool(text))
-        self.setMenu(self.rates if adjustable else None)  # type: ignore[arg-type]
+        self.setMenu(self.rates if has_menu else None)  # type: ignore[arg-type]
+        self._title.setVisible(adjustable is not None)
         ticks = ""
         if adjustable is not None:
             of, rate = adjustable
             self._title.setText(of.replace("&", "&&"))
             ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
         self.setToolTip(ticks)
-        self.rates.setEnabled(adjustable is not None)
+        self.rates.setEnabled(has_menu)
 
     def _adjustable(self) -> tuple[str, ClockRate] | None:
         """The adjustable clock and its rate, of a trace or of debug info; None if there is none.
@@ -66,7 +71,7 @@ class ClockButton(QToolButton):
             elif self._session.workspace.clocks.cycle_rate is not None:
                 set_clock(self._session, None, ns_per_tick)
         except ValueError as error:
-            self.refused.emit(f"The clock rate stays as it was: {error}")
+            self.refused.emit(refusal(error))
 
     def ask(self) -> None:
         """Ask the user for the clock rate of the current trace or of debug info."""
@@ -74,12 +79,4 @@ class ClockButton(QToolButton):
         if adjustable is None:
             return
         of, rate = adjustable
-        text, answered = QInputDialog.getText(
-            self.window(), "Clock rate", f"Clock rate of {of}:", text=format_rate(rate.ns_per_tick)
-        )
-        if not answered:
-            return
-        try:
-            self.choose(parse_rate(text))
-        except ValueError as error:
-            self.refused.emit(f"The clock rate stays as it was: {error}")
+        ask_rate(self.window(), of, rate.ns_per_tick, self.choose, self.refused.emit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewer.analysis.links.labels import track_name
+from viewer.gui.session.clocks import delegate_clocks
 from viewer.gui.session.selection import calls_of
 from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
@@ -13,6 +14,7 @@ from viewer.model.text import display_name
 from viewer.model.times import (
     RateOrigin,
     counted,
+    format_rate,
     format_span,
     format_time,
     group_digits,
@@ -24,7 +26,8 @@ from viewer.model.trace import Trace
 def clock_text(session: Session) -> str:
     """The clock rates, and how many slices the files state and Opscope derives; "" without traces.
 
-    A single clock is shown in full, several by their number.
+    A single clock is shown in full, several by their number; clocks of delegates if the user stated
+    their rate.
     """
     if not session.traces:
         return ""
@@ -35,6 +38,11 @@ def clock_text(session: Session) -> str:
         text += f", {count} {origin}" if count else ""
     estimates = session.workspace.clocks.cycle_rate
     text += f" · estimates at {estimates.text}" if estimates else ""
+    stated = [clock for clock in delegate_clocks(session) if clock.ns_per_tick is not None]
+    if len(stated) > 1:
+        text += f" · {len(stated)} delegate clocks chosen"
+    elif stated and stated[0].ns_per_tick is not None:
+        text += f" · {stated[0].name} at {format_rate(stated[0].ns_per_tick)} chosen"
     return f"{text} · {_slices_text([t.file for t in session.traces])}"
 
 
