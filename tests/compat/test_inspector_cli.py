@@ -36,6 +36,28 @@ def inspect(capsys, dump: str, *more: str) -> tuple[int, str, str]:
     return code, out, err
 
 
+def test_a_rate_brings_a_delegates_events_into_the_target_scale(controller, capsys):
+    arguments = "--target_time_scale", "us", "--tsv_path", "t.tsv"
+    assert inspect(capsys, "SYN_qnn_like.etdp", "--clock", "cycles=800MHz", *arguments)[0] == 0
+    rows = [line.split("\t") for line in Path("t.tsv").read_text(encoding="utf-8").splitlines()]
+    assert [row[3] for row in rows if row[2].endswith("(cycles)")] == ["6.25", "1.5", "0.375"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        (["--clock", "QnnBackend=1MHz"], 1, "has no delegate clock 'QnnBackend', only cycles"),
+        (["--clock", "cycles=fast"], 2, "'fast' is not a clock rate"),
+        (["--clock", "1MHz"], 2, "write it as BACKEND=RATE"),
+        (["--clock", "cycles=1MHz", "--compat"], 2, "leave out --compat"),
+    ],
+)
+def test_a_rate_that_is_none_or_of_no_clock_is_an_error(controller, capsys, arguments, code, why):
+    found, out, err = inspect(capsys, "SYN_qnn_like.etdp", *arguments)
+    assert (found, out) == (code, "")
+    assert why in err
+
+
 def test_the_table_is_printed_and_written(controller, capsys):
     """Both, as the official command line does; the TSV has the same cells."""
     code, out, err = inspect(capsys, DUMP, "--etrecord_path", RECORD, "--tsv_path", "t.tsv")

@@ -260,3 +260,29 @@ def test_methods_and_pairs_are_chosen_as_everywhere(capsys):
     other = str(ROOT / "tests" / "data" / "etrecord" / "demo_str.etrecord")
     facts = answer(capsys, dump, record, other, "--pair", f"{dump}={record}", "--by", "module")
     assert facts["rows"]
+
+
+QNN = str(ROOT / "tests" / "data" / "etdump" / "SYN_qnn_like.etdp")
+
+
+def test_a_delegates_rate_gives_lengths_in_ns_and_a_sum_of_its_own(capsys):
+    facts = answer(capsys, QNN, "--by", "name", "--clock", ":cycles=800MHz")
+    before = answer(capsys, QNN, "--by", "name")
+    assert (facts["files"][0]["foreign"], before["files"][0]["foreign"]) == (0, 3)
+    assert facts["rows"][: len(before["rows"])] == before["rows"]
+    (total, *_) = own = facts["rows"][len(before["rows"]) :]
+    assert [row["delegate_ns"] for row in own] == [6250, 1500, 375]
+    assert (total["total_ticks"], total["share"], total["count"]) == (0, 0, 1)
+    assert [total[f"{name}_ns"] for name in LENGTHS] == [6250] * 5
+    assert not any(f"{name}_ticks" in total for name in LENGTHS)
+    whole = "whole_ticks"
+    assert facts["files"][0][whole] == before["files"][0][whole]
+
+
+def test_the_text_has_no_total_for_what_a_delegates_clock_timed(capsys):
+    code, out, _ = run(capsys, QNN, "--by", "name", "--clock", ":cycles=800MHz")
+    assert code == 0
+    assert "slices on a delegate's clock have a length, but no total and no share" in out
+    assert "Own clock, µs" in out
+    (line,) = (line for line in out.splitlines() if "OpId_12" in line)
+    assert line.split()[:3] == ["1.500", "1", "1.500"]

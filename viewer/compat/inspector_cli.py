@@ -1,9 +1,10 @@
 """`opscope inspect`: the official Inspector's command line, without torch and with correct values.
 
 The arguments are those of `python -m executorch.devtools.inspector.inspector_cli`, and so is the
-output: the table on stdout, and the same as tab-separated text in the file of `--tsv_path`. Three
+output: the table on stdout, and the same as tab-separated text in the file of `--tsv_path`. Four
 options are added: `--json` (one object on stdout instead of the table),
-`--include_delegate_debug_data` (a keyword of the official library that its command line lacks) and
+`--include_delegate_debug_data` (a keyword of the official library that its command line lacks),
+`--clock`, the rate of a delegate's own clock, with which its events are in the target scale, and
 `--compat`, which prints what Inspector 1.5.1 prints, including its bugs, or reports where it would
 fail.
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from viewer.compat.inspector.official_errors import VERSION, InspectorError
 from viewer.compat.inspector.table import AnswerTable
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.executorch.etdump import reader as etdump
+from viewer.model.times import format_rate, parse_rate
 from viewer.model.trace import Trace
 from viewer.model.untimed import counts_text
 from viewer.program.program import Program
@@ -50,6 +53,9 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         parser.error("--compare_results is not supported: no tensor values are compared here")
     if is_mixed(chosen.source_time_scale, chosen.target_time_scale) and not chosen.compat:
         parser.error(MIXED)
+    if chosen.clock and chosen.compat:
+        parser.error("--clock: Inspector knows no rate of a delegate's clock; leave out --compat")
+    chosen.clock = [_delegate_clock(parser, text) for text in chosen.clock]
     inputs = [chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path]
     if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
         parser.error(f"{chosen.tsv_path}: this is one of the files to read, and would be lost")
@@ -94,6 +100,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help=f"answer exactly as Inspector {VERSION} does, faults included",
     )
+    parser.add_argument(
+        "--clock",
+        action="append",
+        default=[],
+        metavar="BACKEND=RATE",
+        help="the rate of a delegate's own clock, as QnnBackend=800MHz",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument(
         "--include_delegate_debug_data",
@@ -101,6 +114,18 @@ def _parser() -> argparse.ArgumentParser:
         help="add the column delegate_debug_metadata where delegates logged any",
     )
     return parser
+
+
+def _delegate_clock(parser: argparse.ArgumentParser, text: str) -> tuple[str, Fraction]:
+    """Return the clock and its ns per cycle; ":BACKEND=RATE", as for other commands, is taken."""
+    name, _, rate = text.rpartition("=")
+    name = name.removeprefix(":")
+    if not name:
+        parser.error(f"--clock {text}: write it as BACKEND=RATE, as in QnnBackend=800MHz")
+    try:
+        return name, parse_rate(rate)
+    except ValueError as error:
+        parser.error(f"--clock {text}: {error}")
 
 
 def _right(
@@ -122,6 +147,12 @@ def _right(
                 chosen.etrecord_path, f"this is not an ETRecord but {record.format}"
             )
         problems += record.problems
+    for name, rate in chosen.clock:
+        try:
+            workspace.set_delegate_clock(trace.path, name, rate)
+        except ValueError as error:
+            reason = f"--clock {name}={format_rate(rate)}: {error}"
+            raise UnreadableFile(chosen.etdump_path, reason) from error
     table = workspace.links(trace)
     warnings = workspace.warnings(trace)
     unlinked = _unlinked(table) if table.program is not None else {}

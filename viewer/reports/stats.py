@@ -13,7 +13,7 @@ from typing import Any
 from viewer import SCHEMA, __version__
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.grouping import Grouping, GroupTable
-from viewer.export.tables.statistics import LENGTHS, group_row, in_ticks_and_ns
+from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.scope import left_out, left_out_text
 from viewer.model.text import one_line
 from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for
@@ -23,6 +23,7 @@ from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.workspace.workspace import Workspace
 
 WHOLE, UNGROUPED = "whole", "ungrouped"
+_CHARGED = ("total_ns", "self_ns", "share")
 
 
 class NoSuchGroups(Exception):
@@ -35,11 +36,15 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     span: ns from the start of the shared axis; None: everything. `files` has for each profile its
     clock, the ticks of the span, the total that shares are relative to, how many inferences are
     left out of it because they did not finish (`unfinished`), and why it has no such groups
-    (`missing`). `rows` are the groups of all profiles, file by file. Raises NoSuchGroups.
+    (`missing`). `rows` are the groups of all profiles, file by file; those with slices whose rate
+    the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open: there is nothing that took time")
-    groupings = [(trace, Grouping(workspace.links(trace))) for trace in workspace.traces]
+    groupings = [
+        (trace, Grouping(workspace.links(trace), workspace.clocks.ns_per_tick(trace)))
+        for trace in workspace.traces
+    ]
     missing = {trace.path: grouping.missing(key) for trace, grouping in groupings}
     if all(missing.values()):
         known = [k for k in KEYS if any(not grouping.missing(k) for _, grouping in groupings)]
@@ -110,10 +115,13 @@ def stats_text(facts: Facts) -> str:
     """
     answered = [file for file in facts["files"] if file["missing"] is None]
     several = len(facts["files"]) > 1
-    heads = [line for file in answered for line in _file_lines(file)]
-    rows = []
+    heads, rows = list[str](), list[Facts]()
     for file in answered:
-        rows += [row for row in facts["rows"] if row["file"] == file["path"]]
+        own = [row for row in facts["rows"] if row["file"] == file["path"]]
+        heads += _file_lines(file)
+        if any(DELEGATE_NS in row for row in own):
+            heads.append("  slices on a delegate's clock have a length, but no total and no share")
+        rows += [_without_total(row) for row in own]
         if facts["by"] != "unit":
             rows += _sums(file)
     if not facts["rows"]:
@@ -140,6 +148,13 @@ def _file_lines(file: Facts) -> list[str]:
     return lines
 
 
+def _without_total(row: Facts) -> Facts:
+    """Return a row without its total of 0, if only a delegate's own clock timed its slices."""
+    if DELEGATE_NS not in row or row["total_ticks"]:
+        return row
+    return {name: value for name, value in row.items() if name not in _CHARGED}
+
+
 def _sums(file: Facts) -> list[Facts]:
     """Return the ungrouped time, if any, and the whole, as rows."""
     return [
@@ -156,7 +171,9 @@ def _sums(file: Facts) -> list[Facts]:
 
 def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
     """Return totals in one unit and slice lengths in another; without empty columns."""
-    unit, factor = unit_for(max(row["total_ns"] for row in rows))
+    unit, factor = unit_for(
+        max(row.get(name, 0) for row in rows for name in ("total_ns", DELEGATE_NS))
+    )
     length, per_length = unit_for(max(row.get("max_ns", 0) for row in rows))
 
     def cells(name: str, text: Callable[[Any], str]) -> list[str]:
@@ -166,6 +183,7 @@ def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
         (f"Total, {unit}", cells("total_ns", lambda ns: format_in(ns, factor))),
         (f"Self, {unit}", cells("self_ns", lambda ns: format_in(ns, factor))),
         ("Share, %", cells("share", lambda share: f"{100 * share:.1f}")),
+        (f"Own clock, {unit}", cells(DELEGATE_NS, lambda ns: format_in(ns, factor))),
         ("Count", cells("count", group_digits)),
     ]
     for name in LENGTHS:

@@ -169,7 +169,7 @@ def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJo
     """Export every profile that has groups by the key; by default by operator, else by name."""
     if not opened.traces:
         raise NothingToExport("No profile is open: there is nothing that took time")
-    groupings = [Grouping(t.table) for t in opened.traces]
+    groupings = [Grouping(t.table, t.rate.ns_per_tick) for t in opened.traces]
     key = by
     if key is None:
         key = "name" if all(g.missing("operator") for g in groupings) else "operator"

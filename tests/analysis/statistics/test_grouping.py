@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,11 +12,12 @@ import pytest
 from tests.builders.etdump_writer import delegate, framework, operator
 from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.delegate_clocks import with_clock_rates
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.statistics.group_keys import KEYS, NO_LINE
-from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.statistics.grouping import Grouping, Spread
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
@@ -234,6 +236,60 @@ def test_what_a_clock_of_its_own_timed_is_counted_and_in_no_sum():
         if trace.slices.depth(i) == 0
     )
     assert found.whole == busy
+
+
+@pytest.fixture
+def both_clocks(dump) -> LinkTable:
+    """Events "conv" of 20 ticks of the file's clock, and of 5000 and 3 of the delegate's."""
+    events = [
+        delegate("conv", 0, 1010, 1030), operator("DELEGATE_CALL", 0, 1000, 1040),
+        delegate("conv", 1, 0, 5000), delegate("conv", 1, 5000, 5003), delegate("relu", 1, 0, 9),
+        operator("DELEGATE_CALL", 1, 2000, 2100), framework("Method::execute", 900, 2200),
+    ]  # fmt: skip
+    return unlinked(_read(dump(("Execute", events))))
+
+
+def test_a_stated_rate_brings_the_delegates_times_into_lengths_and_no_total(both_clocks):
+    before = Grouping(both_clocks).by("name")
+    assert before.foreign == 3
+    rated = Grouping(with_clock_rates(both_clocks, {"ticks": Fraction(5, 4)}), Fraction(1000))
+    found = rated.by("name")
+    assert (found.whole, found.ungrouped, found.foreign) == (before.whole, before.ungrouped, 0)
+    groups = {group.label: group for group in found.groups}
+    lengths = [20 * 1000, 5000 * 5 // 4, 3 * 5 // 4]  # ns, rounded down
+    assert groups["conv"].spread == Spread(
+        3, np.mean(lengths), 3, 20_000, 6250, float(np.percentile(lengths, 90)), in_ns=True
+    )
+    assert (groups["conv"].total, groups["conv"].delegate_ns) == (20, 6253)
+    assert not groups["conv"].is_apart
+    # Nothing of the file's clock: no total, and the last group.
+    assert groups["relu"].spread == Spread(1, 11, 11, 11, 11, 11, in_ns=True)
+    assert (groups["relu"].total, groups["relu"].share, groups["relu"].delegate_ns) == (0, 0, 11)
+    assert groups["relu"].is_apart
+    assert found.groups[-1] == groups["relu"]
+    assert len(rated.slices("name", groups["conv"].number)) == 3
+    # What has no such slices is as before, in ticks.
+    same = {group.label: group for group in before.groups}
+    assert groups["DELEGATE_CALL"] == same["DELEGATE_CALL"]
+
+
+def test_the_delegates_times_count_where_they_are_drawn(both_clocks):
+    rated = Grouping(with_clock_rates(both_clocks, {"ticks": Fraction(1)}))
+    counts = {
+        span: {g.label: g.spread.count for g in rated.by("name", *span).groups}
+        for span in ((900, 1500), (1500, 2200))
+    }
+    assert counts[900, 1500]["conv"] == 1
+    assert "relu" not in counts[900, 1500]
+    assert (counts[1500, 2200]["conv"], counts[1500, 2200]["relu"]) == (2, 1)
+
+
+def test_a_call_contains_the_delegates_times_as_it_contains_all_its_events(both_clocks):
+    rated = with_clock_rates(both_clocks, {"ticks": Fraction(1)})
+    for key in ("delegate", "thread", "run"):
+        groups, same = Grouping(rated).by(key).groups, Grouping(both_clocks).by(key).groups
+        assert groups == same
+        assert all(group.delegate_ns is None for group in groups)
 
 
 def test_gaps_between_the_events_of_a_call_are_the_call(dump):

@@ -1,5 +1,8 @@
 """Statistics of chosen slices against loops over them, on real dumps and on random nestings."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.model.test_queries import parents, slices, trace_of
 from tests.paths import DATA, SAMPLES
+from viewer.analysis.links.delegate_clocks import with_clock_rates
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
@@ -250,3 +254,21 @@ def test_an_unknown_key_is_refused(linked):
     codes, strings, _ = named(linked)
     with pytest.raises(ValueError, match="it is one of name, operator"):
         selection_statistics(SelectedSlices(linked, codes, strings, np.arange(3)), "colour")
+
+
+def test_what_a_delegates_clock_timed_is_summed_apart_and_once():
+    """The total of the call, 5000 cycles, is drawn around the others."""
+    trace = open_file(str(DATA / "etdump" / "SYN_qnn_like.etdp"))
+    table = with_clock_rates(unlinked(trace), {"cycles": Fraction(5, 4)})
+    labels, strings = slice_labels(table)
+    every = SelectedSlices(table, labels, strings, np.arange(len(trace.slices)))
+    found, before = (
+        selection_statistics(replace(every, table=one), "name") for one in (table, unlinked(trace))
+    )
+    assert (found.foreign, found.rated, found.delegate_ns) == (3, 3, 6250)
+    assert (before.foreign, before.rated, before.delegate_ns) == (3, 0, 0)
+    assert found.labels == before.labels
+    assert found.whole.busy.tolist() == before.whole.busy.tolist()
+    inner = every.index[[name.endswith("(cycles)") for name in map(trace.name, every.index)]][1:]
+    found = selection_statistics(replace(every, index=inner), "name")
+    assert (len(found), found.rated, found.delegate_ns) == (0, 2, 1875)

@@ -1,6 +1,7 @@
 """The table of statistics: one row a group of every profile, and what is in no group."""
 
 import csv
+from fractions import Fraction
 
 import pytest
 
@@ -60,3 +61,17 @@ def test_what_no_profile_has_is_refused_with_the_reason(tmp_path):
     with pytest.raises(NothingToExport, match="No profile is open"):
         table(tmp_path, ATTENTION[1])
     assert not (tmp_path / "statistics.csv").exists()
+
+
+def test_what_a_delegates_clock_timed_has_a_column_of_its_own(tmp_path):
+    path = DATA / "etdump" / "SYN_qnn_like.etdp"
+    assert "delegate_ns" not in table(tmp_path, path, by="name")[0]
+    space, out = Workspace(), tmp_path / "rated.csv"
+    space.open(str(path))
+    space.set_delegate_clock(str(path), "cycles", Fraction(5, 4))
+    export(space, str(out), table="statistics", by="name")
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = {row["label"]: row for row in csv.DictReader(file)}
+    own = rows["aten_relu_default:OpId_14 (cycles)"]
+    assert (own["delegate_ns"], own["mean_ns"], own["mean_ticks"]) == ("375", "375", "")
+    assert rows["DELEGATE_CALL"]["delegate_ns"] == ""

@@ -28,8 +28,13 @@ in it.
 `self_ticks` is the part of `total` in which the innermost slice belongs to the group: a call
 without the unlinked events in it. `spread` covers whole slices that start in the range. It skips a
 slice directly inside another of its group (a kernel in its call), and a derived NSS job next to its
-start and wait. Slices on foreign clocks are in no number, but are counted. All times are ticks of
-the trace.
+start and wait. All times are ticks of the trace, but for those of delegates.
+
+Slices on a delegate's own clock are in no number, but are counted, until the user states a rate
+(`viewer.analysis.links.delegate_clocks`). Then `spread` covers them too, where they are drawn in
+the range, and is in ns for a group that has any. They never enter `total` and `self_ticks`: the
+time of their call is charged already, and where in it they ran is unknown. Their own sum is
+`delegate_ns`, apart. A thread covers its outermost slices alone, and so none of them.
 
 The whole trace leaves out inferences that did not finish (`viewer.model.queries.counted_slices`).
 By `run` they are listed, with a share of 0, because they are no part of the whole.
@@ -39,6 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -52,6 +58,7 @@ from viewer.analysis.cost.costs import (
     stated_alone,
     whole_slices,
 )
+from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import (
@@ -77,12 +84,16 @@ from viewer.model.queries import (
     total_per_group,
     tree,
 )
-from viewer.model.trace import KeyKind
+from viewer.model.times import ticks_to_ns
+from viewer.model.trace import Column, KeyKind
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The durations of a group's slices, in ticks; all 0 if none starts in the range."""
+    """The durations of a group's slices; all 0 if none starts in the range.
+
+    In ticks; in_ns: in ns instead, because a delegate's own clock timed some of them.
+    """
 
     count: int
     mean: float
@@ -90,6 +101,11 @@ class Spread:
     max: int
     p50: float
     p90: float
+    in_ns: bool = False
+
+
+# The spread of every group, and by group number the ns that a delegate's own clock timed.
+Spreads = tuple[list[Spread], dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +114,8 @@ class Group:
 
     key: a name for scripts, only for rows of `unit`. self_ticks, spread: None for rows of `unit`.
     number: the argument of `Grouping.slices`; for `operator` also an index into the sets of the
-    link table, for `run` the position among the inferences; -1 for rows of `unit`.
+    link table, for `run` the position among the inferences; -1 for rows of `unit`. delegate_ns: the
+    sum of the durations in `spread` that a delegate's own clock timed; None if there are none.
     """
 
     label: str
@@ -108,6 +125,12 @@ class Group:
     spread: Spread | None = None
     key: str = ""
     number: int = -1
+    delegate_ns: int | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether nothing is charged to it, because only a delegate's own clock timed it."""
+        return self.delegate_ns is not None and not self.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +138,8 @@ class GroupTable:
     """The groups that have a slice or time in a range.
 
     Most expensive first; units, threads and runs are in their own order. foreign: the number of
-    slices in the range that are left out because a foreign clock timed them. For `unit`, the whole
-    is the length of the range, and nothing is ungrouped.
+    slices in the range that are left out because a foreign clock of unknown rate timed them. For
+    `unit`, the whole is the length of the range, and nothing is ungrouped.
     """
 
     key: str
@@ -138,7 +161,9 @@ class GroupTable:
 class Grouping:
     """Statistics of one linked trace by any key; everything range-independent is cached."""
 
-    def __init__(self, table: LinkTable) -> None:
+    def __init__(self, table: LinkTable, ns_per_tick: Fraction | None = None) -> None:
+        """ns_per_tick: the rate of the trace, if it is not that of the file."""
+        self._ns_per_tick = table.trace.clock.ns_per_tick if ns_per_tick is None else ns_per_tick
         self._table = table
         self._trace = table.trace
         self._keys = GroupKeys(table)
@@ -238,7 +263,7 @@ class Grouping:
             for i, place in enumerate(trace.tracks)
         ]
         spread = self._spreads_of(at, track, len(labels), first, last)
-        left_out = self._foreign(np.ones(len(slices), np.bool_), first, last)
+        left_out = self._foreign(np.ones(len(slices), np.bool_), foreign(slices), first, last)
         return _table("thread", labels, total, total, spread, 0, left_out)
 
     def _outermost(self) -> tuple[Ints, Ints]:
@@ -258,7 +283,7 @@ class Grouping:
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
         started = np.flatnonzero(starts_between(self._trace, start, first, last))
-        spread = _spreads(durations[started], started, len(runs))
+        spread = _spreads(durations[started], started, len(runs)), dict[int, int]()
         labels = [run_label(self._table, run) for run in runs]
         table = _table("run", labels, total, total, spread, 0, 0)
         counted = counted_inferences(self._trace)
@@ -286,9 +311,10 @@ class Grouping:
             ungrouped = length_within(free, self._trace, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
-        left_out = self._foreign(occurs[self._trace.slices.key], first, last)
+        left_out = self._foreign(occurs[self._trace.slices.key], self._unrated, first, last)
         table = _table(key, parts.labels, total, own, spread, ungrouped, left_out)
-        return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
+        by_cost = sorted(table.groups, key=lambda one: (-one.total, -(one.delegate_ns or 0)))
+        return replace(table, groups=tuple(by_cost))
 
     # -- charged time ------------------------------------------------------------------------------
 
@@ -370,7 +396,7 @@ class Grouping:
             return self._counted_by[1]
         slices, shape, parts = self._trace.slices, self._tree, self._keys.of(key)
         group = self._occurring(parts)[slices.key]
-        group[foreign(slices)] = -1
+        group[self._unrated] = -1
         group = group[shape.index]
         # The group of the slice itself, or of the nearest enclosing slice that has one.
         nearest, inside = group.copy(), np.full(len(group), -1)
@@ -390,16 +416,39 @@ class Grouping:
         count: int,
         first: int | None,
         last: int | None,
-    ) -> list[Spread]:
+    ) -> Spreads:
         """Return the durations of the slices that start in a range, for each group."""
         slices, started = self._trace.slices, counted_within(self._trace, index, first, last)
-        found = index[started]
+        found, of = index[started], group[started].astype(np.int64)
         durations = slices.end[found] - slices.start[found]
-        return _spreads(durations, group[started].astype(np.int64), count)
+        rated = self._rated
+        if rated is None or rated.valid is None or not rated.valid[found].any():
+            return _spreads(durations, of, count), {}
+        own = np.flatnonzero(rated.valid[found])
+        has_own = np.bincount(of[own], minlength=count) > 0
+        in_ns = has_own[of]
+        durations[in_ns] = ticks_to_ns(durations[in_ns], self._ns_per_tick)
+        durations[own] = rated.values[found[own]]
+        sums = grouped(durations[own], of[own], count).total
+        spreads = _spreads(durations, of, count)
+        apart = {number: int(sums[number]) for number in np.flatnonzero(has_own).tolist()}
+        for number in apart:
+            spreads[number] = replace(spreads[number], in_ns=True)
+        return spreads, apart
 
-    def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
-        """Return how many slices of a mask are foreign and start in the range."""
-        native = foreign(self._trace.slices)
+    @cached_property
+    def _rated(self) -> Column | None:
+        """The ns of the slices whose delegate's clock has a stated rate."""
+        return native_ns(self._table)
+
+    @cached_property
+    def _unrated(self) -> Ints:
+        """The slices on foreign clocks of unknown rate, or whose clock counts units of time."""
+        native, rated = foreign(self._trace.slices), self._rated
+        return native if rated is None or rated.valid is None else native[~rated.valid[native]]
+
+    def _foreign(self, of: Bools, native: Ints, first: int | None, last: int | None) -> int:
+        """Return how many slices of a mask are among the foreign ones and start in the range."""
         return int((of[native] & counted_within(self._trace, native, first, last)).sum())
 
 
@@ -408,15 +457,23 @@ def _table(
     labels: Sequence[str],
     total: Ints,
     own: Ints,
-    spread: Sequence[Spread],
+    spreads: Spreads,
     ungrouped: int,
     left_out: int,
 ) -> GroupTable:
     whole = int(total.sum()) + ungrouped
     groups = tuple(
-        Group(label, ticks, ticks / whole if whole else 0.0, inner, lengths, number=number)
+        Group(
+            label,
+            ticks,
+            ticks / whole if whole else 0.0,
+            inner,
+            lengths,
+            number=number,
+            delegate_ns=spreads[1].get(number),
+        )
         for number, (label, ticks, inner, lengths) in enumerate(
-            zip(labels, total.tolist(), own.tolist(), spread, strict=True)
+            zip(labels, total.tolist(), own.tolist(), spreads[0], strict=True)
         )
         if ticks or lengths.count
     )

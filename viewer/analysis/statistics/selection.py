@@ -11,7 +11,9 @@ All values are exact, in ticks.
     busy    time in which at least one slice of the group is active; an instant counts once
 
 A slice of several operators is in the group of exactly these, "a + b": it is never divided. Slices
-timed by a foreign clock are in no number, but are counted as left out; so are derived slices that
+timed by a foreign clock are in no number, but are counted as left out. Where they ran is unknown,
+so no part of them is known to be in a range; what the user's rate of their clock gives is summed
+apart from all groups, as `delegate_ns`. Also counted as left out are derived slices that
 would be counted twice. Gaps marked as unattributed are not slices: their time is self time of the
 slice that contains them.
 """
@@ -24,6 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, self_time_within
@@ -68,7 +71,9 @@ class SelectionStatistics:
     labels: one per group. index: the slices that count, ascending. group: the group of each. whole:
     everything as one group. slices: how many are selected. cut: how many counted ones cross an
     edge. foreign, doubled, gaps: how many are left out because a foreign clock timed them, because
-    they duplicate counted slices, or because they are unattributed time.
+    they duplicate counted slices, or because they are unattributed time. rated: how many of the
+    foreign ones have a stated rate; delegate_ns: the sum of their whole durations, each including
+    those drawn inside it.
     """
 
     labels: tuple[str, ...]
@@ -81,6 +86,8 @@ class SelectionStatistics:
     foreign: int
     doubled: int
     gaps: int
+    rated: int
+    delegate_ns: int
 
     def members(self, number: int) -> Ints:
         """Return the slices of a group, including nested ones, ascending."""
@@ -120,6 +127,7 @@ def selection_statistics(
     native = np.isin(index, foreign(trace.slices), assume_unique=True)
     gap = trace.keys.kind[trace.slices.key[index]] == KeyKind.UNATTRIBUTED
     counts = ~(native | gap | doubled)
+    rated, delegate_ns = _rated(chosen)
     index, codes = index[counts], codes[counts]
     has_slices = np.bincount(codes, minlength=len(labels)) > 0
     number = np.cumsum(has_slices) - 1
@@ -142,7 +150,19 @@ def selection_statistics(
         foreign=int(native.sum()),
         doubled=int((doubled & ~native).sum()),
         gaps=int(gap.sum()),
+        rated=rated,
+        delegate_ns=delegate_ns,
     )
+
+
+def _rated(chosen: SelectedSlices) -> tuple[int, int]:
+    """Return how many slices have a duration by a stated rate, and the ns of the outermost."""
+    durations = native_ns(chosen.table)
+    if durations is None or durations.valid is None:
+        return 0, 0
+    own = chosen.index[durations.valid[chosen.index]]
+    outer = own[outermost(chosen.table.trace.slices, own, np.zeros(len(own), np.int64))]
+    return len(own), sum(durations.values[outer].tolist())
 
 
 def _groups(

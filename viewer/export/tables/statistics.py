@@ -3,6 +3,10 @@
 One row per group: its charged time, its share, and the durations of its slices. Times are ticks of
 the profile's own clock, and ns rounded down. The ungrouped part of the total is a last row: "(no
 operator)", "(no location)".
+
+A group with events on a delegate's own clock, of which the user stated the rate, has the durations
+of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes.
+Other profiles have no such column.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ STATISTICS_COLUMNS = (
     "count",
     *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
 )
+DELEGATE_NS = "delegate_ns"
 
 
 def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
@@ -41,7 +46,13 @@ def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
     if group.spread is not None:
         row["count"] = group.spread.count
         for name in LENGTHS:
-            row |= in_ticks_and_ns(name, getattr(group.spread, name), rate)
+            length = getattr(group.spread, name)
+            if group.spread.in_ns:
+                row[f"{name}_ns"] = int(length)
+            else:
+                row |= in_ticks_and_ns(name, length, rate)
+    if group.delegate_ns is not None:
+        row[DELEGATE_NS] = group.delegate_ns
     return row
 
 
@@ -55,7 +66,7 @@ def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, 
 def statistics_columns(
     file: str, rate: Fraction, table: GroupTable, groups: Iterable[Group], *, rest: bool = True
 ) -> dict[str, list[Any]]:
-    """Return the rows of a profile: column name -> list.
+    """Return the rows of a profile: column name -> list, of `DELEGATE_NS` only if any row has it.
 
     groups: those of the table, or some of them, in any order. rest: add a row for ungrouped time.
     """
@@ -65,4 +76,5 @@ def statistics_columns(
         rows.append(group_row(file, rate, free))
     for row in rows:
         row["by"] = table.key
-    return {name: [row.get(name) for row in rows] for name in STATISTICS_COLUMNS}
+    own = (DELEGATE_NS,) if any(DELEGATE_NS in row for row in rows) else ()
+    return {name: [row.get(name) for row in rows] for name in (*STATISTICS_COLUMNS, *own)}

@@ -1,6 +1,7 @@
 """The statistics panel: units of the whole trace and of a range, and that the bar adds up."""
 
 import csv
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from viewer.gui.panels.statistics import panel as statistics_panel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
+from viewer.gui.session.clocks import set_delegate_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
 from viewer.model.inference_views import Inferences
@@ -299,3 +301,18 @@ def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
     pick_run(panel._session, (0, failed))
     assert note not in panel.subtitle.text()
     assert plain(panel.footer.text()).endswith("Whole 103.404 µs")
+
+
+def test_a_delegates_rate_adds_a_column_and_says_what_it_is_in(show_files):
+    panel = show_files(StatisticsPanel, "etdump/SYN_qnn_like.etdp")
+    name = "QNN accelerator (execute) time (cycles)"
+    assert name not in table(panel)
+    assert "3 slices on clocks of their own left out" in panel.subtitle.text()
+    set_delegate_clock(panel._session, 0, "cycles", Fraction(5, 4))
+    assert table(panel)[name] == (
+        0, "–", "–", "1", "6.250", "6.250", "6.250", "6.250", "6.250", "6.250",
+    )  # fmt: skip
+    assert table(panel)["DELEGATE_CALL"][1:] == (
+        "7.000", "78.7", "1", "7.000", "7.000", "7.000", "7.000", "7.000", "–",
+    )  # fmt: skip
+    assert "slices on a delegate's clock count, but in no time or share" in panel.subtitle.text()

@@ -218,6 +218,10 @@ def summary_text(answer: SelectionAnswer) -> str:
     foreign = sum(part.found.foreign for part in answer.parts)
     if foreign:
         texts.append(f"{group_digits(foreign)} on clocks of their own left out")
+    rated = sum(part.found.rated for part in answer.parts)
+    if rated:
+        apart = format_time(sum(part.found.delegate_ns for part in answer.parts))
+        texts[-1] += f", {group_digits(rated)} of them with {apart} on the delegate's clock"
     derived = sum(part.found.doubled for part in answer.parts)
     if derived:
         texts.append(f"{group_digits(derived)} derived ones left out, what they are made of counts")

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
 from viewer.analysis.statistics.grouping import Grouping, GroupTable
-from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
+from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
@@ -112,7 +112,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         if shown is None or not len(shown.trace.slices):
             return None
         if self._grouping is None or self._grouping[0] is not shown:
-            self._grouping = shown, Grouping(shown.table)
+            self._grouping = shown, Grouping(shown.table, shown.axis.ns_per_tick)
             self._offer(self._grouping[1])
         self._of = shown, scope
         args = shown, self._grouping[1], self.key, scope
@@ -151,6 +151,8 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         uncounted = left_out(shown.trace, answer.scope)
         _add_up(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
+        if any(group.delegate_ns is not None for group in table.groups):
+            parts.append("slices on a delegate's clock count, but in no time or share")
         if table.foreign:
             parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
         if uncounted:
@@ -258,7 +260,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             columns = statistics_columns(
                 shown.trace.path, shown.axis.ns_per_tick, table, groups, rest=complete
             )
-            return table_job(path, STATISTICS_COLUMNS, columns)
+            return table_job(path, tuple(columns), columns)
 
         exported: Callable[[str], ExportJob] = job_of
         self.export_requested.emit(exported)

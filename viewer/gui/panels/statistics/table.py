@@ -93,10 +93,14 @@ def _place(key: str) -> str:
 
 
 def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
-    """Return the rows of other groups: the time charged to each, and statistics of its slices."""
+    """Return the rows of other groups: the time charged to each, and statistics of its slices.
+
+    What a delegate's own clock timed has a column of its own, if there is any.
+    """
     rate = shown.axis.ns_per_tick
     most = max((group.total for group in table.groups), default=0)
-    unit, factor = unit_for(tick_to_ns(most, rate))
+    apart = [group.delegate_ns for group in table.groups if group.delegate_ns is not None]
+    unit, factor = unit_for(max(tick_to_ns(most, rate), *apart, 0))
     headings = (
         Heading(title, ColumnKind.NAME, 0),
         Heading(f"Time, {unit}", ColumnKind.BAR, 172),
@@ -107,6 +111,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         Heading("p90", ColumnKind.NUMBER, 76),
         Heading("Min", ColumnKind.NUMBER, 76),
         Heading("Max", ColumnKind.NUMBER, 76),
+        *((Heading("Own clock", ColumnKind.NUMBER, 84),) if apart else ()),
     )
     rows = []
     for group in table.groups:
@@ -114,11 +119,13 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         spread = group.spread
         assert spread is not None  # only units have none
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
-        durations = [float(t * rate) for t in ticks] if spread.count else [-1.0] * len(ticks)
-        texts = (
+        durations = [float(t * (1 if spread.in_ns else rate)) for t in ticks]
+        if not spread.count:
+            durations = [-1.0] * len(ticks)
+        texts: tuple[str, ...] = (
             "",
-            format_in(ns, factor),
-            f"{100 * group.share:.1f}",
+            MISSING if group.is_apart else format_in(ns, factor),
+            MISSING if group.is_apart else f"{100 * group.share:.1f}",
             group_digits(spread.count),
             *(format_in(ns, factor) if ns >= 0 else MISSING for ns in durations),
         )
@@ -129,6 +136,10 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             spread.count,
             *durations,
         )
+        if apart:
+            own = group.delegate_ns
+            texts = (*texts, MISSING if own is None else format_in(own, factor))
+            keys = (*keys, -1 if own is None else own)
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
