@@ -310,9 +310,9 @@ def test_a_delegates_rate_adds_a_column_and_says_what_it_is_in(show_files):
     assert "3 slices on clocks of their own left out" in panel.subtitle.text()
     set_delegate_clock(panel._session, 0, "cycles", Fraction(5, 4))
     assert table(panel)[name] == (
-        0, "–", "–", "1", "6.250", "6.250", "6.250", "6.250", "6.250", "6.250",
+        0, "–", "6.250", "–", "1", "6.250", "6.250", "6.250", "6.250", "6.250",
     )  # fmt: skip
     assert table(panel)["DELEGATE_CALL"][1:] == (
-        "7.000", "78.7", "1", "7.000", "7.000", "7.000", "7.000", "7.000", "–",
+        "7.000", "–", "78.7", "1", "7.000", "7.000", "7.000", "7.000", "7.000",
     )  # fmt: skip
     assert "slices on a delegate's clock count, but in no time or share" in panel.subtitle.text()

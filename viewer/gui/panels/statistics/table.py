@@ -104,6 +104,8 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     headings = (
         Heading(title, ColumnKind.NAME, 0),
         Heading(f"Time, {unit}", ColumnKind.BAR, 172),
+        # Beside the time, because a narrow panel hides its last columns.
+        *((Heading("Own clock", ColumnKind.NUMBER, 80),) if apart else ()),
         Heading("Share, %", ColumnKind.NUMBER, 70),
         Heading("Slices" if table.key != "run" else "Runs", ColumnKind.NUMBER, 60),
         Heading("Mean", ColumnKind.NUMBER, 76),
@@ -111,7 +113,6 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         Heading("p90", ColumnKind.NUMBER, 76),
         Heading("Min", ColumnKind.NUMBER, 76),
         Heading("Max", ColumnKind.NUMBER, 76),
-        *((Heading("Own clock", ColumnKind.NUMBER, 84),) if apart else ()),
     )
     rows = []
     for group in table.groups:
@@ -138,8 +139,8 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         )
         if apart:
             own = group.delegate_ns
-            texts = (*texts, MISSING if own is None else format_in(own, factor))
-            keys = (*keys, -1 if own is None else own)
+            texts = (*texts[:2], MISSING if own is None else format_in(own, factor), *texts[2:])
+            keys = (*keys[:2], -1 if own is None else own, *keys[2:])
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
