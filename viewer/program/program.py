@@ -9,6 +9,7 @@ operation of the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +75,8 @@ class GraphNode:
     outermost first. aten: the name of its node in the ATen program, "" if not recorded. branch: the
     part of control flow that contains it, "true branch of cond"; "" at the top level. settings:
     (name, value) of its numeric, non-tensor arguments, as recorded: ("stride", (1, 1)),
-    ("transposed", False). Arguments with default values are often absent.
+    ("transposed", False). Arguments with default values are often absent. position: its place in
+    the graph of its method, branches before the node that calls them; -1 if not known.
     """
 
     name: str
@@ -88,6 +90,7 @@ class GraphNode:
     aten: str = ""
     branch: str = ""
     settings: tuple[tuple[str, Setting], ...] = ()
+    position: int = -1
 
     @property
     def type(self) -> str:
@@ -317,6 +320,10 @@ class Program:
         if len(nodes) < sum(len(self.operators[i].nodes) for i in operators):
             return tuple(self.nodes[i] for i in nodes)
         return tuple(self.operators[i] for i in operators)
+
+    def operator_of_node(self, node: int) -> Operator:
+        """The operator of a node, by its index into `nodes`."""
+        return self.operators[bisect_right(self._first_nodes, node) - 1]
 
     @cached_property
     def _first_nodes(self) -> tuple[int, ...]:

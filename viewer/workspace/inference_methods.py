@@ -104,7 +104,8 @@ def single_choices(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[
     for (profile, _), methods in choices.inference_methods.items():
         if profile == trace.path:
             for (scope, number), method in methods.items():
-                groups.setdefault((scope, method), set()).add(number)
+                if scope < len(trace.scopes):  # the file may have changed since
+                    groups.setdefault((scope, method), set()).add(number)
     return [
         (trace.scopes[scope].name, tuple(sorted(numbers)), method)
         for (scope, method), numbers in groups.items()

@@ -88,6 +88,7 @@ def chosen(workspace: Workspace) -> Choices:
             for (path, _), methods in choices.methods.items()
             if path == trace.path
             for scope, method in methods.items()
+            if scope < len(trace.scopes)  # the file may have changed since
         ),
         inferences_of=tuple(
             (trace.path, *one)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
-from viewer.analysis.links.executable_match import decided_by, methods_that_ran
+from viewer.analysis.links.executable_match import decided_by
+from viewer.analysis.links.executable_runs import methods_that_ran
 from viewer.analysis.links.identifier_columns import ColumnMatch, identifier_columns
 from viewer.analysis.links.logged_identities import Signature, signatures
 from viewer.analysis.links.match import TraceMatch, match_trace
@@ -22,7 +23,8 @@ class MatchCache:
     """Results that depend only on a trace and a program, whatever else is open.
 
     So copies of a workspace share one cache, even on several threads: at worst both compute the
-    same result. It keeps neither traces nor programs alive.
+    same result. It keeps neither traces nor programs alive; a program file lives until the next
+    match of the pair that it decided.
     """
 
     def __init__(self) -> None:
@@ -54,7 +56,7 @@ class MatchCache:
             found = match_trace(trace, program, methods, self._logged(trace))
             ran = None if executable is None else self.methods_that_ran(trace, executable)
             if executable is not None and ran is not None and not program.delegates_only:
-                found = decided_by(executable, ran, found, program, methods)
+                found = decided_by(trace, executable, ran, found, program, methods)
             known = fits[program] = (methods, executable, found)
         return known[2]
 

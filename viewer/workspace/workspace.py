@@ -23,13 +23,12 @@ from viewer.analysis.links.pairing import (
     decided,
     is_aside,
     mismatch,
-    partial,
     rank,
-    replaced,
     rivals,
     uncheckable,
-    undecided_sentences,
+    undecided_executables,
     wants_text,
+    warnings_of_linked,
     what_ran,
 )
 from viewer.codecs.file_stamps import FileStamp, stamp_of
@@ -413,23 +412,11 @@ class Workspace:
     def warnings(self, trace: Trace) -> list[str]:
         """Return the warnings about the trace's pairing, as sentences."""
         table = self.links(trace)
-        if table.program is not None and table.trace_match is not None:
-            match = table.trace_match.match
-            undecided = undecided_sentences(trace, table.trace_match)
-            if undecided:
-                return undecided
-            if not match.checkable:
-                return [
-                    self.identifiers.proposal(trace) or uncheckable(trace, table.program, match)
-                ]
-            if not match.belongs:
-                wrong = mismatch(trace, table.program, match)
-                return [f"{wrong} They are linked because you chose so."]
-            warnings = [partial(trace, table.program, match)] if match.is_partial else []
-            count = sum(map(len, table.trace_match.replaced))
-            return [*warnings, replaced(trace, table.program, count)] if count else warnings
-        why = self._why_unlinked(trace)
-        return [why] if why else []
+        if table.program is None or table.trace_match is None:
+            why = self._why_unlinked(trace)
+            return [why] if why else []
+        several = undecided_executables(trace, self._may_have_run(trace))
+        return [*warnings_of_linked(table, self.identifiers.proposal(trace)), *several]
 
     def _fit(self, trace: Trace, program: Program) -> TraceMatch:
         pair = trace.path, program.path
@@ -440,8 +427,10 @@ class Workspace:
 
     def what_ran(self, trace: Trace) -> Executable | None:
         """Return the open program file that ran in a trace; None if none did, or several may."""
-        fitting = [e for e in self.executables if self._matches.methods_that_ran(trace, e)]
-        return what_ran(trace, fitting)
+        return what_ran(trace, self._may_have_run(trace))
+
+    def _may_have_run(self, trace: Trace) -> list[Executable]:
+        return [e for e in self.executables if self._matches.methods_that_ran(trace, e)]
 
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)

@@ -1,13 +1,16 @@
-"""With the program file, matches are exact: what ran, and whether an ETRecord is of it."""
+"""With the program file that ran, matches with ETRecords are exact."""
+
+import os
+from dataclasses import replace
 
 import pytest
 
 from viewer.analysis.links.executable_match import (
     decided_by,
     match_with_executable,
-    methods_that_ran,
     replaced_instructions,
 )
+from viewer.analysis.links.executable_runs import methods_that_ran
 from viewer.analysis.links.logged_identities import signatures
 from viewer.analysis.links.match import match_trace
 from viewer.formats import open_file
@@ -37,24 +40,6 @@ def opened():
         return known[name]
 
     return read
-
-
-def test_a_dump_ran_its_own_program_and_no_other(opened):
-    for model in MODELS:
-        trace = opened(f"{model}.etdp")
-        logged = signatures(trace)
-        fitting = [
-            name
-            for name in MODELS
-            if methods_that_ran(trace, opened(f"{name}.pte"), logged) is not None
-        ]
-        assert fitting == [model]
-
-
-def test_methods_with_one_instruction_list_are_both_possible(opened):
-    trace, executable = opened("multi3.etdp"), opened("multi3.pte")
-    found = methods_that_ran(trace, executable, signatures(trace))
-    assert found == [("forward", "prefill"), ("decode",), ()]
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m not in ("embedded2", "tpass2")])
@@ -90,7 +75,7 @@ def test_the_method_that_the_user_chose_is_kept(opened):
     trace, record, executable = (opened(f"multi3.{end}") for end in ("etdp", "etrecord", "pte"))
     chosen = {0: "prefill"}
     ran = methods_that_ran(trace, executable, signatures(trace))
-    found = decided_by(executable, ran, match_trace(trace, record, chosen), record, chosen)
+    found = decided_by(trace, executable, ran, match_trace(trace, record, chosen), record, chosen)
     assert found.methods[:2] == ("prefill", "decode")
     assert found.undecided == ((), (), ())
 
@@ -98,6 +83,69 @@ def test_the_method_that_the_user_chose_is_kept(opened):
 def test_without_a_choice_methods_with_one_instruction_list_stay_undecided(opened):
     trace, record, executable = (opened(f"multi3.{end}") for end in ("etdp", "etrecord", "pte"))
     ran = methods_that_ran(trace, executable, signatures(trace))
-    found = decided_by(executable, ran, match_trace(trace, record), record, {})
+    found = decided_by(trace, executable, ran, match_trace(trace, record), record, {})
     assert found.undecided[0] == ("forward", "prefill")
     assert found.methods == (None, "decode", None)
+
+
+def test_a_method_that_the_program_refutes_keeps_its_own_match(opened):
+    """The runs of Execute 1 cannot be of decode."""
+    trace, record, executable = (opened(f"multi3.{end}") for end in ("etdp", "etrecord", "pte"))
+    chosen = {0: "decode"}
+    ran = methods_that_ran(trace, executable, signatures(trace))
+    before = match_trace(trace, record, chosen)
+    found = decided_by(trace, executable, ran, before, record, chosen)
+    assert found.by_scope[0] == before.by_scope[0]
+    assert found.by_scope[0].value < 0.6
+
+
+def test_a_record_without_one_of_two_methods_with_the_same_instructions_decides_nothing(opened):
+    trace, record, executable = (opened(f"multi3.{end}") for end in ("etdp", "etrecord", "pte"))
+    part = replace(record, methods=tuple(m for m in record.methods if m.name != "prefill"))
+    ran = methods_that_ran(trace, executable, signatures(trace))
+    found = decided_by(trace, executable, ran, match_trace(trace, part), part, {})
+    assert found.methods[0] is None
+    assert found.undecided[0] == ("forward", "prefill")
+
+
+def test_a_delegate_that_does_not_show_what_it_runs_leaves_the_match_as_it_is(opened):
+    """Its program file is the same for any delegate map."""
+    trace, record, executable = (
+        opened(name) for name in ("mix_str_failed.etdp", "mix_str.etrecord", "mix_str.pte")
+    )
+    ran = methods_that_ran(trace, executable, signatures(trace))
+    before = match_trace(trace, record)
+    assert decided_by(trace, executable, ran, before, record, {}).match == before.match
+    assert 0.6 < before.match.value < 1
+
+
+def test_a_program_file_of_another_model_changes_nothing(data):
+    """A demonstration delegate and XNNPACK, each with one call."""
+    space = Workspace()
+    for name in ("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord",
+                 "pte/mobile_x.etrecord", "pte/mobile_x.pte"):  # fmt: skip
+        space.open(str(data / name))
+    (trace,) = space.traces
+    assert space.what_ran(trace) is None
+    assert os.path.basename(space.links(trace).program.path) == "demo_str.etrecord"
+
+
+def test_two_program_files_that_differ_in_weights_alone_link_alike(opened, data):
+    executable = opened("mobile_x.pte")
+    heavier = replace(
+        executable,
+        path="other.pte",
+        methods=tuple(
+            replace(m, delegates=tuple(replace(d, size=d.size + 8) for d in m.delegates))
+            for m in executable.methods
+        ),
+    )
+    space = Workspace()
+    for item in (opened("mobile_x.etdp"), opened("mobile_x.etrecord"), executable, heavier):
+        space.add(item)
+    assert space.what_ran(space.traces[0]) is executable
+    assert space.warnings(space.traces[0]) == []
+    (method,) = executable.methods
+    fewer = replace(method, delegates=(replace(method.delegates[0], unread="cut"),))
+    space.add(replace(executable, path="cut.pte", methods=(fewer,)))
+    assert space.what_ran(space.traces[0]) is executable  # it has the dump's name

@@ -216,7 +216,8 @@ class Costs:
         hit = np.array([*(own in selected for own in self._table.sets), False], np.bool_)
         linked = hit[self._set_of_key]
         if nodes is not None:
-            within = [*(set(own).issubset(nodes) for own in self._table.node_sets), False]
+            given = frozenset(nodes)
+            within = [*(given.issuperset(own) for own in self._table.node_sets), False]
             linked &= np.array(within, np.bool_)[self._node_set_of_key]
         found = np.flatnonzero(linked[slices.key])
         found = counted_in(self._trace, scope, found)

@@ -1,9 +1,10 @@
-"""Whether a program file is what ran in a trace, and whether an ETRecord is of that program.
+"""Whether an ETRecord is of the program file (`.pte`) that ran.
 
-An ETRecord and an ETDump share no key. The program file (`.pte`) has both sides: the instructions
-that the dump logs by number, and the debug handles that the record has. So with it, both questions
-are comparisons of whole lists, and nothing is estimated: the operator of every kernel, the backend
-of every delegate call, and for XNNPACK the types of all nodes and their debug handles.
+An ETRecord and an ETDump share no key. The program file has both sides: the instructions that the
+dump logs by number, and the operators behind the debug handles that the record has. So once it is
+known to have run (`executable_runs`), its instructions are compared with the record's debug handle
+map, and the nodes of XNNPACK with the record's debug handles for their call. What other backends do
+is not in the program file: with such a delegate, the match of the dump and the record stands.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
-from viewer.analysis.links.match import REPLACED, WRITE_BACK, Match, TraceMatch, mean_match
+from viewer.analysis.links.match import (
+    REPLACED,
+    Match,
+    TraceMatch,
+    is_never_mapped,
+    mean_match,
+)
+from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.analysis.nodes.executable_calls import (
     delegate_of,
-    in_branches,
+    in_control_flow,
     kernel_name,
     kind_at,
 )
-from viewer.analysis.nodes.xnnpack_events import call_events, may_have_logged
 from viewer.analysis.nodes.xnnpack_operators import operators_of, short_type
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import (
@@ -32,77 +38,21 @@ from viewer.program.program import Method, Program
 
 _KERNEL, _DELEGATE = InstructionKind.KERNEL_CALL, InstructionKind.DELEGATE_CALL
 _JUMP = InstructionKind.JUMP_FALSE_CALL
-# Only this format lists every instruction that ran; a table may have a part of them.
-_COMPLETE = "ETDump"
 # Views and arithmetic on sizes, which the runtime registers itself.
 _PRIMITIVES = "executorch_prim::"
-
-
-def methods_that_ran(
-    trace: Trace, executable: Executable, logged: Sequence[Signature]
-) -> list[tuple[str, ...]] | None:
-    """Return per scope of a trace the methods that its runs may have executed.
-
-    logged: the signatures of the trace. Empty for a scope that logged no instructions. None if a
-    scope did run instructions, but those of no method of the program file; or if none did.
-    """
-    events = call_events(trace)
-    found: list[tuple[str, ...]] = []
-    for scope in range(len(trace.scopes)):
-        runs = [run for run in logged if run.scope == scope and not run.identities.is_empty]
-        texts = {
-            at: [str(trace.keys.identifier[key]) for key in keys]
-            for (of, at), keys in events.items()
-            if of == scope
-        }
-        names = tuple(
-            method.name
-            for method in executable.methods
-            if runs
-            and all(
-                _is_run_of(run.identities, method, run.finished and trace.format == _COMPLETE)
-                for run in runs
-            )
-            and all(
-                may_have_logged(delegate_of(method, at).nodes, own)
-                for at, own in texts.items()
-                if delegate_of(method, at).nodes
-            )
-        )
-        if runs and not names:
-            return None
-        found.append(names)
-    return found if any(found) else None
-
-
-def _is_run_of(logged: LoggedIdentities, method: ExecutableMethod, finished: bool) -> bool:
-    """Return whether a run may have logged what it did by executing a method."""
-    instructions = method.instructions
-    expected = (
-        (_KERNEL, logged.operator_calls | logged.kernels.keys()),
-        (_DELEGATE, logged.delegate_calls | {i for i in logged.identifiers if i >= 0}),
-        (_JUMP, logged.jumps),
-    )
-    if any(kind_at(method, i) is not kind for kind, numbers in expected for i in numbers):
-        return False
-    if any(kernel_name(instructions[i]) not in ops for i, ops in logged.kernels.items()):
-        return False
-    if not finished or any(instruction.kind is _JUMP for instruction in instructions):
-        return True
-    # Without a jump, a run that finished executed all instructions.
-    return all(len(numbers) in (0, method.count(kind)) for kind, numbers in expected[:2])
 
 
 def match_with_executable(method: Method, ran: ExecutableMethod) -> Match:
     """Return how well a method of an ETRecord matches the program that ran, 0 to 1.
 
     1: each instruction of its debug handle map is the operator or delegate call that the program
-    has there. 0: a delegate call is of another backend, or its nodes have debug handles that the
-    record does not have for it. A kernel with another name may have been put there by a pass.
-    Evidence is the number of instructions compared.
+    has there. 0: the map has something else where the program has a call, a delegate call is of
+    another backend, or its nodes have debug handles that the record does not have for it. A kernel
+    with another name may have been put there by a pass. Evidence is the number of instructions
+    compared; 0 if the map has none, as for a method that consists of branches.
     """
     numbers = method.handles.keys() | {i for i in method.delegates if i >= 0}
-    numbers |= _mapped_by_export(ran)
+    numbers |= _mapped_by_export(method, ran)
     score = 0.0
     for number in numbers:
         kind = kind_at(ran, number)
@@ -135,6 +85,7 @@ def replaced_instructions(method: Method, ran: ExecutableMethod) -> frozenset[in
 
 
 def decided_by(
+    trace: Trace,
     executable: Executable,
     ran: Sequence[tuple[str, ...]],
     found: TraceMatch,
@@ -143,15 +94,21 @@ def decided_by(
 ) -> TraceMatch:
     """Return the match of a trace and an ETRecord, decided by the program file that ran.
 
-    ran: the result of `methods_that_ran`. found: their match without the program file. chosen:
+    ran: the result of `methods_that_ran`. found: their match without the program file; it stands
+    for scopes whose runs executed another method than the user chose or the file states. chosen:
     scope -> the method that the user chose.
     """
-    decisions = [
-        _decided_scope(executable, found, program, scope, (chosen[scope],))
-        if scope in chosen
-        else _decided_scope(executable, found, program, scope, names)
-        for scope, names in enumerate(ran)
-    ]
+    decisions = []
+    for scope, names in enumerate(ran):
+        before = _Decision(
+            found.methods[scope],
+            found.by_scope[scope],
+            found.undecided[scope],
+            found.replaced[scope],
+        )
+        stated = chosen.get(scope) or trace.scopes[scope].method
+        possible = tuple(name for name in names if stated in (None, name))
+        decisions.append(_decided(executable, program, possible, before) if possible else before)
     return TraceMatch(
         mean_match([d.match for d in decisions if d.match is not None]),
         tuple(d.method for d in decisions),
@@ -171,39 +128,57 @@ class _Decision:
     replaced: frozenset[int] = frozenset()
 
 
-def _decided_scope(
-    executable: Executable, found: TraceMatch, program: Program, scope: int, names: Sequence[str]
+def _decided(
+    executable: Executable, program: Program, names: Sequence[str], before: _Decision
 ) -> _Decision:
-    before = _Decision(
-        found.methods[scope], found.by_scope[scope], found.undecided[scope], found.replaced[scope]
-    )
-    if not names:
-        return before
+    """Return the method of a scope whose runs executed one of some methods.
+
+    Methods with the same instructions stay undecided, whatever the record says of them.
+    """
     pairs = {
         name: (method, part)
         for name in names
         if (method := program.method(name)) and (part := executable.method(name))
     }
-    rated = {name: match_with_executable(*pair) for name, pair in pairs.items()}
-    if not rated:
-        # The program file names its methods otherwise than the record.
+    rated = {name: _rated(program, *pair) for name, pair in pairs.items()}
+    if not rated:  # the record has no such method
         return replace(before, match=Match(0.0, 1)) if before.match else before
     best = max(rated.values(), key=lambda match: match.value)
-    top = [name for name, match in rated.items() if match.value == best.value]
-    if len(top) > 1:
-        return _Decision(None, best, tuple(top))
+    if len(names) > 1:
+        return _Decision(None, best if best.checkable else before.match, tuple(names))
+    (name,) = names
+    if not best.checkable or any(
+        _is_opaque(pairs[name][1], x.number)
+        for x in pairs[name][1].instructions
+        if x.kind is _DELEGATE
+    ):
+        return before
     # Kernels that passes replaced are half a match. Without the program file, the others count.
-    if before.match and before.method == top[0] and best.value >= REPLACED:
+    if before.match and before.method == name and best.value >= REPLACED:
         best = max(best, before.match, key=lambda match: match.value)
-    return _Decision(top[0], best, (), replaced_instructions(*pairs[top[0]]))
+    return _Decision(name, best, (), replaced_instructions(*pairs[name]))
 
 
-def _mapped_by_export(ran: ExecutableMethod) -> set[int]:
-    """Return the instructions that export maps to debug handles: calls outside of branches.
+def _rated(program: Program, method: Method, ran: ExecutableMethod) -> Match:
+    """Return the match of a method, also of one that consists of branches."""
+    found = match_with_executable(method, ran)
+    branches = {} if found.checkable else branch_nodes(program, method, ran)
+    return Match(1.0, len(branches)) if branches else found
 
-    Without the runtime's own primitives and the write-back of mutated buffers.
+
+def _is_opaque(ran: ExecutableMethod, number: int) -> bool:
+    """Return whether a delegate call does not show what it executes."""
+    return not delegate_of(ran, number).nodes
+
+
+def _mapped_by_export(method: Method, ran: ExecutableMethod) -> set[int]:
+    """Return the calls of a program that the debug handle map of its ETRecord has.
+
+    It has none inside control flow, none of the runtime's own primitives, and none of the kernels
+    that export adds late.
     """
-    inside = in_branches(ran)
+    inside = in_control_flow(ran)
+    has_jumps = any(x.kind is _JUMP for x in ran.instructions)
     return {
         x.number
         for x in ran.instructions
@@ -213,7 +188,7 @@ def _mapped_by_export(ran: ExecutableMethod) -> set[int]:
             or (
                 x.kind is _KERNEL
                 and not x.name.startswith(_PRIMITIVES)
-                and kernel_name(x) != WRITE_BACK
+                and not is_never_mapped({kernel_name(x)}, method, has_jumps)
             )
         )
     }

@@ -129,10 +129,11 @@ class LinkTable:
 
     @cached_property
     def node_sets(self) -> tuple[tuple[int, ...], ...]:
-        """The distinct sets of graph nodes that keys are linked to, as indexes in `Program.nodes`.
+        """The sets of graph nodes that keys are linked to, as indexes in `Program.nodes`.
 
-        Each is all or a part of the nodes of one of `sets`. Cost is charged to these sets, because
-        the nodes of one operator may have different types, modules and lines.
+        Each is all or a part of the nodes of one of `sets`; two of them may have the same part.
+        Cost is charged to these sets, because the nodes of one operator may have different types,
+        modules and lines.
         """
         return self._node_sets[0]
 
@@ -161,7 +162,7 @@ class LinkTable:
     def _node_sets(self) -> tuple[tuple[tuple[int, ...], ...], Ints]:
         program = self.program
         nodes: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
-        number: dict[tuple[int, ...], int] = {}
+        number: dict[tuple[int, tuple[int, ...]], int] = {}
         of_key = np.full(len(self.links), -1, np.int64)
         for key, own in enumerate(self.set_of_key.tolist()):
             if own < 0 or program is None:
@@ -170,8 +171,8 @@ class LinkTable:
             if what not in nodes:
                 every = (i for operator in self.sets[own] for i in program.node_numbers(operator))
                 nodes[what] = tuple(sorted(what[1] or every))
-            of_key[key] = number.setdefault(nodes[what], len(number))
-        return tuple(number), of_key
+            of_key[key] = number.setdefault((own, nodes[what]), len(number))
+        return tuple(part for _, part in number), of_key
 
     @cached_property
     def states(self) -> Codes:

@@ -18,6 +18,7 @@ from viewer.analysis.links.match import WRITE_BACK, TraceMatch, match_trace
 from viewer.analysis.links.text_positions import TextPositions, operators_at, positions_of
 from viewer.analysis.nodes.executed_program import ExecutedProgram
 from viewer.analysis.nodes.kernel_nodes import KernelNodes
+from viewer.analysis.nodes.xnnpack_operators import operators_behind, short_type
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.executable.executable import XNNPACK, Executable
@@ -281,11 +282,14 @@ class _Linker:
         """Return the link of an instruction that is not in the map, with the reason if known."""
         if method.delegates_only:
             return self._beyond_delegates(key, instruction)
-        known = self.ran.branch_operator(instruction, method) if self.ran else None
-        if known is not None and self.ran is not None:
-            operator = self.program.operators[known]
-            where = f"{self.ran.name} has instruction {instruction} in the {operator.branch}"
-            return Link(Reason.BY_BRANCH, where, (operator.debug_handle,), (known,))
+        node = self.ran.branch_node(instruction, self.program, method) if self.ran else None
+        if node is not None and self.ran is not None:
+            branch = self.program.nodes[node].branch
+            operator = self.program.operator_of_node(node)
+            where = f"{self.ran.name} has instruction {instruction} in the {branch}"
+            handles = (operator.debug_handle,) if operator.debug_handle >= 0 else ()
+            nodes = (node,) if len(operator.nodes) > 1 else ()
+            return Link(Reason.BY_BRANCH, where, handles, (operator.index,), nodes=nodes)
         missing = f"The record maps no debug handle to instruction {instruction}"
         ran = self._ran(key)
         logged = self._logged[self._scope[key]]
@@ -333,6 +337,8 @@ class _Linker:
 
     def _delegate_event(self, key: int, method: Method) -> Link:
         found = self._unselected_event(key, method)
+        if found.nodes:
+            return found
         nodes = self._kernel_nodes(self._scope[key], method).delegated(found.handles)
         return replace(found, nodes=nodes) if nodes else found
 
@@ -374,7 +380,13 @@ class _Linker:
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
         detail = f"{node.type} in {self.ran.name} → debug handle {node.debug_handle}"
         found = self._found(method, (node.debug_handle,), Reason.BY_XNNPACK_NODE, detail)
-        return replace(found, near=call.operators, backend=XNNPACK)
+        # Quantizing nodes have the handle of a neighbor, too: the type tells them apart.
+        every = [i for op in found.operators for i in self.program.node_numbers(op)]
+        names = operators_behind(short_type(node.type))
+        nodes = tuple(i for i in every if base_name(self.program.nodes[i].op) in names)
+        if len(nodes) == len(every):
+            nodes = ()
+        return replace(found, near=call.operators, backend=XNNPACK, nodes=nodes)
 
     def _call(self, method: Method, instruction: int) -> Link:
         """Return the link of a delegate call, cached because each of its events needs it."""

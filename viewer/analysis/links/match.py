@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
 from viewer.analysis.links.text_positions import TextPositions, positions_of
 from viewer.analysis.nodes.xnnpack_events import types_that_log
-from viewer.analysis.nodes.xnnpack_operators import is_counted, operators_of
+from viewer.analysis.nodes.xnnpack_operators import is_counted, may_be_logged, operators_of
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word
@@ -177,9 +177,8 @@ def _match_of_types(events: Collection[Identifier], method: Method, instruction:
     for handle in dict.fromkeys(method.handles.get(instruction, ())):
         operator = method.by_handle.get(handle)
         names = [base_name(node.op) for node in operator.nodes] if operator else []
-        counted = list(filter(is_counted, names))
-        left.update(counted)
-        alone += len(counted) if method.calls_of[handle] == 1 else 0
+        left.update(filter(may_be_logged, names))
+        alone += sum(map(is_counted, names)) if method.calls_of[handle] == 1 else 0
     possible = [
         operators
         for event in events

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viewer.analysis.links.identifier_columns import takes_column
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
 from viewer.model.times import counted
 from viewer.model.trace import Trace
@@ -98,10 +99,17 @@ def stem(path: str) -> str:
 
 
 def _runs_alike(a: Executable, b: Executable) -> bool:
-    """Return whether two program files have equal instructions, delegates and nodes."""
+    """Return whether two program files link alike; their weights may differ."""
 
     def what(executable: Executable) -> object:
-        return [(m.name, m.instructions, m.delegates) for m in executable.methods]
+        return [
+            (
+                method.name,
+                [(x.kind, x.name, x.target, x.delegate) for x in method.instructions],
+                [(d.backend, d.nodes, d.unread) for d in method.delegates],
+            )
+            for method in executable.methods
+        ]
 
     return what(a) == what(b)
 
@@ -120,6 +128,34 @@ def links_alike(program: Program) -> object:
         )
         for m in program.methods
     ]
+
+
+def undecided_executables(trace: Trace, fitting: Sequence[Executable]) -> list[str]:
+    """Return the message about program files that may each have run; empty if that is decided."""
+    if len(fitting) < 2 or what_ran(trace, fitting) is not None:
+        return []
+    names = " and ".join(os.path.basename(e.path) for e in fitting)
+    return [f"{names} may each have run in {_name(trace)}. Close all but one, to link by it."]
+
+
+def warnings_of_linked(table: LinkTable, proposal: str) -> list[str]:
+    """Return the warnings about a trace that is linked to a program.
+
+    proposal: what to say if the pair cannot be checked, instead of that.
+    """
+    assert table.program is not None
+    assert table.trace_match is not None
+    trace, program, match = table.trace, table.program, table.trace_match.match
+    undecided = undecided_sentences(trace, table.trace_match)
+    if undecided:
+        return undecided
+    if not match.checkable:
+        return [proposal or uncheckable(trace, program, match)]
+    if not match.belongs:
+        return [f"{mismatch(trace, program, match)} They are linked because you chose so."]
+    found = [partial(trace, program, match)] if match.is_partial else []
+    count = sum(map(len, table.trace_match.replaced))
+    return [*found, replaced(trace, program, count)] if count else found
 
 
 def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:

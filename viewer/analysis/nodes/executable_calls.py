@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from viewer.model.executorch_names import kernel_operator
 from viewer.program.executable.executable import (
     Delegate,
@@ -33,14 +35,16 @@ def delegate_of(method: ExecutableMethod, instruction: int) -> Delegate:
     return method.delegates[number] if 0 <= number < len(method.delegates) else _NO_DELEGATE
 
 
-def in_branches(method: ExecutableMethod) -> frozenset[int]:
-    """Return the instructions that a jump may skip."""
-    found: set[int] = set()
-    reached = 0  # jumps may overlap: each instruction is added once
+def in_control_flow(method: ExecutableMethod) -> frozenset[int]:
+    """Return the instructions of branches, which a jump may skip, and of the bodies of loops."""
+    count = len(method.instructions)
+    depth = [0] * (count + 1)  # how many more spans contain an instruction than the one before
     for jump in method.instructions:
         if jump.kind is InstructionKind.JUMP_FALSE_CALL:
-            first = max(jump.number + 1, reached)
-            last = min(jump.target, len(method.instructions))
-            found.update(range(first, last))
-            reached = max(reached, last)
-    return frozenset(found)
+            # A jump back ends a loop.
+            first = jump.number + 1 if jump.target > jump.number else max(jump.target, 0)
+            last = min(jump.target, count) if jump.target > jump.number else jump.number
+            if first < last:
+                depth[first] += 1
+                depth[last] -= 1
+    return frozenset(i for i, open_spans in enumerate(accumulate(depth)) if open_spans > 0)

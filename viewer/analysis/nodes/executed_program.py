@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 
-from viewer.analysis.nodes.branch_instructions import branch_operators
+from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.analysis.nodes.executable_calls import delegate_of
 from viewer.analysis.nodes.xnnpack_events import Alignment, align, call_events
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import XNNPACK, Executable, XnnpackNode
-from viewer.program.program import Method
+from viewer.program.program import Method, Program
 
 
 class ExecutedProgram:
@@ -50,11 +50,12 @@ class ExecutedProgram:
         nodes = self._alignments[place]
         return nodes if isinstance(nodes, str) else nodes.get(key)
 
-    def branch_operator(self, instruction: int, method: Method) -> int | None:
-        """Return the operator of an instruction in a branch, as index into `Program.operators`."""
+    def branch_node(self, instruction: int, program: Program, method: Method) -> int | None:
+        """Return the node of an instruction in a branch, as index into `Program.nodes`."""
         if method.name not in self._branches:
             ran = self._executable.method(method.name)
-            self._branches[method.name] = {} if ran is None else branch_operators(method, ran)
+            found = {} if ran is None else branch_nodes(program, method, ran)
+            self._branches[method.name] = found
         return self._branches[method.name].get(instruction)
 
     @cached_property

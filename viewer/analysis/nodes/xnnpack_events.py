@@ -57,15 +57,22 @@ _TYPES: dict[str, frozenset[str]] = {
     "resize bilinear": frozenset({"staticresizebilinear2d"}),
 }
 _FUSED = frozenset({"clamp", "staticconstantpad"})
-_MOST_WAYS = 256  # a file may have any number of nodes that can be fused
+# A file may have any number of nodes, and of nodes that can be fused. Where real models have
+# several possible alignments, the next event decides.
+_MOST_WAYS, _MOST_NODES = 16, 1 << 16
+_SEVERAL = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The node of each event, as indexes into the nodes; or why there is none."""
+    """The node of each event, as indexes into the nodes; or why there is none.
+
+    is_possible: whether the nodes may have logged the events, in one way or in several.
+    """
 
     nodes: tuple[int, ...] = ()
     reason: str = ""
+    is_possible: bool = False
 
 
 def align(events: Sequence[str], nodes: Sequence[XnnpackNode]) -> Alignment:
@@ -77,15 +84,16 @@ def align(events: Sequence[str], nodes: Sequence[XnnpackNode]) -> Alignment:
     names = [(name or "").lower() for name in operators]
     types = [short_type(node.type) for node in nodes]
     # reached[node][done]: the nodes before it may have logged the first `done` events; with the
-    # numbers of events before the last of these nodes, from which that is possible.
-    reached: list[dict[int, list[int]]] = [{0: []}]
+    # number of events before the last of these nodes, `_SEVERAL` if there are several such numbers.
+    reached: list[dict[int, int]] = [{0: 0}]
     for type_ in types:
-        after: dict[int, list[int]] = {}
+        after: dict[int, int] = {}
         for done in reached[-1]:
             for logged in _possible_counts(type_, names, done):
-                after.setdefault(done + logged, []).append(done)
-        if len(after) > _MOST_WAYS:
-            return Alignment(reason="too many of the program file's nodes may have been fused")
+                after[done + logged] = _SEVERAL if done + logged in after else done
+        if len(after) > _MOST_WAYS or len(reached) > _MOST_NODES:
+            why = "too many of the program file's nodes may have been fused"
+            return Alignment(reason=why, is_possible=True)
         reached.append(after)
     done = len(names)
     if done not in reached[-1]:
@@ -93,12 +101,12 @@ def align(events: Sequence[str], nodes: Sequence[XnnpackNode]) -> Alignment:
     found: list[int] = []
     for node in range(len(types) - 1, -1, -1):
         before = reached[node + 1][done]
-        if len(before) > 1:
-            event = events[min(max(before), len(events) - 1)]
-            return Alignment(reason=f"{event!r} may be one of several nodes")
-        found += [node] * (done - before[0])
-        done = before[0]
-    return Alignment(tuple(found[::-1]))
+        if before == _SEVERAL:
+            event = events[min(done, len(events)) - 1] if events else ""
+            return Alignment(reason=f"{event!r} may be one of several nodes", is_possible=True)
+        found += [node] * (done - before)
+        done = before
+    return Alignment(tuple(found[::-1]), is_possible=True)
 
 
 def _possible_counts(type_: str, names: Sequence[str], done: int) -> Iterator[int]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+_BATCH_NORMS = frozenset({"_native_batch_norm_legit_no_training", "native_batch_norm"})
 # Type of a node, in lower case and without "XNN" -> base names of operators that become such a
 # node. Types that export inserts, such as transposes and conversions, prove nothing: not listed.
 _OPERATORS: dict[str, frozenset[str]] = {
     "conv2d": frozenset({"convolution", "conv1d", "conv2d"}),
-    "depthwiseconv2d": frozenset({"convolution", "conv1d", "conv2d"}),
+    # A batch norm that follows no convolution becomes one of its own (DecomposeBatchNorm).
+    "depthwiseconv2d": frozenset({"convolution", "conv1d", "conv2d", *_BATCH_NORMS}),
     "convtranspose2d": frozenset({"convolution", "conv_transpose2d"}),
     "fullyconnected": frozenset({"linear", "addmm", "mm"}),
     "batchmatrixmultiply": frozenset({"bmm", "matmul", "mm"}),
@@ -51,15 +53,42 @@ _OPERATORS: dict[str, frozenset[str]] = {
 }
 
 
-# A concatenation logs copies, as views and slices do.
-_COUNTED = frozenset().union(
-    *(names for node_type, names in _OPERATORS.items() if not node_type.startswith("concatenate"))
+# Types that export inserts too, so that they prove nothing -> their operators, if they have any.
+_INSERTED: dict[str, frozenset[str]] = {
+    "convert": frozenset(
+        {
+            "quantize_per_tensor", "dequantize_per_tensor", "quantize_per_channel",
+            "dequantize_per_channel", "quantize_per_token", "dequantize_per_token", "_to_copy",
+            "_to_dim_order_copy",
+        }
+    ),
+    "statictranspose": frozenset({"permute_copy", "permute", "transpose_copy", "t_copy"}),
+    "staticreshape": frozenset({"view_copy", "reshape", "squeeze_copy", "unsqueeze_copy"}),
+    "staticslice": frozenset({"slice_copy"}),
+    "staticconstantpad": frozenset({"constant_pad_nd"}),
+    "clamp": frozenset({"hardtanh", "clamp", "relu", "relu6"}),
+}  # fmt: skip
+# A concatenation logs copies, as views and slices do; a batch norm is fused in most cases.
+_COUNTED = (
+    frozenset[str]().union(
+        *(
+            names
+            for node_type, names in _OPERATORS.items()
+            if not node_type.startswith("concatenate")
+        )
+    )
+    - _BATCH_NORMS
 )
 
 
 def is_counted(operator: str) -> bool:
     """Return whether XNNPACK logs one event for each operator of a base name, of its own type."""
     return operator in _COUNTED
+
+
+def may_be_logged(operator: str) -> bool:
+    """Return whether an operator of a base name may have an event of its own type."""
+    return operator in _COUNTED or operator in _BATCH_NORMS
 
 
 def short_type(node_type: str) -> str:
@@ -74,3 +103,8 @@ def operators_of(node_types: Collection[str]) -> frozenset[str]:
     """
     known = [_OPERATORS.get(node_type, frozenset[str]()) for node_type in node_types]
     return frozenset[str]().union(*known) if all(known) else frozenset()
+
+
+def operators_behind(node_type: str) -> frozenset[str]:
+    """Return the base names of the operators that a node of a type runs; empty if not known."""
+    return _OPERATORS.get(node_type) or _INSERTED.get(node_type) or frozenset()

@@ -328,7 +328,8 @@ class Grouping:
         """Return total and own ticks per group, summed over its sets, and the unlinked time."""
         sets = self._table.node_sets
         table = self._cost.table(first, last)
-        number = {nodes: i for i, nodes in enumerate(sets)}
+        operators = [self._table.sets[i] for i in self._table.set_of_node_set.tolist()]
+        number = {both: i for i, both in enumerate(zip(operators, sets, strict=True))}
         set_of_key = self._table.node_set_of_key
         innermost = self._innermost("node", set_of_key)
         own = total_per_group(innermost, len(sets), first, last)
@@ -337,7 +338,7 @@ class Grouping:
         group_of_set[set_of_key[linked]] = parts.of_key[linked]
         folded = np.zeros((2, len(parts.labels)), np.int64)
         for row in table.by_nodes:
-            folded[0, group_of_set[number[row.nodes]]] += row.ticks
+            folded[0, group_of_set[number[row.operators, row.nodes]]] += row.ticks
         np.add.at(folded[1], group_of_set, own)
         return folded[0], folded[1], table.without_operator
 

@@ -20,6 +20,7 @@ The format does not state these rules, but real files need them:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, whole_number
@@ -199,7 +200,8 @@ class _Reader:
                     name,
                 )
                 translate = handles
-            nodes = self._graphs.operators(program, origin, translate, flows)
+            found = self._graphs.operators(program, origin, translate, flows)
+            nodes = [replace(node, position=i) for i, node in enumerate(found)]
             results = results_of(program)
             if program is not None and not nodes:
                 self._problem("a method's graph has no operators", name)

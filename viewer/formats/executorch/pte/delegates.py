@@ -13,7 +13,7 @@ import numpy as np
 from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.container import Container
-from viewer.formats.executorch.pte.program_tables import ProgramTables
+from viewer.formats.executorch.pte.program_tables import MOST_DELEGATES, ProgramTables
 from viewer.formats.executorch.pte.xnnpack import Unread, read_nodes
 from viewer.program.executable.executable import XNNPACK, Delegate, XnnpackNode
 
@@ -87,7 +87,7 @@ def read_delegates(
     inline: Extents,
 ) -> Delegates:
     """Read the delegates of all methods. Raises Malformed."""
-    found = tables.children(methods, _DELEGATES, "list of delegates")
+    found = tables.children(methods, _DELEGATES, "list of delegates", MOST_DELEGATES)
     codes, backends = tables.texts(found.tables.targets(0), "backends")
     reference = found.tables.targets(1)
     has_data = np.flatnonzero(reference > 0)

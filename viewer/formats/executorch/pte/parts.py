@@ -11,7 +11,7 @@ import numpy as np
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.container import Container
 from viewer.formats.executorch.pte.delegates import Delegates, Extents
-from viewer.formats.executorch.pte.program_tables import ProgramTables
+from viewer.formats.executorch.pte.program_tables import MOST_VALUES, ProgramTables
 from viewer.program.executable.executable import Part, PartKind
 
 _CONSTANT_BUFFER, _CONSTANT_SEGMENT, _MUTABLE_SEGMENTS, _NAMED_DATA = 2, 5, 6, 7
@@ -57,7 +57,7 @@ def read_parts(
 
 def _inline_constants(tables: ProgramTables, root: Tables) -> int:
     """Bytes of the constants inside the flatbuffer, as releases before 0.4 wrote them."""
-    buffers = tables.children(root, _CONSTANT_BUFFER, "list of constants", most=None).tables
+    buffers = tables.children(root, _CONSTANT_BUFFER, "list of constants", MOST_VALUES).tables
     _, size = tables.buffer.vectors(buffers.targets(0), 1, "constant")
     return int(size.sum())
 

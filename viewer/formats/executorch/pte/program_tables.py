@@ -20,6 +20,10 @@ from viewer.model.trace import Problem
 # The largest language models have some ten thousand instructions.
 MOST_OBJECTS = 1 << 20
 MOST_METHODS = 4096
+MOST_DELEGATES = 1 << 16
+# Of columns: a file of 100 MB could claim 2 GB of them.
+MOST_VALUES = 1 << 21
+_MOST_NUMBERS = 1 << 22
 MOST_TEXT = 256  # bytes of a name; operators have up to 60
 _LEAST_TABLE = 8  # bytes: an offset and the head of a table
 
@@ -110,16 +114,10 @@ class ProgramTables:
         at = np.zeros(1, np.int64)
         return Tables(self.buffer, at + self.buffer.u4(at), "root table")
 
-    def children(
-        self, parents: Tables, slot: int, what: str, most: int | None = MOST_OBJECTS
-    ) -> Children:
-        """The tables that a slot of some tables lists; at most `most`, None for columns."""
+    def children(self, parents: Tables, slot: int, what: str, most: int = MOST_OBJECTS) -> Children:
+        """The tables that a slot of some tables lists; at most `most`."""
         first, length = self.buffer.vectors(parents.targets(slot), 4, what)
-        total = int(length.sum())
-        if most is not None and total > most:
-            raise Malformed(
-                int(first[0]) - 4, f"{what} has {total} entries, and at most {most} are read"
-            )
+        _check_count(first, length, what, most)
         at = elements(self.buffer, first, length, what, _LEAST_TABLE)
         return Children(
             Tables(self.buffer, at, f"entry of the {what}"), at, length, _bounds(length)
@@ -132,12 +130,14 @@ class ProgramTables:
     def numbers(self, parents: Tables, slot: int, what: str) -> Lists:
         """The vectors of 32-bit numbers in a slot of some tables."""
         first, length = self.buffer.vectors(parents.targets(slot), 4, what)
+        _check_count(first, length, what, _MOST_NUMBERS)
         values = numbers_in(self.buffer, first, length, np.int32, what)
         return Lists(values.astype(np.int64), _bounds(length))
 
     def long_numbers(self, parents: Tables, slot: int, what: str) -> Lists:
         """The vectors of 64-bit numbers in a slot of some tables."""
         first, length = self.buffer.vectors(parents.targets(slot), 8, what)
+        _check_count(first, length, what, _MOST_NUMBERS)
         return Lists(numbers_in(self.buffer, first, length, np.int64, what), _bounds(length))
 
     def texts(self, at: Ints, what: str) -> tuple[NDArray[np.int32], list[str]]:
@@ -153,3 +153,11 @@ class ProgramTables:
 
 def _bounds(length: Ints) -> Ints:
     return np.append(0, np.cumsum(length))
+
+
+def _check_count(first: Ints, length: Ints, what: str, most: int) -> None:
+    total = int(length.sum())
+    if total > most:
+        raise Malformed(
+            int(first[0]) - 4, f"{what} has {total} entries, and at most {most} are read"
+        )

@@ -38,7 +38,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Executable:
     container: Container | None = None
     try:
         container = open_container(path)
-        found = _executable(path, container)
+        found = _executable(path, container, cancelled)
     except Malformed as error:
         base = container.base if container is not None else 0
         raise UnreadableFile(
@@ -52,7 +52,7 @@ __all__ = ["FORMAT", "read", "sniff"]
 FORMAT = format_of("executorch.pte.reader")
 
 
-def _executable(path: str, container: Container) -> Executable:
+def _executable(path: str, container: Container, cancelled: Cancelled) -> Executable:
     problems = Problems()
     tables = ProgramTables(container.program(), problems)
     root = tables.root()
@@ -63,8 +63,12 @@ def _executable(path: str, container: Container) -> Executable:
         raise UnreadableFile(path, "the program has no method", remedy="Export the model again")
     segments = read_segments(tables, root, container)
     inline = read_inline(tables, root)
+    if cancelled():
+        raise ReadCancelled
     delegates = read_delegates(tables, methods, container, segments, inline)
     parts = read_parts(tables, root, container, segments, inline, delegates)
+    if cancelled():
+        raise ReadCancelled
     return Executable(
         path=path,
         format=FORMAT.name,

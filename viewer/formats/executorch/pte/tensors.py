@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Tables
-from viewer.formats.executorch.pte.program_tables import Children, Lists, ProgramTables
+from viewer.formats.executorch.pte.program_tables import MOST_VALUES, Children, Lists, ProgramTables
 from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type
 from viewer.program.executable.tensors import NONE, Dynamism, Tensors
 
@@ -38,7 +38,7 @@ class Values:
 
 def read_values(tables: ProgramTables, methods: Tables) -> Values:
     """Read the values of all methods. Raises Malformed."""
-    found = tables.children(methods, _VALUES, "list of values", most=None)
+    found = tables.children(methods, _VALUES, "list of values", MOST_VALUES)
     inputs = tables.numbers(methods, _INPUTS, "inputs")
     outputs = tables.numbers(methods, _OUTPUTS, "outputs")
     types = found.tables.numbers(0, np.uint8, 0)

@@ -1,0 +1,115 @@
+"""Whether a program file (`.pte`) is what ran in a trace.
+
+The instructions of a program file are what an ETDump logs by number: the operator of every kernel,
+and every delegate call. XNNPACK also logs its own operators, which are the nodes of its delegates.
+All of it is compared; one difference shows that another program ran. Without any kernel or event of
+XNNPACK to compare, nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
+from viewer.analysis.nodes.executable_calls import delegate_of, kernel_name, kind_at
+from viewer.analysis.nodes.xnnpack_events import align, call_events, may_have_logged
+from viewer.model.executorch_names import xnnpack_operator
+from viewer.model.trace import Trace
+from viewer.program.executable.executable import (
+    XNNPACK,
+    Delegate,
+    Executable,
+    ExecutableMethod,
+    InstructionKind,
+)
+
+_KERNEL, _DELEGATE = InstructionKind.KERNEL_CALL, InstructionKind.DELEGATE_CALL
+_JUMP = InstructionKind.JUMP_FALSE_CALL
+# Only this format lists every instruction that ran; a table may have a part of them.
+_COMPLETE = "ETDump"
+
+_Events = Mapping[int, Sequence[str]]  # instruction -> the events of its call, as logged
+
+
+def methods_that_ran(
+    trace: Trace, executable: Executable, logged: Sequence[Signature]
+) -> list[tuple[str, ...]] | None:
+    """Return per scope of a trace the methods that its runs may have executed.
+
+    logged: the signatures of the trace. Empty for a scope that logged no instructions. None if the
+    runs of any scope executed none of the methods, or if there is nothing to compare.
+    """
+    runs: list[list[Signature]] = [[] for _ in trace.scopes]
+    for run in logged:
+        if not run.identities.is_empty:
+            runs[run.scope].append(run)
+    events: list[dict[int, list[str]]] = [{} for _ in trace.scopes]
+    for (scope, instruction), keys in call_events(trace).items():
+        events[scope][instruction] = [str(trace.keys.identifier[key]) for key in keys]
+    is_complete = trace.format == _COMPLETE
+    counts = [_counts(method) for method in executable.methods]
+    found: list[tuple[str, ...]] = []
+    evidence = 0
+    for own, texts in zip(runs, events, strict=True):
+        finished = is_complete and all(run.finished for run in own)
+        names = tuple(
+            method.name
+            for method, count in zip(executable.methods, counts, strict=True)
+            if own
+            and all(_is_run_of(run.identities, method, count, finished) for run in own)
+            and _logged_its_nodes(method, texts, finished)
+        )
+        if own and not names:
+            return None
+        evidence += sum(len(run.identities.kernels) for run in own)
+        evidence += sum(
+            xnnpack_operator(text) is not None for own in texts.values() for text in own
+        )
+        found.append(names)
+    return found if evidence else None
+
+
+_Counts = tuple[int, int, bool]  # kernel calls, delegate calls, and whether there is any jump
+
+
+def _counts(method: ExecutableMethod) -> _Counts:
+    return method.count(_KERNEL), method.count(_DELEGATE), method.count(_JUMP) > 0
+
+
+def _is_run_of(
+    logged: LoggedIdentities, method: ExecutableMethod, counts: _Counts, finished: bool
+) -> bool:
+    """Return whether a run may have logged its instructions by executing a method."""
+    kernels = logged.operator_calls | logged.kernels.keys()
+    delegates = logged.delegate_calls | {i for i in logged.identifiers if i >= 0}
+    expected = ((_KERNEL, kernels), (_DELEGATE, delegates), (_JUMP, logged.jumps))
+    if any(kind_at(method, i) is not kind for kind, numbers in expected for i in numbers):
+        return False
+    if any(kernel_name(method.instructions[i]) not in ops for i, ops in logged.kernels.items()):
+        return False
+    if any(
+        delegate_of(method, i).backend == XNNPACK and any(not isinstance(x, str) for x in own)
+        for i, own in logged.identifiers.items()
+    ):
+        return False
+    # Without a jump, a run that finished executed all instructions.
+    is_whole = len(kernels) in (0, counts[0]) and len(delegates) in (0, counts[1])
+    return is_whole or counts[2] or not finished
+
+
+def _logged_its_nodes(method: ExecutableMethod, texts: _Events, finished: bool) -> bool:
+    """Return whether the delegates of a method may have logged the events of their calls."""
+    return all(_may_be_of(delegate_of(method, at), own, finished) for at, own in texts.items())
+
+
+def _may_be_of(delegate: Delegate, events: Sequence[str], finished: bool) -> bool:
+    of_xnnpack = [xnnpack_operator(event) is not None for event in events]
+    if delegate.backend != XNNPACK:
+        return not any(of_xnnpack)
+    if not all(of_xnnpack):
+        return False
+    if not delegate.nodes:
+        return True  # they could not be read
+    if finished:
+        return align(events, delegate.nodes).is_possible
+    return may_have_logged(delegate.nodes, events)
