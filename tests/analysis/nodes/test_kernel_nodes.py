@@ -12,7 +12,8 @@ from viewer.analysis.links.linker import link
 from viewer.analysis.nodes.kernel_nodes import KernelNodes
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
-from viewer.model.trace import KeyKind
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.module_tree import module_tree
 from viewer.program.program import GraphNode, Method, Operator, Program
 
@@ -129,3 +130,32 @@ def test_each_of_the_instructions_of_a_gru_ran_another_node(data):
     assert len(ran) == len(set(ran)) == len(kernels) > 20
     nodes = Grouping(table).by("node")
     assert len(nodes.groups) == len(kernels)
+
+
+def test_sets_of_operators_with_one_node_in_common_are_charged_apart():
+    """An instruction of two debug handles whose kernel is that of the first one alone."""
+    builder = TraceBuilder("a.etdp", "ETDump", "", Clock("ns"))
+    track, scope = builder.track("m", "forward"), builder.scope("Execute", "forward")
+    spans = [(KeyKind.FRAMEWORK, "Method::execute", -1, 0, 1000, 0)]
+    for instruction, (start, end) in enumerate(((0, 100), (100, 400))):
+        spans.append((KeyKind.OPERATOR_CALL, "OPERATOR_CALL", instruction, start, end, 1))
+        spans.append((KeyKind.KERNEL, "native_call_add.out", instruction, start, end, 2))
+    for kind, name, instruction, start, end, level in spans:
+        builder.add(
+            track=track,
+            start=np.array([start]),
+            end=np.array([end]),
+            name=builder.intern(name),
+            key=builder.key(kind, name, scope=scope, instruction=instruction),
+            levels=np.array([level], np.int32),
+        )
+    builder.run(RunKind.INFERENCE, "Execute", track, scope, 0, 1000)
+    nodes = [GraphNode(op, f"aten.{op}.Tensor", i + 1) for i, op in enumerate(("add", "mul"))]
+    operators = tuple(Operator(i, "forward", i + 1, (node,)) for i, node in enumerate(nodes))
+    method = Method("forward", operators, {0: (1,), 1: (1, 2)})
+    table = link(builder.build(), Program("a.etrecord", "ETRecord", "1", (method,)))
+    rows = {row.operators: row.ticks for row in Costs(table).table().rows}
+    assert rows == {(0,): 100, (0, 1): 300}
+    assert {g.label: g.total for g in Grouping(table).by("operator").groups} == {
+        "add": 100, "add + mul": 300,
+    }  # fmt: skip
