@@ -64,10 +64,12 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
         assert list(row) == [
             "file", "key", "label", "share", "total_ticks", "total_ns", "self_ticks", "self_ns",
             "count", *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
+            "share_of",
         ]  # fmt: skip
+        assert row["share_of"] == "busy time"
         for name in ("total", "self", *LENGTHS):
             assert row[f"{name}_ns"] == Fraction(row[f"{name}_ticks"]) * Fraction(5, 4) // 1
-    assert sum(row["total_ticks"] for row in facts["rows"]) + 68 == 201983
+    assert sum(row["self_ticks"] for row in facts["rows"]) + 68 == 201983
     assert sum(row["share"] for row in facts["rows"]) == pytest.approx(1 - 68 / 201983, abs=1e-5)
     assert [row["label"] for row in facts["rows"]][3:] == [
         "tosa.add@L16", "tosa.cast@L15", "func.func@L2"
@@ -78,7 +80,7 @@ def test_units_have_names_for_scripts_and_no_lengths(capsys):
     rows = {row["key"]: row for row in answer(capsys, C1, "--by", "unit")["rows"]}
     assert rows["only_dma"] == {
         "file": C1, "key": "only_dma", "label": "Only DMA", "share": 0.293104,
-        "total_ticks": 38751, "total_ns": 48438,
+        "total_ticks": 38751, "total_ns": 48438, "share_of": "range",
     }  # fmt: skip
     assert list(rows)[-3:] == ["busy", "idle", "overall"]
 
@@ -90,8 +92,8 @@ def test_the_attention_model_by_every_key_that_it_has(capsys):
     }
     for facts in found.values():
         (file,) = facts["files"]
-        total = sum(row["total_ticks"] for row in facts["rows"])
-        assert total + file["ungrouped_ticks"] == file["whole_ticks"]
+        own = sum(row["self_ticks"] for row in facts["rows"])
+        assert own + file["ungrouped_ticks"] == file["whole_ticks"]
         assert (file["clock"]["unit"], file["clock"]["origin"]) == ("ns", "assumed")
     executed = sum(row["total_ns"] for row in found["run"]["rows"])
     for key in ("operator", "type", "module", "line", "delegate"):
@@ -154,7 +156,7 @@ def test_a_range_of_host_profiles_of_one_boot_is_on_the_axis_that_they_share(cap
         asked = ("--by", "name", "--range", "200ms:201.349ms")
         rows = answer(capsys, *map(str, paths), *asked)["rows"]
         assert {row["file"] for row in rows} == {str(later)}
-        assert sum(row["total_ns"] for row in rows) == 1_349_000
+        assert sum(row["self_ns"] for row in rows) == 1_349_000
 
 
 def test_what_has_no_length_at_the_end_of_a_trace_is_not_in_a_range_behind_it(capsys):
@@ -174,10 +176,11 @@ def test_the_table_is_aligned_and_says_whose_clock_it_is(capsys):
     assert head == f"{C3}: Torq compile profile C3, clock 1 cycle = 1.25 ns (assumed)"
     assert blank == ""
     assert lines[0] == (
-        "Total, µs  Self, µs  Share, %  Count  Mean, µs  Min, µs  Max, µs  p50, µs  p90, µs  Type"
+        "Total, µs  Self, µs  % of busy time  Count  Mean, µs  Min, µs  Max, µs  p50, µs  p90, µs  "
+        "Type"
     )
     assert lines[1] == (
-        "  109.760   109.760      43.5     16     6.860    1.960   11.760    6.860   11.760  "
+        "  109.760   109.760            43.5     16     6.860    1.960   11.760    6.860   11.760  "
         "tosa.clamp + tosa.conv2d"
     )
     place = lines[0].index("Type")

@@ -12,7 +12,8 @@ from typing import Any
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.statistics.group_keys import KEYS
-from viewer.analysis.statistics.grouping import Grouping, GroupTable
+from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.scope import left_out, left_out_text
 from viewer.model.text import one_line
@@ -57,7 +58,9 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         ticks = _ticks(workspace, trace, span) if span is not None else None
         found = None if missing[trace.path] else grouping.by(key, *(ticks or (None, None)))
         files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]))
-        rows += [group_row(trace.path, rate, group) for group in found.groups] if found else []
+        if found:
+            share_of = {"share_of": found.share_of}
+            rows += [group_row(trace.path, rate, group) | share_of for group in found.groups]
     return {
         "opscope": __version__,
         "schema": SCHEMA,
@@ -150,7 +153,7 @@ def _file_lines(file: Facts) -> list[str]:
 
 def _without_total(row: Facts) -> Facts:
     """Return a row without its total of 0, if only a delegate's own clock timed its slices."""
-    if DELEGATE_NS not in row or row["total_ticks"]:
+    if DELEGATE_NS not in row or row["total_ticks"] or row["self_ticks"]:
         return row
     return {name: value for name, value in row.items() if name not in _CHARGED}
 
@@ -161,7 +164,7 @@ def _sums(file: Facts) -> list[Facts]:
         {
             "file": file["path"],
             "label": label,
-            "total_ns": file[f"{name}_ns"],
+            "self_ns": file[f"{name}_ns"],
             "share": file[f"{name}_ticks"] / max(file[f"{WHOLE}_ticks"], 1),
         }
         for name, label in ((UNGROUPED, file["ungrouped_label"]), (WHOLE, WHOLE))
@@ -182,7 +185,7 @@ def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
     columns = [
         (f"Total, {unit}", cells("total_ns", lambda ns: format_in(ns, factor))),
         (f"Self, {unit}", cells("self_ns", lambda ns: format_in(ns, factor))),
-        ("Share, %", cells("share", lambda share: f"{100 * share:.1f}")),
+        (_share_title(rows), cells("share", lambda share: f"{100 * share:.1f}")),
         (f"Own clock, {unit}", cells(DELEGATE_NS, lambda ns: format_in(ns, factor))),
         ("Count", cells("count", group_digits)),
     ]
@@ -190,6 +193,12 @@ def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
         title = f"{name if name[0] == 'p' else name.capitalize()}, {length}"
         columns.append((title, cells(f"{name}_ns", lambda ns: format_in(ns, per_length))))
     return [(title, texts) for title, texts in columns if any(texts)]
+
+
+def _share_title(rows: list[Facts]) -> str:
+    """Return the title of the shares, with what they are of."""
+    bases = {row["share_of"] for row in rows if "share_of" in row}
+    return f"% of {bases.pop()}" if len(bases) == 1 else "Share, %"
 
 
 def _lines(columns: list[tuple[str, list[str]]], right: int) -> list[str]:

@@ -17,12 +17,14 @@ from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.statistics.group_keys import KEYS, NO_LINE
-from viewer.analysis.statistics.grouping import Grouping, Spread
+from viewer.analysis.statistics.group_table import Spread
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.queries import foreign
 from viewer.model.trace import Clock, KeyKind, Trace
 
 PAIRS = [
@@ -55,23 +57,28 @@ def c3() -> Grouping:
     return Grouping(linked("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir"))
 
 
-def totals(grouping: Grouping, key: str, *span: int) -> dict[str, int]:
-    return {group.label: group.total for group in grouping.by(key, *span).groups}
+def self_times(grouping: Grouping, key: str, *span: int) -> dict[str, int]:
+    return {group.label: group.self_ticks for group in grouping.by(key, *span).groups}
+
+
+def totals(grouping: Grouping, key: str) -> dict[str, int]:
+    return {group.label: group.total for group in grouping.by(key).groups}
 
 
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def test_totals_and_the_ungrouped_rest_are_the_whole(table):
+def test_self_times_and_the_ungrouped_rest_are_the_whole(table):
     grouping = Grouping(table)
     assert {"thread", "name"} <= set(grouping.keys)
     for key in set(grouping.keys) - {"unit"}:
         found = grouping.by(key)
-        assert sum(group.total for group in found.groups) + found.ungrouped == found.whole
+        assert sum(group.self_ticks for group in found.groups) + found.ungrouped == found.whole
         assert found.ungrouped >= 0
         for group in found.groups:
             assert 0 <= group.self_ticks <= group.total
-            assert group.share == pytest.approx(group.total / found.whole if found.whole else 0)
+            share = group.self_ticks / found.whole if found.whole else 0
+            assert group.share == pytest.approx(share)
             spread = group.spread
             assert spread.min <= spread.p50 <= spread.p90 <= spread.max
 
@@ -86,10 +93,63 @@ def test_operators_cost_what_the_cost_table_says(table):
         found = grouping.by(key)
         assert (found.whole, found.ungrouped) == (cost.whole, cost.without_operator)
     found = grouping.by("operator")
-    assert [g.total for g in found.groups] == [row.ticks for row in cost.rows]
+    assert sorted(g.self_ticks for g in found.groups) == sorted(row.ticks for row in cost.rows)
     if not table.program.text_lines:
-        for group, row in zip(found.groups, cost.rows, strict=True):
-            assert group.label.startswith(set_label(table, row.operators))
+        ticks = {row.operators: row.ticks for row in cost.rows}
+        for group in found.groups:
+            operators = table.sets[group.number]
+            assert group.label.startswith(set_label(table, operators))
+            assert group.self_ticks == ticks[operators]
+
+
+@pytest.mark.parametrize("key", ["name", "thread"])
+def test_the_total_of_a_group_is_that_of_its_outermost_slices(table, key):
+    """Counted one by one: a slice inside another of its group and lane adds nothing."""
+    grouping, trace = Grouping(table), table.trace
+    if key == "thread":
+        assert totals(grouping, key) == self_times(grouping, key)
+        return
+    slices, native = trace.slices, set(foreign(trace.slices).tolist())
+    expected: Counter[str] = Counter()
+    for row in range(len(slices.row_track)):
+        for i in range(int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])):
+            start, end, name = int(slices.start[i]), int(slices.end[i]), trace.name(i)
+            kind = trace.keys.kind[slices.key[i]]
+            if i in native or kind == KeyKind.UNATTRIBUTED:
+                continue
+            above, inside = row - 1, False
+            while above >= 0 and same_lane(slices, above, row):
+                lo, hi = int(slices.row_ptr[above]), int(slices.row_ptr[above + 1])
+                at = lo + int(np.searchsorted(slices.start[lo:hi], start, "right")) - 1
+                is_around = at >= lo and slices.end[at] >= end and slices.end[at] > start
+                inside |= is_around and trace.name(at) == name and at not in native
+                above -= 1
+            expected[name] += 0 if inside else end - start
+    assert +Counter(totals(grouping, key)) == +expected
+
+
+def same_lane(slices, a: int, b: int) -> bool:
+    """Whether two rows are of one lane, the first above the second."""
+    return all(column[a] == column[b] for column in (slices.row_track, slices.row_lane)) and bool(
+        slices.row_depth[a] < slices.row_depth[b]
+    )
+
+
+def test_a_recursion_has_its_outermost_call_as_total_and_all_calls_as_slices(dump):
+    events = [
+        operator("b", 0, 30, 40), operator("a", 1, 20, 50), operator("b", 2, 10, 60),
+        operator("a", 3, 0, 100),
+    ]  # fmt: skip
+    builder = TraceBuilder("r", "test", "", Clock())
+    track = builder.track("p", "t")
+    for event in reversed(events):
+        builder.add(
+            track=track, start=np.array([event["start"]]), end=np.array([event["end"]]),
+            name=builder.intern(event["name"]), key=builder.key(KeyKind.PLAIN, event["name"]),
+        )  # fmt: skip
+    groups = {g.label: g for g in Grouping(unlinked(builder.build())).by("name").groups}
+    figures = {name: (g.total, g.self_ticks, g.spread.count) for name, g in groups.items()}
+    assert figures == {"a": (100, 50 + 20, 2), "b": (50, 20 + 10, 2)}
 
 
 def test_a_range_of_the_whole_is_the_whole_and_ranges_side_by_side_add_up(table):
@@ -129,7 +189,7 @@ def test_a_range_of_the_whole_is_the_whole_and_ranges_side_by_side_add_up(table)
 
 def test_operators_of_an_mlir_text_are_called_by_operation_and_line(c3):
     slice_units, out = 8 * 9408, 8 * 1568
-    assert totals(c3, "operator") == {
+    assert self_times(c3, "operator") == {
         "tosa.conv2d@L11 + tosa.clamp@L13": slice_units + out,
         "tosa.depthwise_conv2d@L14 + tosa.rescale@L17": 2 * 14112 + 2 * 6272,
         "tosa.max_pool2d@L18": 2 * 6272 + 2 * 6272 + 2 * 1568,
@@ -146,10 +206,10 @@ def test_operators_of_an_mlir_text_are_called_by_operation_and_line(c3):
 
 
 def test_types_lines_and_locations_of_the_torq_sample(c3):
-    assert totals(c3, "type")["tosa.clamp + tosa.conv2d"] == 87808
-    assert totals(c3, "line")["tiny_cnn.mlir:11, 13"] == 87808
-    assert totals(c3, "line")["tiny_cnn.mlir:2"] == 9536
-    places = totals(c3, "location")
+    assert self_times(c3, "type")["tosa.clamp + tosa.conv2d"] == 87808
+    assert self_times(c3, "line")["tiny_cnn.mlir:11, 13"] == 87808
+    assert self_times(c3, "line")["tiny_cnn.mlir:2"] == 9536
+    places = self_times(c3, "location")
     assert places["loc(unknown)"] == 68
     assert places['loc("tiny_cnn.mlir":2:3)'] == 8 * 1176
     assert c3.by("location").ungrouped == 0
@@ -218,7 +278,7 @@ def test_a_kernel_in_its_call_is_no_second_occurrence(dump):
     grouping = Grouping(unlinked(_read(dump(("Execute", events)))))
     groups = grouping.by("name").groups
     assert {g.label: (g.total, g.self_ticks, g.spread.mean) for g in groups} == {
-        "Method::execute": (30, 30, 50), "OPERATOR_CALL": (10, 10, 20),
+        "Method::execute": (50, 30, 50), "OPERATOR_CALL": (20, 10, 20),
         "native_call_add.out": (10, 10, 10),
     }  # fmt: skip
 
@@ -300,7 +360,9 @@ def test_gaps_between_the_events_of_a_call_are_the_call(dump):
     trace = _read(dump(("Execute", events)))
     assert trace.slices.derived_count
     grouping = Grouping(unlinked(trace))
-    assert totals(grouping, "name") == {"Method::execute": 25, "DELEGATE_CALL": 15, "conv": 10}
+    own = {"Method::execute": 25, "DELEGATE_CALL": 15, "conv": 10}
+    assert self_times(grouping, "name") == own
+    assert totals(grouping, "name") == {"Method::execute": 50, "DELEGATE_CALL": 25, "conv": 10}
     (call,) = grouping.by("delegate").groups
     assert (call.label, call.total, call.self_ticks) == ("delegate · instruction 0", 25, 25)
 
@@ -322,16 +384,17 @@ def test_slices_that_overlap_on_one_track_are_one_group_once():
             key=builder.key(KeyKind.LOCATION, name, location=f"loc({number})"),
         )  # fmt: skip
     grouping = Grouping(unlinked(builder.build()))
-    assert totals(grouping, "name") == {"x": 13, "y": 12}
+    assert self_times(grouping, "name") == {"x": 13, "y": 12}
+    assert totals(grouping, "name") == {"x": 10 + 7 + 1, "y": 12}
     assert grouping.by("name").groups[0].spread.count == 3
-    assert totals(grouping, "thread") == {"a > units": 21}
+    assert self_times(grouping, "thread") == {"a > units": 21}
 
 
 @pytest.mark.parametrize("key", ["operator", "type", "location"])
 def test_a_job_is_no_third_occurrence_beside_its_start_and_its_wait(key):
     """On actions 3 and 4 the host starts job 0, 10 µs, and waits for it, 120 µs."""
     table = linked("torq/host_h1_quoted.csv", "torq/tiny_cnn.mlir")
-    (found,) = (g for g in Grouping(table).by(key).groups if g.total == 130)
+    (found,) = (g for g in Grouping(table).by(key).groups if g.self_ticks == 130)
     spread = found.spread
     assert (spread.count, spread.mean, spread.min, spread.max) == (2, 65, 10, 120)
     if key == "operator":
@@ -342,12 +405,13 @@ def test_a_job_is_no_third_occurrence_beside_its_start_and_its_wait(key):
 def test_by_name_jobs_have_rows_of_their_own():
     table = unlinked(open_file(str(DATA / "torq" / "host_h1_quoted.csv")))
     found = {g.label: g for g in Grouping(table).by("name").groups}
-    assert (found["job 0"].total, found["job 0"].spread.mean) == (0, 131)
+    job = found["job 0"]
+    assert (job.total, job.self_ticks, job.spread.mean) == (131, 0, 131)
 
 
 def test_an_operator_without_a_source_line_says_so():
     table = linked("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
-    lines = totals(Grouping(table), "line")
+    lines = self_times(Grouping(table), "line")
     unknown = [
         row.ticks
         for row in Costs(table).table().rows

@@ -37,7 +37,7 @@ def test_operators_and_the_rest_add_up_to_all_runs(tmp_path):
         int(slices.end[i] - slices.start[i])
         for i in range(len(slices)) if trace.name(i) == "Method::execute"
     )  # fmt: skip
-    assert sum(int(row["total_ticks"]) for row in rows) == executes
+    assert sum(int(row["self_ticks"]) for row in rows) == executes
     assert sum(float(row["share"]) for row in rows) == pytest.approx(1, abs=1e-4)
     assert rows[-1]["label"] == "(no operator)"
     assert rows[-1]["count"] == ""

@@ -17,18 +17,21 @@ Each key divides a trace into groups in its own way:
 Type, module and line are those of the graph nodes where it is known which of an operator's nodes
 ran.
 
-Except for `unit`, whose rows overlap, totals add up: an instant of a track is charged once, to the
-innermost slice around it that has a group, so the group totals and the ungrouped rest add up to the
-whole. For operators, nodes, types, modules and lines these are the costs of
-`viewer.analysis.cost.costs`, summed over sets and never divided; their whole, and that of
-delegates, is `Method::execute` where the file has it. Otherwise the whole is the busy time of all
-tracks. Where lanes of one track overlap, an instant counts once for each group (set) that is active
-in it.
+`total` is inclusive: the durations of a group's slices that are inside no other slice of the group,
+cut at the edges of the range; threads add. So an outer function has all of the time of the
+functions that it calls, and totals of several groups do not add up.
 
-`self_ticks` is the part of `total` in which the innermost slice belongs to the group: a call
-without the unlinked events in it. `spread` covers whole slices that start in the range. It skips a
-slice directly inside another of its group (a kernel in its call), and a derived NSS job next to its
-start and wait. All times are ticks of the trace, but for those of delegates.
+`self_ticks` is exclusive, and adds up, except for `unit`, whose rows overlap: an instant of a track
+is charged once, to the innermost slice around it that has a group. So the groups and the ungrouped
+rest are the whole, and shares are of self time. For operators, nodes, types, modules and lines
+these are the costs of `viewer.analysis.cost.costs`, summed over sets and never divided; their
+whole, and that of delegates, is `Method::execute` where the file has it. Otherwise the whole is the
+busy time of all tracks. Where lanes of one track overlap, an instant counts once for each group
+(set) that is active in it.
+
+`spread` covers whole slices that start in the range: all of a name or location. Of the other keys,
+it skips a slice directly inside another of its group (a kernel in its call), and a derived NSS job
+next to its start and wait. All times are ticks of the trace, but for those of delegates.
 
 Slices on a delegate's own clock are in no number, but are counted, until the user states a rate
 (`viewer.analysis.links.delegate_clocks`). Then `spread` covers them too, where they are drawn in
@@ -42,8 +45,7 @@ By `run` they are listed, with a share of 0, because they are no part of the who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -61,16 +63,24 @@ from viewer.analysis.cost.costs import (
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.clipped import clipped, outermost
 from viewer.analysis.statistics.group_keys import (
     KEYS,
-    NO_OPERATOR,
     OF_OPERATORS,
     GroupKeys,
     KeyGroups,
 )
+from viewer.analysis.statistics.group_table import (
+    Group,
+    GroupTable,
+    Spreads,
+    spreads_of,
+    table_of,
+)
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
+from viewer.model.executorch_names import EXECUTE
 from viewer.model.queries import (
     Segments,
     Tree,
@@ -78,6 +88,7 @@ from viewer.model.queries import (
     counted_inferences,
     counted_slices,
     counted_within,
+    execute_keys,
     foreign,
     is_whole,
     starts_between,
@@ -85,77 +96,10 @@ from viewer.model.queries import (
     tree,
 )
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Column, KeyKind
+from viewer.model.trace import Column
 
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The durations of a group's slices; all 0 if none starts in the range.
-
-    In ticks; in_ns: in ns instead, because a delegate's own clock timed some of them.
-    """
-
-    count: int
-    mean: float
-    min: int
-    max: int
-    p50: float
-    p90: float
-    in_ns: bool = False
-
-
-# The spread of every group, and by group number the ns that a delegate's own clock timed.
-Spreads = tuple[list[Spread], dict[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One group: its label, the ticks charged to it, and their share of the whole.
-
-    key: a name for scripts, only for rows of `unit`. self_ticks, spread: None for rows of `unit`.
-    number: the argument of `Grouping.slices`; for `operator` also an index into the sets of the
-    link table, for `run` the position among the inferences; -1 for rows of `unit`. delegate_ns: the
-    sum of the durations in `spread` that a delegate's own clock timed; None if there are none.
-    """
-
-    label: str
-    total: int
-    share: float
-    self_ticks: int | None = None
-    spread: Spread | None = None
-    key: str = ""
-    number: int = -1
-    delegate_ns: int | None = None
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether nothing is charged to it, because only a delegate's own clock timed it."""
-        return self.delegate_ns is not None and not self.total
-
-
-@dataclass(frozen=True, slots=True)
-class GroupTable:
-    """The groups that have a slice or time in a range.
-
-    Most expensive first; units, threads and runs are in their own order. foreign: the number of
-    slices in the range that are left out because a foreign clock of unknown rate timed them. For
-    `unit`, the whole is the length of the range, and nothing is ungrouped.
-    """
-
-    key: str
-    groups: tuple[Group, ...]
-    whole: int
-    ungrouped: int
-    foreign: int
-
-    @property
-    def ungrouped_label(self) -> str:
-        """The label of the ungrouped time.
-
-        For operators, types, modules and lines, it is the time in no operator's slice, whether or
-        not operators have a module or line.
-        """
-        return NO_OPERATOR if self.key in OF_OPERATORS else f"(no {self.key})"
+# Nested slices of one name are several occurrences; those of an operator are parts of one.
+_EACH_SLICE = ("name", "location")
 
 
 class Grouping:
@@ -170,7 +114,8 @@ class Grouping:
         self._charged: dict[str, tuple[Segments, FreeTime]] = {}
         none = np.empty(0, np.uint32)
         self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
-        self._innermost_by: tuple[str, Segments] | None = None
+        nowhere = np.empty(0, np.int64)
+        self._outer_by: tuple[str, tuple[Ints, Ints]] = "", (nowhere, nowhere)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -189,13 +134,17 @@ class Grouping:
         why = self.missing(key)
         if why:
             raise ValueError(why)
-        if key == "unit":
-            return self._by_unit(first, last)
-        if key == "run":
-            return self._by_run(first, last)
-        if key == "thread":
-            return self._by_thread(first, last)
-        return self._by_slices(key, first, last)
+        make = {"unit": self._by_unit, "run": self._by_run, "thread": self._by_thread}
+        found = make[key](first, last) if key in make else self._by_slices(key, first, last)
+        return replace(found, share_of=self._share_of(key))
+
+    def _share_of(self, key: str) -> str:
+        """Return what the shares of a key are of."""
+        if key in ("unit", "run"):
+            return "range" if key == "unit" else "inferences"
+        if key in (*OF_OPERATORS, "delegate") and execute_keys(self._trace).any():
+            return EXECUTE
+        return "busy time"
 
     def slices(
         self, key: str, number: int, first: int | None = None, last: int | None = None
@@ -264,7 +213,7 @@ class Grouping:
         ]
         spread = self._spreads_of(at, track, len(labels), first, last)
         left_out = self._foreign(np.ones(len(slices), np.bool_), foreign(slices), first, last)
-        return _table("thread", labels, total, total, spread, 0, left_out)
+        return table_of("thread", labels, total, total, spread, 0, left_out)
 
     def _outermost(self) -> tuple[Ints, Ints]:
         """Return the outermost slices of all tracks, without foreign ones, and their tracks."""
@@ -283,9 +232,9 @@ class Grouping:
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
         started = np.flatnonzero(starts_between(self._trace, start, first, last))
-        spread = _spreads(durations[started], started, len(runs)), dict[int, int]()
+        spread = spreads_of(durations[started], started, len(runs)), dict[int, int]()
         labels = [run_label(self._table, run) for run in runs]
-        table = _table("run", labels, total, total, spread, 0, 0)
+        table = table_of("run", labels, total, total, spread, 0, 0)
         counted = counted_inferences(self._trace)
         if not is_whole(first, last) or len(counted) == len(runs):
             return table
@@ -303,18 +252,45 @@ class Grouping:
         parts = self._keys.of(key)
         count = len(parts.labels)
         if key in OF_OPERATORS:
-            total, own, ungrouped = self._costs(parts, first, last)
+            own, ungrouped = self._costs(parts, first, last)
         else:
             segments, free = self._charged_to(key)
-            total = total_per_group(segments, count, first, last)
-            own = total_per_group(self._innermost(key, parts.of_key), count, first, last)
+            own = total_per_group(segments, count, first, last)
             ungrouped = length_within(free, self._trace, first, last)
+        total = self._inclusive(key, count, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
         left_out = self._foreign(occurs[self._trace.slices.key], self._unrated, first, last)
-        table = _table(key, parts.labels, total, own, spread, ungrouped, left_out)
-        by_cost = sorted(table.groups, key=lambda one: (-one.total, -(one.delegate_ns or 0)))
+        table = table_of(key, parts.labels, total, own, spread, ungrouped, left_out)
+        by_cost = sorted(
+            table.groups,
+            key=lambda one: (-(one.self_ticks or 0), -one.total, -(one.delegate_ns or 0)),
+        )
         return replace(table, groups=tuple(by_cost))
+
+    def _inclusive(self, key: str, count: int, first: int | None, last: int | None) -> Ints:
+        """Return per group the durations of its outermost slices within a range, in ticks."""
+        slices = self._trace.slices
+        index, group = self._outer(key)
+        if is_whole(first, last):
+            counted = counted_slices(self._trace)
+            kept = slice(None) if counted is None else counted[index]
+            index, group = index[kept], group[kept]
+        start, end = clipped(slices, index, first, last)
+        total = np.zeros(count, np.int64)
+        np.add.at(total, group, end - start)
+        return total
+
+    def _outer(self, key: str) -> tuple[Ints, Ints]:
+        """Return the slices inside no other one of their group, and the group of each; cached."""
+        if self._outer_by[0] != key:
+            slices = self._trace.slices
+            group = self._occurring(self._keys.of(key))[slices.key]
+            group[foreign(slices)] = -1
+            index = np.flatnonzero(group >= 0)
+            own = index[outermost(slices, index, group[index])]
+            self._outer_by = key, (own, group[own])
+        return self._outer_by[1]
 
     # -- charged time ------------------------------------------------------------------------------
 
@@ -322,25 +298,20 @@ class Grouping:
     def _cost(self) -> Costs:
         return Costs(self._table)
 
-    def _costs(
-        self, parts: KeyGroups, first: int | None, last: int | None
-    ) -> tuple[Ints, Ints, int]:
-        """Return total and own ticks per group, summed over its sets, and the unlinked time."""
+    def _costs(self, parts: KeyGroups, first: int | None, last: int | None) -> tuple[Ints, int]:
+        """Return the self ticks per group, summed over its sets, and the unlinked time."""
         sets = self._table.node_sets
         table = self._cost.table(first, last)
         operators = [self._table.sets[i] for i in self._table.set_of_node_set.tolist()]
         number = {both: i for i, both in enumerate(zip(operators, sets, strict=True))}
         set_of_key = self._table.node_set_of_key
-        innermost = self._innermost("node", set_of_key)
-        own = total_per_group(innermost, len(sets), first, last)
         group_of_set = np.empty(len(sets), np.int64)
         linked = set_of_key >= 0
         group_of_set[set_of_key[linked]] = parts.of_key[linked]
-        folded = np.zeros((2, len(parts.labels)), np.int64)
+        own = np.zeros(len(parts.labels), np.int64)
         for row in table.by_nodes:
-            folded[0, group_of_set[number[row.operators, row.nodes]]] += row.ticks
-        np.add.at(folded[1], group_of_set, own)
-        return folded[0], folded[1], table.without_operator
+            own[group_of_set[number[row.operators, row.nodes]]] += row.ticks
+        return own, table.without_operator
 
     def _charged_to(self, key: str) -> tuple[Segments, FreeTime]:
         """Return the time charged to the groups of a key, and the uncharged rest by track."""
@@ -353,24 +324,6 @@ class Grouping:
             whole = whole_slices(self._trace) if key == "delegate" else outer
             self._charged[key] = segments, free_time(self._trace, segments, whole)
         return self._charged[key]
-
-    @cached_property
-    def _by_key(self) -> Segments:
-        """All time charged to the key of the innermost slice; unattributed gaps to their call."""
-        keys = stated_alone(self._trace, np.arange(len(self._trace.keys)))
-        keys[self._trace.keys.kind == KeyKind.UNATTRIBUTED] = -1
-        return charge(self._trace, keys)
-
-    def _innermost(self, key: str, group_of_key: Ints) -> Segments:
-        """Return the time in which the innermost slice is in a group; cached for the last key."""
-        if self._innermost_by is not None and self._innermost_by[0] == key:
-            return self._innermost_by[1]
-        segments = self._by_key
-        group = group_of_key[segments.group]
-        own = np.flatnonzero(group >= 0)
-        found = segments.taken(own, group[own])
-        self._innermost_by = key, found
-        return found
 
     # -- durations of slices -----------------------------------------------------------------------
 
@@ -391,7 +344,8 @@ class Grouping:
     def _counted(self, key: str) -> tuple[Codes, Codes]:
         """Return the slices that count as occurrences of groups, and the group of each.
 
-        A slice inside another of its group is left out. Cached for the last key.
+        By name and location, these are all slices. Otherwise a slice inside another one of its
+        group is a part of it, as a kernel in its call. Cached for the last key.
         """
         if self._counted_by[0] == key:
             return self._counted_by[1]
@@ -399,6 +353,11 @@ class Grouping:
         group = self._occurring(parts)[slices.key]
         group[self._unrated] = -1
         group = group[shape.index]
+        if key in _EACH_SLICE:
+            counted = group >= 0
+            found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
+            self._counted_by = key, found
+            return found
         # The group of the slice itself, or of the nearest enclosing slice that has one.
         nearest, inside = group.copy(), np.full(len(group), -1)
         for level in range(1, int(shape.depth.max(initial=0)) + 1):
@@ -424,14 +383,14 @@ class Grouping:
         durations = slices.end[found] - slices.start[found]
         rated = self._rated
         if rated is None or rated.valid is None or not rated.valid[found].any():
-            return _spreads(durations, of, count), {}
+            return spreads_of(durations, of, count), {}
         own = np.flatnonzero(rated.valid[found])
         has_own = np.bincount(of[own], minlength=count) > 0
         in_ns = has_own[of]
         durations[in_ns] = ticks_to_ns(durations[in_ns], self._ns_per_tick)
         durations[own] = rated.values[found[own]]
         sums = grouped(durations[own], of[own], count).total
-        spreads = _spreads(durations, of, count)
+        spreads = spreads_of(durations, of, count)
         apart = {number: int(sums[number]) for number in np.flatnonzero(has_own).tolist()}
         for number in apart:
             spreads[number] = replace(spreads[number], in_ns=True)
@@ -451,47 +410,3 @@ class Grouping:
     def _foreign(self, of: Bools, native: Ints, first: int | None, last: int | None) -> int:
         """Return how many slices of a mask are among the foreign ones and start in the range."""
         return int((of[native] & counted_within(self._trace, native, first, last)).sum())
-
-
-def _table(
-    key: str,
-    labels: Sequence[str],
-    total: Ints,
-    own: Ints,
-    spreads: Spreads,
-    ungrouped: int,
-    left_out: int,
-) -> GroupTable:
-    whole = int(total.sum()) + ungrouped
-    groups = tuple(
-        Group(
-            label,
-            ticks,
-            ticks / whole if whole else 0.0,
-            inner,
-            lengths,
-            number=number,
-            delegate_ns=spreads[1].get(number),
-        )
-        for number, (label, ticks, inner, lengths) in enumerate(
-            zip(labels, total.tolist(), own.tolist(), spreads[0], strict=True)
-        )
-        if ticks or lengths.count
-    )
-    return GroupTable(key, groups, whole, ungrouped, left_out)
-
-
-def _spreads(durations: Ints, groups: Ints, count: int) -> list[Spread]:
-    found = grouped(durations, groups, count)
-    return [
-        Spread(n, mean, int(least), int(most), middle, high)
-        for n, mean, least, most, middle, high in zip(
-            found.count.tolist(),
-            found.avg.tolist(),
-            found.min.tolist(),
-            found.max.tolist(),
-            found.p50.tolist(),
-            found.p90.tolist(),
-            strict=True,
-        )
-    ]

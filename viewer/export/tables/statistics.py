@@ -1,8 +1,8 @@
 """Statistics by one key as rows: `opscope export --table statistics` and `opscope stats`.
 
-One row per group: its charged time, its share, and the durations of its slices. Times are ticks of
-the profile's own clock, and ns rounded down. The ungrouped part of the total is a last row: "(no
-operator)", "(no location)".
+One row per group: total and self time, the share of self time, and the durations of its slices.
+Times are ticks of the profile's own clock, and ns rounded down. The ungrouped part of the whole is
+a last row with a self time: "(no operator)", "(no location)".
 
 A group with events on a delegate's own clock, of which the user stated the rate, has the durations
 of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes.
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from viewer.analysis.statistics.grouping import Group, GroupTable
+from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.model.times import tick_to_ns
 
 LENGTHS = ("mean", "min", "max", "p50", "p90")
@@ -72,8 +72,12 @@ def statistics_columns(
     """
     rows = [group_row(file, rate, group) for group in groups]
     if table.ungrouped and rest:
-        free = Group(table.ungrouped_label, table.ungrouped, table.ungrouped / table.whole)
+        share = table.ungrouped / table.whole
+        free = Group(table.ungrouped_label, table.ungrouped, share, table.ungrouped)
         rows.append(group_row(file, rate, free))
+        # What is in no group has no outermost slice.
+        for unit in ("ticks", "ns"):
+            del rows[-1][f"total_{unit}"]
     for row in rows:
         row["by"] = table.key
     own = (DELEGATE_NS,) if any(DELEGATE_NS in row for row in rows) else ()

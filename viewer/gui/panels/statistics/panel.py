@@ -16,7 +16,8 @@ from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
-from viewer.analysis.statistics.grouping import Grouping, GroupTable
+from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.analysis.statistics.grouping import GroupTable
+from viewer.analysis.statistics.group_table import GroupTable
 from viewer.gui.panels.base.operator_table import ColumnKind, Heading, OperatorContents, TableRow
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
@@ -93,20 +93,22 @@ def _place(key: str) -> str:
 
 
 def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
-    """Return the rows of other groups: the time charged to each, and statistics of its slices.
+    """Return the rows of other groups: self and total time, and statistics of the slices.
 
     What a delegate's own clock timed has a column of its own, if there is any.
     """
     rate = shown.axis.ns_per_tick
-    most = max((group.total for group in table.groups), default=0)
+    most = max((group.self_ticks or 0 for group in table.groups), default=0)
+    largest = max((group.total for group in table.groups), default=0)
     apart = [group.delegate_ns for group in table.groups if group.delegate_ns is not None]
-    unit, factor = unit_for(max(tick_to_ns(most, rate), *apart, 0))
+    unit, factor = unit_for(max(tick_to_ns(largest, rate), *apart, 0))
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        Heading(f"Time, {unit}", ColumnKind.BAR, 172),
+        Heading(f"Self, {unit}", ColumnKind.BAR, 172),
         # Beside the time, because a narrow panel hides its last columns.
         *((Heading("Own clock", ColumnKind.NUMBER, 80),) if apart else ()),
-        Heading("Share, %", ColumnKind.NUMBER, 70),
+        Heading(f"% of {table.share_of}", ColumnKind.NUMBER, 132),
+        Heading(f"Total, {unit}", ColumnKind.NUMBER, 88),
         Heading("Slices" if table.key != "run" else "Runs", ColumnKind.NUMBER, 60),
         Heading("Mean", ColumnKind.NUMBER, 76),
         Heading("p50", ColumnKind.NUMBER, 76),
@@ -116,7 +118,8 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     )
     rows = []
     for group in table.groups:
-        ns = tick_to_ns(group.total, rate)
+        own_ticks = group.self_ticks or 0
+        ns, total = tick_to_ns(own_ticks, rate), tick_to_ns(group.total, rate)
         spread = group.spread
         assert spread is not None  # only units have none
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
@@ -127,6 +130,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             "",
             MISSING if group.is_apart else format_in(ns, factor),
             MISSING if group.is_apart else f"{100 * group.share:.1f}",
+            MISSING if group.is_apart else format_in(total, factor),
             group_digits(spread.count),
             *(format_in(ns, factor) if ns >= 0 else MISSING for ns in durations),
         )
@@ -134,6 +138,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             group.label.lower(),
             ns,
             group.share,
+            total,
             spread.count,
             *durations,
         )
@@ -145,7 +150,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
             module, name = "", group.label
-        part = group.total / most if most else 0.0
+        part = own_ticks / most if most else 0.0
         rows.append(
             TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
         )
