@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.model.text import amount_in_unit, one_line
+from viewer.model.text import amount_in_unit, one_line, visible_controls
 
 
 @pytest.mark.parametrize(
@@ -16,3 +16,8 @@ def test_an_amount_reads_with_its_prefix(value, text):
 
 def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():
     assert one_line("a\nb at 100\u202fMHz, 1\u2009234") == "a\\nb at 100 MHz, 1 234"
+
+
+def test_control_characters_and_direction_overrides_are_visible():
+    assert visible_controls("\x1b[31m\x9b\u202e\u2069\t\r") == r"\x1b[31m\x9b\u202e\u2069\t\r"
+    assert visible_controls("two\nlines, שלום, 畳み込み") == "two\nlines, שלום, 畳み込み"

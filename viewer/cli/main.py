@@ -52,10 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(command: str, arguments: list[str]) -> int:
+    from viewer.cli.output import visible_output
     from viewer.formats.memory import retain_freed
 
     retain_freed()
-    return run(command, arguments)
+    # With --compat, the output is that of ExecuTorch's Inspector, byte for byte.
+    exact = command == "inspect" and "--compat" in arguments
+    with visible_output(exact=exact):
+        return run(command, arguments)
 
 
 def _window(arguments: list[str]) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 
 from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 
+# C0 without line ends, DEL, C1, and characters that override the direction of text.
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
 
@@ -41,3 +44,8 @@ def one_line(text: str) -> str:
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
     )
     return "".join(escaped)
+
+
+def visible_controls(text: str) -> str:
+    """A text with control characters and direction overrides as escapes, except line ends."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

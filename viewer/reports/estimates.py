@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
+from viewer.model.text import one_line
 from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
 from viewer.reports.info import Facts, clock_text
 
@@ -89,13 +90,13 @@ def estimate_text(made: Estimates) -> str:
             (
                 _action_text(row),
                 _text(row.job),
-                row.operation,
+                one_line(row.operation),
                 " + ".join(operator_places(made, row.operators)),
                 *_compared_text(row),
             )
             for row in rows
         ]
-        blocks += ["", dispatch or "dispatch not named", *_aligned(table, left=4)]
+        blocks += ["", one_line(dispatch or "dispatch not named"), *_aligned(table, left=4)]
     if made.operators:
         table = [("operators", "on", "actions", *_COLUMNS)]
         table += [

@@ -17,6 +17,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.model.queries import unattributed_time
+from viewer.model.text import one_line
 from viewer.model.times import (
     ClockRate,
     RateOrigin,
@@ -288,7 +289,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     clock = workspace.clocks.rate(trace)
     span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)
     lines = [
-        f"{trace.path}",
+        one_line(trace.path),
         f"  {format_words(trace.format, trace.generation)}",
         f"  {_counted(len(trace.slices) - trace.slices.derived_count, 'slice')} on "
         f"{_counted(len(trace.tracks), 'track')}, {format_time(span)}",
@@ -316,7 +317,7 @@ def _counted(count: int, thing: str) -> str:
 def _inference_text(run: Facts) -> str:
     """Return "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", an exact range."""
     first, length = run["start_ns"], run["dur_ns"]
-    return f"{run['label']}: {format_time(length)}, --range {first}ns:{first + length}ns"
+    return f"{one_line(run['label'])}: {format_time(length)}, --range {first}ns:{first + length}ns"
 
 
 def clock_text(clock: ClockRate) -> str:
@@ -338,17 +339,23 @@ def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
 
 def _program_text(workspace: Workspace, program: Program) -> str:
     methods = ", ".join(
-        f"{m.name} ({_counted(len(m.operators), 'operator')})" for m in program.methods
+        f"{one_line(m.name)} ({_counted(len(m.operators), 'operator')})" for m in program.methods
     )
-    lines = [f"{program.path}", f"  {program.format} {program.generation}".rstrip(), f"  {methods}"]
+    lines = [
+        one_line(program.path),
+        f"  {program.format} {program.generation}".rstrip(),
+        f"  {methods}",
+    ]
     found_for = workspace.found_for(program)
     if found_for is not None:
         lines.append(f"  opened with {os.path.basename(found_for)}, whose locations name it")
     if program.graphs:
-        graphs = ", ".join(f"{g.name} ({_counted(len(g.nodes), 'node')})" for g in program.graphs)
+        graphs = ", ".join(
+            f"{one_line(g.name)} ({_counted(len(g.nodes), 'node')})" for g in program.graphs
+        )
         lines.append(f"  other graphs: {graphs}")
     lines += [
-        f"  debug info of {d.name}: {len(d.actions)} actions, {len(d.jobs)} NSS jobs, "
+        f"  debug info of {one_line(d.name)}: {len(d.actions)} actions, {len(d.jobs)} NSS jobs, "
         f"{len(d.tasks)} tasks"
         for d in program.dispatches
     ]
@@ -356,14 +363,14 @@ def _program_text(workspace: Workspace, program: Program) -> str:
 
 
 def _executable_text(executable: Executable) -> str:
-    lines = [executable.path, f"  {executable.format} {executable.generation}".rstrip()]
+    lines = [one_line(executable.path), f"  {executable.format} {executable.generation}".rstrip()]
     lines += executable_lines(executable)
     return "\n".join([*lines, *_problem_lines(executable.problems)])
 
 
 def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
     return [
-        f"  problem: {p.count} x {p.kind}{f', first: {p.first}' if p.first else ''}"
+        f"  problem: {p.count} x {p.kind}{f', first: {one_line(p.first)}' if p.first else ''}"
         for p in problems
     ]
 
@@ -371,7 +378,8 @@ def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
 def _column_text(entry: Facts) -> str:
     """Format one identifier column for people."""
     by = f" (by {entry['by']})" if entry["in_force"] else ", not used"
-    head = f"{os.path.basename(entry['trace'])}: identifiers in column {entry['column']}{by}"
+    file = os.path.basename(entry["trace"])
+    head = one_line(f"{file}: identifiers in column {entry['column']}{by}")
     if entry["program"] is None:
         return f"{head}: no open record has any of its values"
     return (
@@ -385,7 +393,7 @@ def link_text(entry: Facts) -> str:
     """Format one entry of the links for people."""
     names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
     method = f" · {entry['method']}" if entry["method"] else ""
-    lines = [f"{names}{method}"]
+    lines = [one_line(f"{names}{method}")]
     if entry["linkable"]:
         time = f", {entry['covered_time']:.1%} of time" if entry["covered_time"] is not None else ""
         lines.append(

@@ -9,6 +9,7 @@ import sys
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.cli.arguments import add_files, choices_of, complain
 from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.cli.output import overwrite_line
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import parse_range
 from viewer.workspace.exports import (
@@ -127,7 +128,7 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
         nonlocal ended
         ended += 1
         if shows:
-            print(f"\r{ended} of {len(found.tasks)}", end="", file=sys.stderr, flush=True)
+            overwrite_line(f"{ended} of {len(found.tasks)}")
 
     outcomes = batch_export.run(found.tasks, chosen.jobs, chosen.table, chosen.by, told)
     if shows and ended:
