@@ -70,6 +70,18 @@ def test_tables_of_any_kind(folder, tmp_path, capsys):
     assert "jobs.csv: No statistics by operator" in complaints
 
 
+def test_texts_as_they_are(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    text = "process,thread,name,start_ns,dur_ns\np,t,=1+1,0,1\n"
+    (tmp_path / "in" / "a.csv").write_text(text)
+    out = tmp_path / "out"
+    arguments = ("--jobs", 1, tmp_path / "in", "-o", out, "--to", ".csv")
+    assert opscope(capsys, *arguments)[0] == 0
+    assert ",'=1+1," in (out / "a.csv").read_text()
+    assert opscope(capsys, *arguments, "--raw")[0] == 0
+    assert ",=1+1," in (out / "a.csv").read_text()
+
+
 def test_again_writes_over_and_reads_nothing_of_what_it_wrote(folder, capsys):
     out = folder / "out"
     opscope(capsys, "--jobs", 1, folder, "-o", out, "--table", "slices", "--to", ".csv")
@@ -105,11 +117,11 @@ def test_the_record_of_its_own_name_comes_before_all_others(tmp_path):
     assert task.note == "10 records lie beside it, and none has its name: it is not linked"
 
 
-def end_with_some(task, table, by):
+def end_with_some(task, table, by, raw):
     """As a fault in a library would: the process is gone at once."""
     if "deep" in task.profile:
         os._exit(139)
-    return batch_export.write(task, table, by)
+    return batch_export.write(task, table, by, raw)
 
 
 def test_a_file_that_ends_its_process_stops_no_other(folder, tmp_path):
@@ -139,6 +151,8 @@ def test_a_file_that_ends_its_process_stops_no_other(folder, tmp_path):
         (["--jobs", "2", "IN", "-o", "OUT", "--range", "1ms:2ms"], "not for all of a folder"),
         (["--jobs", "2", "IN", "-o", "OUT", "--table", "slices", "--by", "name"], "statistics"),
         (["--jobs", "2", "IN", "-o", "O", "--table", "untimed", "--to", ".pftrace"], "a table is"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--raw"], "--raw is of"),
+        (["IN/notes.txt", "-o", "x.parquet", "--raw"], "--raw is of"),
         (["IN/notes.txt", "-o", "x.csv", "--to", ".csv"], "--to is of --jobs"),
     ],
 )

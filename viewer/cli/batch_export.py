@@ -67,7 +67,7 @@ class Plan:
     others: int
 
 
-Work = Callable[[ExportTask, str, str | None], Outcome]
+Work = Callable[[ExportTask, str, str | None, bool], Outcome]
 
 
 def plan(folder: str, out: str, suffix: str) -> Plan:
@@ -142,11 +142,14 @@ def run(
     by: str | None,
     told: Callable[[Outcome], None],
     work: Work | None = None,
+    *,
+    raw: bool = False,
 ) -> list[Outcome]:
     """Write all tasks, `jobs` at a time, and return the outcomes in the order of the tasks.
 
-    told: called with each outcome as it completes. work: the function that a worker process runs on
-    a task, `write` by default; it must be a module-level function.
+    table, by, raw: as in `export`. told: called with each outcome as it completes. work: the
+    function that a worker process runs on a task, `write` by default; it must be a module-level
+    function.
     """
     work = work or write
     mark = secrets.token_hex(8)
@@ -156,7 +159,7 @@ def run(
         found[outcome.task] = outcome
         told(outcome)
 
-    run_all = partial(_run, table=table, by=by, take=take, work=work, mark=mark)
+    run_all = partial(_run, table=table, by=by, raw=raw, take=take, work=work, mark=mark)
     lost = run_all(tasks, jobs)
     # A task crashed its process and thereby broke the pool: rerunning each alone finds out which.
     for task in lost:
@@ -174,6 +177,7 @@ def _run(
     *,
     table: str,
     by: str | None,
+    raw: bool,
     take: Callable[[Outcome], None],
     work: Work,
     mark: str,
@@ -186,7 +190,7 @@ def _run(
         pending: dict[Future[Outcome], ExportTask] = {}
         try:
             for task in tasks:
-                pending[pool.submit(work, task, table, by)] = task
+                pending[pool.submit(work, task, table, by, raw)] = task
         except BrokenProcessPool:
             pass
         lost += tasks[len(pending) :]
@@ -202,7 +206,7 @@ def _run(
     return [task for task in tasks if task in set(lost)]
 
 
-def write(task: ExportTask, table: str, by: str | None) -> Outcome:
+def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
     """Write one profile, in a worker process. Never raises an Exception."""
     retain_freed()
     warnings = [f"{task.profile}: {task.note}"] if task.note else []
@@ -218,7 +222,7 @@ def write(task: ExportTask, table: str, by: str | None) -> Outcome:
         if isinstance(trace, Trace):
             warnings += space.warnings(space.traces[0])
         os.makedirs(os.path.dirname(task.target) or ".", exist_ok=True)
-        count = export(space, task.target, table=table, by=by)
+        count = export(space, task.target, table=table, by=by, raw=raw)
     except (UnreadableFile, NothingToExport) as error:
         text = str(error)
         failure = text if text.startswith(task.profile) else f"{task.profile}: {text}"

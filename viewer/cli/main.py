@@ -6,6 +6,7 @@
                    [--table untimed]        events without a time instead of slices
                    [--table handle_map]     identifiers in debug handle maps
                    [--range 1.5ms:2ms]      only slices in a range
+                   [--raw]                  texts as they are, also formulas
     opscope stats FILES... --by KEY         time by operator, line, unit, ...
     opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links

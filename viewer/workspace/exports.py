@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,14 @@ TABLES = ("slices", "operators", "statistics", "untimed", "handle_map")
 ExportJob = Callable[[Progress, Cancelled], int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The file that a table is written to, and whether texts are written as they are."""
+
+    path: str
+    raw: bool
+
+
 def export(
     workspace: Workspace,
     path: str,
@@ -47,6 +55,7 @@ def export(
     table: str = "slices",
     by: str | None = None,
     ns_range: tuple[int, int] | None = None,
+    raw: bool = False,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -55,10 +64,11 @@ def export(
     table: the kind of table (one of TABLES) for a suffix in TABLE_SUFFIXES. by: the key of
     statistics, one of `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this
     part of the common axis, in ns from the start of the trace; slices that cross its edges are
-    exported in full. The file is written completely or not at all. Raises NothingToExport, OSError,
-    WriteCancelled, and ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    exported in full. raw: write texts to .csv and .tsv as they are, also those that a spreadsheet
+    takes for formulas. The file is written completely or not at all. Raises NothingToExport,
+    OSError, WriteCancelled, and ValueError for a suffix that is not in EXPORT_SUFFIXES.
     """
-    return prepare(workspace, path, table, by, ns_range)(progress, cancelled)
+    return prepare(workspace, path, table, by, ns_range, raw)(progress, cancelled)
 
 
 def prepare(
@@ -67,6 +77,7 @@ def prepare(
     table: str = "slices",
     by: str | None = None,
     ns_range: tuple[int, int] | None = None,
+    raw: bool = False,
 ) -> ExportJob:
     """Collect everything that an export needs as frozen data; the job may run on another thread.
 
@@ -90,21 +101,22 @@ def prepare(
     opened = Snapshot.of(workspace)
     if opened.only_executables:
         raise NothingToExport(NO_TIMES)
+    target = _Target(path, raw)
     if table == "operators":
-        return _prepare_operators(opened, path)
+        return _prepare_operators(opened, target)
     if table == "untimed":
-        return _prepare_untimed(opened, path)
+        return _prepare_untimed(opened, target)
     if table == "handle_map":
-        return _prepare_handle_map(opened, path)
+        return _prepare_handle_map(opened, target)
     if table == "statistics":
-        return _prepare_statistics(opened, path, by)
+        return _prepare_statistics(opened, target, by)
     if opened.traces:
-        return _prepare_slices(opened.traces, path, ns_range)
-    return _prepare_operators(opened, path)
+        return _prepare_slices(opened.traces, target, ns_range)
+    return _prepare_operators(opened, target)
 
 
 def _prepare_slices(
-    traces: Sequence[LinkedTrace], path: str, ns_range: tuple[int, int] | None
+    traces: Sequence[LinkedTrace], target: _Target, ns_range: tuple[int, int] | None
 ) -> ExportJob:
     # Unrelated clocks have no common zero, so every file counts from its own start, as in the
     # window. A single file keeps its own times.
@@ -118,10 +130,10 @@ def _prepare_slices(
             replace(one, ns_range=(ns_range[0] - t.offset_ns, ns_range[1] - t.offset_ns))
             for one, t in zip(linked, traces, strict=True)
         ]
-    return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
+    return lambda progress, cancelled: _write_slices(target, linked, progress, cancelled)
 
 
-def _prepare_operators(opened: Snapshot, path: str) -> ExportJob:
+def _prepare_operators(opened: Snapshot, target: _Target) -> ExportJob:
     """Export the operators of every profile's ETRecord with their cost; else of ETRecords alone."""
     costed = [(t.table, t.rate.ns_per_tick) for t in opened.traces if t.table.program is not None]
     if opened.traces and not costed:
@@ -132,21 +144,21 @@ def _prepare_operators(opened: Snapshot, path: str) -> ExportJob:
         tables = [costed_operator_columns(table, rate) for table, rate in costed]
         tables += [operator_columns(program) for program in programs]
         first = COSTED_OPERATOR_COLUMNS if costed else OPERATOR_COLUMNS
-        return _write_joined(path, first, tables, progress, cancelled)
+        return _write_joined(target, first, tables, progress, cancelled)
 
     return write
 
 
-def _prepare_untimed(opened: Snapshot, path: str) -> ExportJob:
+def _prepare_untimed(opened: Snapshot, target: _Target) -> ExportJob:
     linked = [(t.table, t.name) for t in opened.traces if len(t.trace.untimed)]
     if not linked:
         raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
     return lambda progress, cancelled: _write_joined(
-        path, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
+        target, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
     )
 
 
-def _prepare_handle_map(opened: Snapshot, path: str) -> ExportJob:
+def _prepare_handle_map(opened: Snapshot, target: _Target) -> ExportJob:
     """Export the maps of every profile, or of ETRecords if no profile is open."""
     tables = [
         handle_map_columns(
@@ -161,11 +173,11 @@ def _prepare_handle_map(opened: Snapshot, path: str) -> ExportJob:
             "No delegate logged an identifier, and no record that is linked has a delegate"
         )
     return lambda progress, cancelled: _write_joined(
-        path, HANDLE_MAP_COLUMNS, tables, progress, cancelled
+        target, HANDLE_MAP_COLUMNS, tables, progress, cancelled
     )
 
 
-def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJob:
+def _prepare_statistics(opened: Snapshot, target: _Target, by: str | None) -> ExportJob:
     """Export every profile that has groups by the key; by default by operator, else by name."""
     if not opened.traces:
         raise NothingToExport("No profile is open: there is nothing that took time")
@@ -182,21 +194,26 @@ def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJo
         if not why and (found := grouping.by(key))
     ]
     return lambda progress, cancelled: _write_joined(
-        path, STATISTICS_COLUMNS, tables, progress, cancelled
+        target, STATISTICS_COLUMNS, tables, progress, cancelled
     )
 
 
 def table_job(
-    path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any] | Column]
+    path: str,
+    names: Sequence[str],
+    columns: Mapping[str, Sequence[Any] | Column],
+    *,
+    raw: bool = False,
 ) -> ExportJob:
-    """Return a job that writes the named columns as a table."""
+    """Return a job that writes the named columns as a table, raw as in `write_table`."""
+    chosen = [columns[name] for name in names]
     return lambda progress, cancelled: write_table(
-        path, names, [columns[name] for name in names], progress=progress, cancelled=cancelled
+        path, names, chosen, raw=raw, progress=progress, cancelled=cancelled
     )
 
 
 def _write_slices(
-    path: str, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
+    target: _Target, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
 ) -> int:
     try:
         columns = joined_tables([slice_columns(one) for one in linked])
@@ -204,11 +221,12 @@ def _write_slices(
         raise NothingToExport(
             "The times lie more than 292 years apart. Export the files one by one"
         ) from error
-    return table_job(path, tuple(columns), columns)(progress, cancelled)
+    job = table_job(target.path, tuple(columns), columns, raw=target.raw)
+    return job(progress, cancelled)
 
 
 def _write_joined(
-    path: str,
+    target: _Target,
     first: tuple[str, ...],
     tables: list[dict[str, Any]],
     progress: Progress,
@@ -222,7 +240,9 @@ def _write_joined(
         else _column(tables[0], name)
         for name in names
     ]
-    return write_table(path, names, columns, progress=progress, cancelled=cancelled)
+    return write_table(
+        target.path, names, columns, raw=target.raw, progress=progress, cancelled=cancelled
+    )
 
 
 def _column(table: dict[str, Any], name: str) -> Any:

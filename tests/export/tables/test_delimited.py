@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.codecs.atomic_file import WriteCancelled
+from viewer.codecs.spreadsheet_cells import original
 from viewer.export.tables import delimited as tables
 from viewer.export.tables.delimited import write_table
+from viewer.model.trace import Column
 
 
 def read(path, delimiter=","):
@@ -43,14 +45,57 @@ def test_awkward_texts_come_back(tmp_path, suffix, delimiter):
 @given(st.lists(st.tuples(*[st.text(st.characters(codec="utf-8", exclude_characters="\0"))] * 2)))
 def test_any_text_comes_back(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "any.csv"
-    write_table(path, ["x", "y"], [[r[0] for r in rows], [r[1] for r in rows]])
+    columns = [[r[0] for r in rows], [r[1] for r in rows]]
+    write_table(path, ["x", "y"], columns, raw=True)
     assert read(path) == [["x", "y"], *map(list, rows)]
+    write_table(path, ["x", "y"], columns)
+    assert [list(map(original, cells)) for cells in read(path)[1:]] == list(map(list, rows))
 
 
 def test_the_bytes_of_a_small_table(tmp_path):
     path = tmp_path / "a.csv"
     write_table(path, ["name", "n"], [["a,b", 'c"d', "é"], [1, 2, 3]])
     assert path.read_bytes() == b'name,n\n"a,b",1\n"c""d",2\n\xc3\xa9,3\n'
+
+
+HARMFUL = ["=1+1", "-conv", " @x", "'=quoted", "\x1b[31m", "＝A1", "plain"]
+HARMLESS = ["'=1+1", "'-conv", "' @x", "''=quoted", "\\x1b[31m", "'＝A1", "plain"]
+
+
+@pytest.mark.parametrize("of", [list, np.array, pd.Series, Column.of_texts])
+def test_no_text_is_a_formula_or_has_control_characters(tmp_path, of):
+    write_table(tmp_path / "a.csv", ["name"], [of(HARMFUL)])
+    assert [cell for (cell,) in read(tmp_path / "a.csv")] == ["name", *HARMLESS]
+    write_table(tmp_path / "a.csv", ["name"], [of(HARMFUL)], raw=True)
+    assert [cell for (cell,) in read(tmp_path / "a.csv")] == ["name", *HARMFUL]
+
+
+def test_column_names_are_no_formulas(tmp_path):
+    write_table(tmp_path / "a.tsv", ["name", "=x"], [["a"], [1]])
+    assert (tmp_path / "a.tsv").read_bytes() == b'"name"\t\'=x\na\t1\n'
+
+
+def test_numbers_stay_numbers(tmp_path):
+    columns = [
+        ["=x", "=y"],  # so that texts are changed in this table
+        [-5, None],
+        np.array([-0.5, -np.inf]),
+        Column(np.array([-1, -2])),
+        ["-5", "+1.5e-3"],
+    ]
+    write_table(tmp_path / "a.csv", list("abcde"), columns)
+    assert read(tmp_path / "a.csv")[1:] == [
+        ["'=x", "-5", "-0.5", "-1", "-5"],
+        ["'=y", "", "-inf", "-2", "+1.5e-3"],
+    ]
+
+
+def test_the_first_name_is_in_quotes_if_texts_were_changed(tmp_path):
+    for texts, raw, first in (
+        (["=1"], False, b'"name",n\n'), (["=1"], True, b"name,n\n"), (["a"], False, b"name,n\n"),
+    ):  # fmt: skip
+        write_table(tmp_path / "a.csv", ["name", "n"], [texts, [1]], raw=raw)
+        assert (tmp_path / "a.csv").read_bytes().startswith(first)
 
 
 def test_nulls_are_empty_and_integers_stay_integers(tmp_path):

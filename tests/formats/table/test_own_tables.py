@@ -1,6 +1,9 @@
 """Tables that Opscope exported, opened again."""
 
+import csv
 from pathlib import Path
+
+import pytest
 
 from tests.paths import DATA
 from viewer.model.trace import Trace
@@ -52,3 +55,70 @@ def test_a_timing_that_no_export_writes_is_counted(tmp_path):
     assert (problem.kind, problem.count, problem.first) == (
         "timing that is not known: taken as measured", 2, "guessed"
     )  # fmt: skip
+
+
+NAMES = [
+    "=1+1", "-conv", "@x", "'quoted", "'=quoted", "a\tb", "\x1b[31m", "\\x1b", "C:\\x86", " +x",
+    "＋x", "\t=x", "\r=x", "a\nb", "a\r\nb", "-5", "plain",
+]  # fmt: skip
+HEADER = ["process", "thread", "name", "start_ns", "dur_ns", "=argument", "note"]
+
+
+def names_file(path: Path) -> Path:
+    """A CSV of another tool, with a slice of each of `NAMES`."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(HEADER)
+        writer.writerows(["=p", "@t", name, i, 1, f"-{name}", name] for i, name in enumerate(NAMES))
+    return path
+
+
+def texts_of(trace: Trace) -> tuple[object, ...]:
+    """Everything in a trace that a file gives it as text."""
+    every = range(len(trace.slices))
+    columns = {n: [c.value(i) for i in every] for n, c in trace.slices.columns.items()}
+    tracks = [(track.process, track.thread) for track in trace.tracks]
+    return [trace.name(i) for i in every], tracks, columns
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("target", ["a.csv", "a.tsv"])
+def test_texts_that_a_spreadsheet_would_run_come_back(tmp_path, target, raw):
+    workspace, other = Workspace(), Workspace()
+    workspace.open(str(names_file(tmp_path / "names.csv")))
+    export(workspace, str(tmp_path / target), raw=raw)
+    other.open(str(tmp_path / target))
+    first, second = workspace.traces[0], other.traces[0]
+    assert [first.name(i) for i in range(len(NAMES))] == NAMES
+    assert texts_of(second) == texts_of(first)
+    assert second.problems == ()
+
+
+def test_a_table_of_another_tool_keeps_its_apostrophes(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text('"process",thread,name,start_ns,dur_ns\np,t,\'=1+1,0,1\n')
+    workspace = Workspace()
+    workspace.open(str(path))
+    assert workspace.traces[0].name(0) == "'=1+1"
+
+
+def test_a_table_that_another_program_saved_again_keeps_its_apostrophes(tmp_path):
+    again(names_file(tmp_path / "names.csv"), tmp_path)
+    with open(tmp_path / "a.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL):
+        with open(tmp_path / "b.csv", "w", encoding="utf-8", newline="") as file:
+            csv.writer(file, quoting=quoting).writerows(rows)
+        workspace = Workspace()
+        workspace.open(str(tmp_path / "b.csv"))
+        assert workspace.traces[0].name(0) == "'=1+1"
+
+
+def test_texts_that_only_an_edited_table_has_stay_distinct(tmp_path):
+    again(names_file(tmp_path / "names.csv"), tmp_path)
+    text = (tmp_path / "a.csv").read_text().replace(",plain,", ",=1+1,", 1)
+    (tmp_path / "b.csv").write_text(text)
+    workspace = Workspace()
+    workspace.open(str(tmp_path / "b.csv"))
+    trace = workspace.traces[0]
+    assert {"=1+1", "'=1+1"} <= {trace.name(i) for i in range(len(trace.slices))}

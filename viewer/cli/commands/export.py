@@ -20,6 +20,9 @@ from viewer.workspace.exports import (
     export,
 )
 
+_TEXT_SUFFIXES = (".csv", ".tsv")
+_ONLY_TEXT = "--raw is of .csv and .tsv: other formats have texts as they are"
+
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
@@ -69,6 +72,13 @@ def run(arguments: list[str]) -> int:
         help="slices of this part alone, from the start of the trace, as 1.5ms:2ms; one that "
         "reaches over an edge is written whole",
     )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="write texts to .csv and .tsv as they are; by default, a text that a spreadsheet "
+        "would take for a formula gets an apostrophe in front, and control characters become "
+        "escapes",
+    )
     chosen = parser.parse_args(arguments)
     if chosen.range and chosen.table != TABLES[0]:
         parser.error("--range is of slices: of a Perfetto trace, or --table slices")
@@ -85,6 +95,8 @@ def run(arguments: list[str]) -> int:
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
+    if chosen.raw and not chosen.output.lower().endswith(_TEXT_SUFFIXES):
+        parser.error(_ONLY_TEXT)
     if any(is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
     workspace, failed = open_all(parser, chosen)
@@ -92,7 +104,14 @@ def run(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        export(workspace, chosen.output, table=chosen.table, by=chosen.by, ns_range=span)
+        export(
+            workspace,
+            chosen.output,
+            table=chosen.table,
+            by=chosen.by,
+            ns_range=span,
+            raw=chosen.raw,
+        )
     except NothingToExport as error:
         complain(str(error))
         return 1
@@ -112,6 +131,8 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
     suffix = chosen.to or (".pftrace" if chosen.table == TABLES[0] else ".csv")
     if chosen.table != TABLES[0] and not suffix.endswith(TABLE_SUFFIXES):
         parser.error(f"--to {suffix}: a table is one of {', '.join(TABLE_SUFFIXES)}")
+    if chosen.raw and not suffix.endswith(_TEXT_SUFFIXES):
+        parser.error(_ONLY_TEXT)
     if os.path.exists(chosen.output) and not os.path.isdir(chosen.output):
         parser.error(f"{chosen.output}: with --jobs this is a folder")
     if is_same_file(chosen.files[0], chosen.output):
@@ -130,7 +151,9 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
         if shows:
             overwrite_line(f"{ended} of {len(found.tasks)}")
 
-    outcomes = batch_export.run(found.tasks, chosen.jobs, chosen.table, chosen.by, told)
+    outcomes = batch_export.run(
+        found.tasks, chosen.jobs, chosen.table, chosen.by, told, raw=chosen.raw
+    )
     if shows and ended:
         print(file=sys.stderr)
     for outcome in outcomes:

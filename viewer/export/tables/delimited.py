@@ -3,19 +3,25 @@
 RFC 4180: fields with a delimiter, a quote or a line end are quoted, quotes are doubled. Lines end
 in "\\n", the text is UTF-8, nulls are empty fields. A file is written completely or not at all.
 `parquet.py` writes Parquet.
+
+By default, texts that a spreadsheet would take for formulas, and control characters, are changed as
+in `viewer.codecs.spreadsheet_cells`. A table with such a text has its first column name in quotes,
+which CSV readers do not see: so Opscope knows which of its own tables have texts to change back.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.codecs.spreadsheet_cells import harmless
 from viewer.export.tables.columns import cells, row_count, text_array
 from viewer.export.tables.parquet import write_parquet
 from viewer.model.trace import Column
@@ -29,6 +35,7 @@ def write_table(
     header: Sequence[str],
     columns: Sequence[Any],
     *,
+    raw: bool = False,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -36,8 +43,9 @@ def write_table(
 
     A column is a `Column`, a list, a numpy array or a pandas Series; None, NaN and pd.NA become
     empty fields, and integers next to a null stay integers. The suffix selects the format:
-    ".parquet" as in `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. Raises
-    ValueError for columns of different lengths, OSError, WriteCancelled, NoParquet.
+    ".parquet" as in `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. raw: write
+    texts as they are, as Parquet always has them. Raises ValueError for columns of different
+    lengths, OSError, WriteCancelled, NoParquet.
     """
     if os.fspath(path).lower().endswith(".parquet"):
         return write_parquet(path, header, columns, progress=progress, cancelled=cancelled)
@@ -49,7 +57,12 @@ def write_table(
     rows = lengths.pop() if lengths else 0
     delimiter = "\t" if os.fspath(path).lower().endswith((".tsv", ".tab")) else ","
     quoted = _quoting(delimiter, alone=len(columns) == 1)
-    texts = [_quoted_texts(column, quoted) for column in columns]
+    is_changed = not raw and _any_harmful(header, columns)
+    spelled: _Quoted = (lambda text: quoted(harmless(text))) if is_changed else quoted
+    names = list(map(spelled, header))
+    if is_changed and not names[0].startswith('"'):
+        names[0] = f'"{names[0]}"'
+    texts = [_cell_texts(column, quoted, spelled) for column in columns]
     with replacing(path) as out:
         # The first part is written even if it is empty, for the header.
         for first in range(0, max(rows, 1), ROWS_AT_ONCE):
@@ -58,7 +71,7 @@ def write_table(
             part = slice(first, first + ROWS_AT_ONCE)
             lines = list(map(delimiter.join, zip(*(some(part) for some in texts), strict=True)))
             if first == 0:
-                lines.insert(0, delimiter.join(map(quoted, header)))
+                lines.insert(0, delimiter.join(names))
             lines.append("")
             # Names from files that are not UTF-8 contain lone surrogates; they must not stop the
             # export.
@@ -80,10 +93,36 @@ def _quoting(delimiter: str, *, alone: bool) -> _Quoted:
     return quoted
 
 
-def _quoted_texts(column: Any, quoted: _Quoted) -> Callable[[slice], list[str]]:
-    """Return the function that gives the cells of some rows; distinct texts are quoted once."""
+def _any_harmful(header: Sequence[str], columns: Sequence[Any]) -> bool:
+    """Whether any text of a table would be changed for spreadsheets."""
+    tables = (header, *map(_distinct_texts, columns))
+    return any(harmless(text) != text for texts in tables for text in texts)
+
+
+def _distinct_texts(column: Any) -> Iterable[str]:
+    if isinstance(column, Column):
+        return column.strings or ()
+    found = set[str]()
+    for first in range(0, row_count(column), ROWS_AT_ONCE):
+        values = _values(column, slice(first, first + ROWS_AT_ONCE))
+        found.update(value for value in values if isinstance(value, str))
+    return found
+
+
+def _values(column: Any, part: slice) -> list[Any]:
+    """Some values of a list, array or Series."""
+    some = column[part]
+    values: list[Any] = some.tolist() if hasattr(some, "tolist") else some
+    return values
+
+
+def _cell_texts(column: Any, quoted: _Quoted, spelled: _Quoted) -> Callable[[slice], list[str]]:
+    """Return the function that gives the cells of some rows; distinct texts are converted once.
+
+    quoted: for numbers and nulls. spelled: for texts, which may have to be changed too.
+    """
     if isinstance(column, Column) and column.strings is not None:
-        table = text_array([*map(quoted, column.strings), quoted("")])
+        table = text_array([*map(spelled, column.strings), quoted("")])
 
         def interned(part: slice) -> list[str]:
             codes = column.values[part]
@@ -98,10 +137,13 @@ def _quoted_texts(column: Any, quoted: _Quoted) -> Callable[[slice], list[str]]:
         # Numbers, "true" and "false" need no quotes, but a null in a table of one column does.
         return lambda part: [quoted(t) if t == "" else str(t) for t in cells(column, part).tolist()]
 
+    once = cache(spelled)
+
     def each(part: slice) -> list[str]:
-        some = column[part]
-        values = some.tolist() if hasattr(some, "tolist") else some
-        return [quoted("" if _is_null(value) else str(value)) for value in values]
+        return [
+            once(value) if isinstance(value, str) else quoted("" if _is_null(value) else str(value))
+            for value in _values(column, part)
+        ]
 
     return each
 

@@ -1,7 +1,8 @@
 """Tables that Opscope exported: which columns they have, and their inferences.
 
 A table of slices has every column of `viewer.export.tables.slices.COLUMNS`. Some of them may be an
-argument in a CSV of another tool, such as `module`; they are only skipped in a table of ours.
+argument in a CSV of another tool, such as `module`; they are only skipped in a table of ours. Texts
+that the writer changed for spreadsheets are changed back, only in tables that it marked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
+from viewer.codecs.spreadsheet_cells import original
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import EXECUTE
 from viewer.model.timing import parse_timing
@@ -34,6 +36,25 @@ def is_own(names: Iterable[str]) -> bool:
 def skipped(names: Sequence[str]) -> frozenset[str]:
     """The columns that only an export writes, which are not read."""
     return _OF_ANY_TOOL | _OURS if is_own(names) else _OF_ANY_TOOL
+
+
+def is_changed(line: str, separator: str, names: Sequence[str]) -> bool:
+    """Whether the writer changed texts of a table of ours for spreadsheets.
+
+    line: the header. Only then is its first name in quotes and the second not; tables with raw
+    texts have none in quotes, and programs that save a table again quote all names or none.
+    """
+    return is_own(names) and line.startswith(f'"process"{separator}thread{separator}')
+
+
+def originals(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that the writer changed as they were.
+
+    Distinct texts stay distinct: if some would become equal, the writer did not write them, and all
+    stay as they are.
+    """
+    found = tuple(map(original, texts))
+    return found if len(set(found)) == len(set(texts)) else tuple(texts)
 
 
 def stated_timing(builder: TraceBuilder, codes: Codes, strings: Sequence[str]) -> NDArray[np.uint8]:

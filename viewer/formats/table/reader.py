@@ -15,7 +15,8 @@ is recognized and rejected with a remedy. Columns that only an export writes are
 `debug_handles`, `operators`, `source`, `link_reason` (links are created again) and `start_ticks`,
 `dur_ticks` (the file does not contain the clock rate). In a table with all columns of an export,
 also `node`, `op_type`, `module` and columns without a value are; `inference` numbers the inferences
-there, and `timing` says where a time comes from. A row with unusable times is left out and counted.
+there, and `timing` says where a time comes from. Texts that the export changed for spreadsheets are
+changed back. A row with unusable times is left out and counted.
 
 `depth` is used for a track if all its rows have one; the builder checks it against the times.
 """
@@ -135,7 +136,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                     where="line 1",
                     remedy="Leave out arguments that you do not need",
                 )
-            rows = _Rows(path, names, separator, size)
+            is_changed = own_tables.is_changed(_first_line(first), separator, names)
+            rows = _Rows(path, names, separator, size, is_changed=is_changed)
             with closing(blocks(file, path, rows.shape)) as parts:
                 for block, at in parts:
                     if cancelled():
@@ -177,10 +179,14 @@ def _header(line: str) -> tuple[str, list[str]] | None:
 class _Rows:
     """The rows read so far, as columns; `trace` converts them to slices."""
 
-    def __init__(self, path: str, names: Sequence[str], separator: str, size: int) -> None:
-        """size: size of the file in bytes."""
+    def __init__(
+        self, path: str, names: Sequence[str], separator: str, size: int, *, is_changed: bool
+    ) -> None:
+        """size: size of the file in bytes. is_changed: see `own_tables.is_changed`."""
+        names = own_tables.originals(names) if is_changed else names
         self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
         self._names = names
+        self._is_changed = is_changed
         self._row = 0
         self._size = size
         self._times = {"start": GrowingColumn(np.int64), "end": GrowingColumn(np.int64)}
@@ -238,6 +244,8 @@ class _Rows:
         codes = {name: column.values for name, column in self._codes.items()}
         self._codes.clear()
         strings = {name: tuple(table) for name, table in self._tables.items()}
+        if self._is_changed:
+            strings = {name: own_tables.originals(texts) for name, texts in strings.items()}
         track = self._tracks(codes, strings)
         name = self._names_of(codes["name"], strings["name"])
         key = self._keys(codes, strings)
