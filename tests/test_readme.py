@@ -1,4 +1,4 @@
-"""What the README shows must work: its CSV, its commands, its files."""
+"""What the README and the pages it links to show must work: their code, commands and files."""
 
 import ast
 import re
@@ -6,32 +6,41 @@ import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import format_of, formats, open_file
-from viewer.gui.window.help.pages import headings_of, slug
+from viewer.formats import format_of, formats, open_file, unregister_metadata_parser
+from viewer.gui.window.help.pages import PAGES, headings_of, slug, text_of
+from viewer.record import EventTracer
 from viewer.workspace.exports import EXPORT_SUFFIXES
 from viewer.workspace.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ("README.md", "viewer/README.md", "viewer/formats/README.md", "packaging/README.md")
+HOW_TO_ADD_A_FORMAT = (ROOT / "viewer/formats/README.md").read_text(encoding="utf-8")
 
 
-def python_with(name: str) -> str:
-    """The Python of the README that uses a name."""
-    return next(c for c in re.findall(r"```python\n(.*?)```", README, re.S) if name in c)
+def code(language: str, text: str) -> list[str]:
+    """The pieces of code in a Markdown text."""
+    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
 
 
-def csv_of_the_readme() -> str:
-    return re.findall(r"```csv\n(.*?)```", README, re.S)[0]
+def python_with(name: str, text: str) -> str:
+    """The Python of a Markdown text that uses a name."""
+    return next(piece for piece in code("python", text) if name in piece)
 
 
-def test_the_csv_of_the_readme_links_to_the_sample_record(tmp_path):
-    (tmp_path / "mine.csv").write_text(csv_of_the_readme())
+def csv_of_the_help() -> str:
+    return code("csv", text_of("recording"))[0]
+
+
+def test_the_csv_of_the_help_links_to_the_sample_record(tmp_path):
+    (tmp_path / "mine.csv").write_text(csv_of_the_help())
     workspace = Workspace()
     trace = workspace.open(str(tmp_path / "mine.csv"))
     workspace.open(str(ROOT / "resources/samples/delegate_handle_map/demo_str.etrecord"))
@@ -46,49 +55,63 @@ def test_the_csv_of_the_readme_links_to_the_sample_record(tmp_path):
     assert workspace.warnings(trace) == []
 
 
-def test_every_command_suffix_and_format_is_told():
+def test_every_command_suffix_and_format_is_documented():
+    commands = text_of("command_line")
     for command in COMMANDS:
-        assert f"`opscope {command} " in README
-    for suffix in (".pftrace", ".pb", ".gz", ".csv", ".tsv"):
-        assert f"`{suffix}`" in README
+        assert f"`opscope {command} " in commands
+    for suffix in (".pftrace", ".pb", ".gz", ".csv", ".tsv", ".parquet"):
+        assert f"`{suffix}`" in commands
         assert any(suffix in known for known in EXPORT_SUFFIXES)
     for known in formats():
-        assert f"| {known.name} |" in README
+        for table in (README, text_of("formats")):
+            assert f"| {known.name} |" in table
 
 
-def test_the_debug_handle_map_of_the_readme_links_its_csv(tmp_path, monkeypatch, capsys):
+def test_the_debug_handle_map_of_the_help_links_its_csv(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(python_with("DelegateMappingBuilder"), {})
-    Path("mine.csv").write_text(csv_of_the_readme())
+    exec(python_with("DelegateMappingBuilder", text_of("delegates")), {})
+    Path("mine.csv").write_text(csv_of_the_help())
     assert main(["info", "mine.csv", "handles.json"]) == 0
     assert "4 of 4 linkable slices linked (100.0%, 100.0% of time)" in capsys.readouterr().out
-    Path("by_hand.json").write_text(re.findall(r"```json\n(.*?)```", README, re.S)[0])
+    Path("by_hand.json").write_text(code("json", text_of("delegates"))[0])
     assert main(["info", "by_hand.json"]) == 0
     assert "forward (3 operators)" in capsys.readouterr().out
 
 
-def test_every_file_that_the_readme_names_is_there():
-    for path in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / path).exists(), path
-    headings = re.findall(r"\]\(resources/help/(\w+)\.md#([\w-]+)\)", README)
-    assert len(headings) > 3
-    for page, heading in headings:
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_that_a_document_links_to_exists(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)", text):
+        assert (ROOT / document).parent.joinpath(link).exists(), link
+    for page, heading in re.findall(r"\]\(resources/help/(\w+)\.md#([\w-]+)\)", text):
         assert heading in map(slug, headings_of(page)), (page, heading)
-    for script in re.findall(r"```sh\n(packaging/\w+)", README):
-        assert (ROOT / script).exists()
 
 
-def test_the_python_of_the_readme_writes_a_trace(tmp_path, monkeypatch):
+def test_the_readme_is_short_and_names_scripts_that_exist():
+    assert len(README.splitlines()) <= 150
+    assert re.findall(r"\((packaging/\w+\.png)\)", README) == ["packaging/screenshot.png"]
+    scripts = re.findall(r"\b(packaging/[a-z][\w-]+)(?= |$|`)", README, re.MULTILINE)
+    assert {"packaging/run", "packaging/test", "packaging/build-wheel"} <= set(scripts)
+    for script in scripts:
+        assert (ROOT / script).is_file(), script
+
+
+def test_every_general_page_of_the_help_is_reached_from_the_readme():
+    """The pages of panels are reached from the first steps."""
+    for page in PAGES:
+        assert f"](resources/help/{page}.md" in README or f"]({page}.md)" in text_of("index"), page
+
+
+def test_the_python_of_the_help_writes_a_perfetto_trace(tmp_path, monkeypatch):
     shutil.copy(ROOT / "tests/data/torq/compile_c0_callsite.csv", tmp_path / "timeline.csv")
     monkeypatch.chdir(tmp_path)
-    exec(python_with("TimeChartView"), {})
+    exec(python_with("TimeChartView", text_of("migrating")), {})
     assert (tmp_path / "trace.pb").stat().st_size > 1000
 
 
-def test_the_delegate_that_the_readme_logs_is_linked(tmp_path, monkeypatch):
+def test_the_delegate_that_the_help_logs_is_linked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = (c for c in re.findall(r"```python\n(.*?)```", README, re.S) if "EventTracer" in c)
-    exec(code, {})
+    exec(python_with("EventTracer", text_of("delegates")), {})
     workspace = Workspace()
     workspace.open("run.etdp")
     workspace.open(str(ROOT / "tests/data/etrecord/demo_str.etrecord"))
@@ -103,29 +126,30 @@ def test_the_delegate_that_the_readme_logs_is_linked(tmp_path, monkeypatch):
     assert workspace.warnings(trace) == []
 
 
-def test_what_the_readme_registers_and_logs_fits_together(tmp_path, monkeypatch, capsys):
+def test_what_the_help_registers_and_logs_fits_together(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(python_with("DelegateMappingBuilder"), {})
-    exec(python_with("EventTracer"), {})
+    exec(python_with("DelegateMappingBuilder", text_of("delegates")), {})
+    exec(python_with("EventTracer", text_of("delegates")), {})
     assert main(["info", "run.etdp", "handles.json"]) == 0
     assert "agreement: 1.00 on 3 names compared" in capsys.readouterr().out
 
 
 @pytest.fixture
 def step_log(monkeypatch):
-    """The format of the README's worked example, added as the README says."""
+    """The format of the worked example, added as the README of the formats says."""
     name = "viewer.formats.step_log"
     module = ModuleType(name)
-    exec(python_with("A step log"), module.__dict__)
-    (line,) = ast.literal_eval("{" + python_with('"step_log":') + "}").items()
+    exec(python_with("A step log", HOW_TO_ADD_A_FORMAT), module.__dict__)
+    entry = python_with('"step_log":', HOW_TO_ADD_A_FORMAT)
+    (line,) = ast.literal_eval("{" + entry + "}").items()
     monkeypatch.setitem(sys.modules, name, module)
     listed = {line[0]: line[1], **formats_room._FORMATS}
     monkeypatch.setattr(formats_room, "_FORMATS", listed)
-    yield re.findall(r"```text\n(# steps.*?)```", README, re.S)[0]
+    yield code("text", HOW_TO_ADD_A_FORMAT)[0]
     format_of.cache_clear()
 
 
-def test_the_format_of_the_readme_opens_and_is_exported(step_log, tmp_path, capsys):
+def test_the_format_of_the_example_opens_and_is_exported(step_log, tmp_path, capsys):
     path = tmp_path / "run.steps"
     path.write_text(step_log + "no step\n")
     trace = open_file(str(path))
@@ -140,7 +164,7 @@ def test_the_format_of_the_readme_opens_and_is_exported(step_log, tmp_path, caps
     assert (tmp_path / "out.csv").read_text().count("conv") == 2
 
 
-def test_the_format_of_the_readme_refuses_what_it_cannot_read(step_log, tmp_path):
+def test_the_format_of_the_example_refuses_what_it_cannot_read(step_log, tmp_path):
     path = tmp_path / "odd.steps"
     for text in ("# steps v1\n", "# steps v1\na 1 " + "9" * 400 + "\n", "# steps v1\n\xff\0"):
         path.write_bytes(text.encode("latin-1"))
@@ -148,8 +172,24 @@ def test_the_format_of_the_readme_refuses_what_it_cannot_read(step_log, tmp_path
             open_file(str(path))
 
 
-def test_the_first_screen_tells_what_it_is_and_how_to_start():
+def test_a_metadata_parser_of_the_help_adds_a_column(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with (
+        EventTracer("run.etdp") as tracer,
+        tracer.create_event_block("Execute"),
+        tracer.start_profiling("DELEGATE_CALL", chain_index=0, instruction_id=0),
+        tracer.start_profiling_delegate("a") as entry,
+    ):
+        entry.metadata = b"\x07"
+    names: dict[str, Any] = {}
+    exec(python_with("register_metadata_parser", text_of("delegates")), names)
+    unregister_metadata_parser(names["neutron"])
+    assert "function_code" in names["trace"].slices.columns
+
+
+def test_the_first_screen_shows_what_it_is_and_how_to_start():
     first = "\n".join(README.splitlines()[:35])
     for wanted in ("ETDump", "Torq", "CSV", "Perfetto", "](packaging/screenshot.png)"):
         assert wanted in first
     assert "```sh\npackaging/run\n```" in first
+    assert "```sh\npackaging/test\n```" in README

@@ -274,11 +274,13 @@ def test_a_wheel_holds_the_package_and_nothing_else(wheel):
     assert [n for n in wheel.namelist() if "__pycache__" in n] == []
 
 
-def test_every_picture_of_the_readme_is_drawn_by_a_script():
-    """A picture that nobody can draw anew shows a window that is no more."""
+def test_every_picture_of_the_documents_is_drawn_by_a_script():
+    """A picture that no script draws again would show an old window."""
     told = runpy.run_path(str(ROOT / "packaging/pictures"))
     drawn = {f"{name}.png" for name in told["PICTURES"]} - {"ten_million.png"}
-    shown = set(re.findall(r"\(packaging/(\w+\.png)\)", (ROOT / "README.md").read_text("utf-8")))
+    names = "README.md", "packaging/README.md"
+    documents = "".join((ROOT / name).read_text("utf-8") for name in names)
+    shown = set(re.findall(r"\((?:packaging/)?(\w+\.png)\)", documents))
     assert {name for name in shown if not name.startswith("ten_million_")} == drawn
     assert {path.name for path in (ROOT / "packaging").glob("*.png")} >= shown | drawn
 

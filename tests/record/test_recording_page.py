@@ -85,17 +85,3 @@ def test_a_chrome_trace_of_viztracer_opens(tmp_path):
     assert done.returncode == 0, done.stderr
     trace = Workspace().open(str(tmp_path / "trace.json"))
     assert any("work" in trace.name(i) for i in range(len(trace.slices)))
-
-
-def test_a_debug_handle_map_links_the_logged_run_and_the_csv(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(code("python", "write_debug_handle_map"), {})
-    exec(code("python", "EventTracer"), {})
-    (tmp_path / "mine.csv").write_text(code("csv", "identifier"))
-    for profile in ("toy.etdp", "mine.csv"):
-        workspace = Workspace()
-        trace = workspace.open(profile)
-        workspace.open("handles.json")
-        table = workspace.links(trace)
-        found = [len(table.operators(int(key))) for key in trace.slices.key]
-        assert sorted(n for n in found if n) in ([1, 2], [1, 2, 2], [1, 2, 3]), profile

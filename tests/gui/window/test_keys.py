@@ -1,4 +1,4 @@
-"""The table of keys and mouse that the README promises, row by row, driven by real events.
+"""The keys and mouse gestures that the help page lists, row by row, driven by real events.
 
 The view is compared by the numbers of the session. Keys go to the widget that has the keyboard; the
 clock of held keys is the test's own, so nothing sleeps and a second of holding is just a second.
@@ -47,8 +47,10 @@ from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.search import Search
 from viewer.gui.timeline.held_keys import HeldKeys, traveled
+from viewer.gui.window.commands.menus import MOUSE_HELP
 from viewer.gui.window.dialogs.command_palette import found_rows
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+from viewer.gui.window.help.pages import text_of
 from viewer.model.inference_views import Inferences
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
@@ -616,6 +618,21 @@ def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, 
 
 
 # -- the table of commands -------------------------------------------------------------------------
+
+
+def test_the_page_of_the_keys_lists_the_keys_of_all_commands(controller):
+    page = text_of("keys")
+    rows = re.findall(r"^\| ([^|]+) \|", page.partition("## Mouse")[0], re.MULTILINE)
+    listed = [key for row in rows for key in re.findall(r"`(\S+)`", row)]
+    table = controller.commands
+    assert sorted(listed) == sorted(key for id in table.commands for key in table.keys(id))
+
+
+def test_the_page_of_the_keys_lists_all_mouse_gestures():
+    rows = re.findall(r"^\| ([^|]+) \|", text_of("keys").partition("## Mouse")[2], re.MULTILINE)
+    listed = {gesture.lower() for row in rows for gesture in row.split(", ")}
+    known = {gesture.lower() for gestures, _ in MOUSE_HELP for gesture in gestures.split(", ")}
+    assert listed - {"gesture"} == known
 
 
 def test_no_two_commands_share_a_key_and_each_is_found_everywhere(controller):

@@ -19,9 +19,14 @@ INDEX = "index"
 TIMELINE = "timeline"
 RECORDING = "recording"
 GLOSSARY = "glossary"
+KEYS = "keys"
 _PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
-# In the order of the page list: first steps, then the panels by their area in the window.
-PAGES = (INDEX, RECORDING, TIMELINE, *(spec.help_page for spec in _PANELS), "export", GLOSSARY)
+# In the order of the page list: first steps, the panels by their area in the window, then pages
+# about the whole program.
+PAGES = (
+    INDEX, RECORDING, "formats", KEYS, TIMELINE, *(spec.help_page for spec in _PANELS), "export",
+    "command_line", "delegates", "migrating", "trust", "accessibility", GLOSSARY,
+)  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
