@@ -88,17 +88,17 @@ def test_units_have_names_for_scripts_and_no_lengths(capsys):
 def test_the_attention_model_by_every_key_that_it_has(capsys):
     found = {
         key: answer(capsys, *ATTENTION, "--by", key)
-        for key in ("operator", "type", "module", "line", "delegate", "thread", "run", "name")
+        for key in ("operator", "type", "module", "line", "delegate", "thread", "inference", "name")
     }
     for facts in found.values():
         (file,) = facts["files"]
         own = sum(row["self_ticks"] for row in facts["rows"])
         assert own + file["ungrouped_ticks"] == file["whole_ticks"]
         assert (file["clock"]["unit"], file["clock"]["origin"]) == ("ns", "assumed")
-    executed = sum(row["total_ns"] for row in found["run"]["rows"])
+    executed = sum(row["total_ns"] for row in found["inference"]["rows"])
     for key in ("operator", "type", "module", "line", "delegate"):
         assert found[key]["files"][0]["whole_ns"] == executed == 324625
-    assert found["run"]["rows"][1]["label"] == "forward · run 2 of 5"
+    assert found["inference"]["rows"][1]["label"] == "forward · run 2 of 5"
     assert "models.py:52" in [row["label"] for row in found["line"]["rows"]]
     assert "blocks.0.qkv" in [row["label"] for row in found["module"]["rows"]]
 
@@ -232,7 +232,7 @@ def test_a_trace_that_lacks_the_key_is_noted_beside_those_that_have_it(capsys):
     code, out, err = run(capsys, C3, ATTENTION[0], "--by", "run")
     assert code == 0
     assert "run 1 of 5" in out
-    assert err == f"opscope: note: {C3}: no statistics by run: The file tells no inferences\n"
+    assert err == f"opscope: note: {C3}: no statistics by inference: The file tells no inferences\n"
 
 
 def test_wrong_usage_and_unreadable_files(capsys, tmp_path):

@@ -239,7 +239,7 @@ def test_keys_that_a_trace_has_not_say_why(c3):
     assert c3.keys == ("unit", "operator", "type", "line", "location", "thread", "name")
     assert c3.missing("module") == "The operators are in no modules"
     assert c3.missing("node") == "An operation of an MLIR text is not divided into nodes"
-    assert c3.missing("run") == "The file tells no inferences"
+    assert c3.missing("inference") == "The file tells no inferences"
     with pytest.raises(ValueError, match="No delegate was called"):
         c3.by("delegate")
     with pytest.raises(ValueError, match="'colour' is no key: it is one of unit, operator"):
@@ -258,7 +258,7 @@ def test_keys_that_a_trace_has_not_say_why(c3):
 def test_runs_of_a_dump_and_calls_of_its_delegates():
     table = linked("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
     grouping, trace = Grouping(table), table.trace
-    assert [(g.label, g.total) for g in grouping.by("run").groups] == [
+    assert [(g.label, g.total) for g in grouping.by("inference").groups] == [
         (f"forward · run {run.number} of 4", run.end - run.start) for run in trace.inferences()
     ]
     at = np.flatnonzero(trace.keys.kind[trace.slices.key] == KeyKind.DELEGATE_CALL)
@@ -346,7 +346,7 @@ def test_the_delegates_times_count_where_they_are_drawn(both_clocks):
 
 def test_a_call_contains_the_delegates_times_as_it_contains_all_its_events(both_clocks):
     rated = with_clock_rates(both_clocks, {"ticks": Fraction(1)})
-    for key in ("delegate", "thread", "run"):
+    for key in ("delegate", "thread", "inference"):
         groups, same = Grouping(rated).by(key).groups, Grouping(both_clocks).by(key).groups
         assert groups == same
         assert all(group.delegate_ns is None for group in groups)

@@ -22,15 +22,22 @@ from viewer.program.program import GraphNode, Operator, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
-    "unit", "operator", "node", "type", "module", "line", "location", "delegate", "thread", "run",
-    "name",
+    "unit", "operator", "node", "type", "module", "line", "location", "delegate", "thread",
+    "inference", "name",
 )  # fmt: skip
+# The former name of a key, which scripts may still use.
+_FORMER = {"run": "inference"}
 NO_MODULE = "(top level)"
 NO_LINE = "(no source line)"
 NO_OPERATOR = "(no operator)"
 
 OF_OPERATORS = ("operator", "node", "type", "module", "line")
 _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
+
+
+def key_named(name: str) -> str:
+    """Return the key of a name, which may be a former one; other names as they are."""
+    return _FORMER.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class GroupKeys:
             "unit": "" if has_units(trace) else "No track is of a unit of an NPU",
             "location": "" if located else "No slice has an MLIR location",
             "delegate": "" if self._of_delegates else "No delegate was called",
-            "run": "" if any(trace.inferences()) else "The file tells no inferences",
+            "inference": "" if any(trace.inferences()) else "The file tells no inferences",
         }
 
     def of(self, key: str) -> KeyGroups:

@@ -40,7 +40,7 @@ class Group:
     share is that of total, and self_ticks and spread are None.
 
     key: a name for scripts, only for rows of `unit`. number: the argument of `Grouping.slices`; for
-    `operator` also an index into the sets of the link table, for `run` the position among the
+    `operator` also an index into the sets of the link table, for `inference` the position among the
     inferences; -1 for rows of `unit`. delegate_ns: the sum of the durations in `spread` that a
     delegate's own clock timed; None if there are none.
     """

@@ -11,7 +11,7 @@ Each key divides a trace into groups in its own way:
     location   the MLIR location of the slice, as text
     delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
-    run        an inference
+    inference  an inference
     name       the slice's name in the file
 
 Type, module and line are those of the graph nodes where it is known which of an operator's nodes
@@ -40,7 +40,7 @@ time of their call is charged already, and where in it they ran is unknown. Thei
 `delegate_ns`, apart. A thread covers its outermost slices alone, and so none of them.
 
 The whole trace leaves out inferences that did not finish (`viewer.model.queries.counted_slices`).
-By `run` they are listed, with a share of 0, because they are no part of the whole.
+By `inference` they are listed, with a share of 0, because they are no part of the whole.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ class Grouping:
         why = self.missing(key)
         if why:
             raise ValueError(why)
-        make = {"unit": self._by_unit, "run": self._by_run, "thread": self._by_thread}
+        make = {"unit": self._by_unit, "inference": self._by_run, "thread": self._by_thread}
         found = make[key](first, last) if key in make else self._by_slices(key, first, last)
         return replace(found, share_of=self._share_of(key))
 
     def _share_of(self, key: str) -> str:
         """Return what the shares of a key are of."""
-        if key in ("unit", "run"):
+        if key in ("unit", "inference"):
             return "range" if key == "unit" else "inferences"
         if key in (*OF_OPERATORS, "delegate") and execute_keys(self._trace).any():
             return EXECUTE
@@ -234,7 +234,7 @@ class Grouping:
         started = np.flatnonzero(starts_between(self._trace, start, first, last))
         spread = spreads_of(durations[started], started, len(runs)), dict[int, int]()
         labels = [run_label(self._table, run) for run in runs]
-        table = table_of("run", labels, total, total, spread, 0, 0)
+        table = table_of("inference", labels, total, total, spread, 0, 0)
         counted = counted_inferences(self._trace)
         if not is_whole(first, last) or len(counted) == len(runs):
             return table

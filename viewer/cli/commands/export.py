@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import add_files, choices_of, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
@@ -62,6 +62,7 @@ def run(arguments: list[str]) -> int:
     )
     parser.add_argument(
         "--by",
+        type=key_named,
         choices=KEYS,
         metavar="KEY",
         help=f"what statistics are by: {', '.join(KEYS)}; operator where there are any, else name",

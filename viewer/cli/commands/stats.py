@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
@@ -18,7 +18,14 @@ def run(arguments: list[str]) -> int:
         prog="opscope stats", description="What took how long in profiles, grouped by one key."
     )
     add_files(parser, "+")
-    parser.add_argument("--by", required=True, choices=KEYS, metavar="KEY", help=", ".join(KEYS))
+    parser.add_argument(
+        "--by",
+        required=True,
+        type=key_named,
+        choices=KEYS,
+        metavar="KEY",
+        help=", ".join(KEYS),
+    )
     parser.add_argument(
         "--range",
         metavar="START:END",

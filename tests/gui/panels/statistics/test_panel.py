@@ -108,7 +108,7 @@ def test_types_of_operators_add_up_over_what_shares_a_line(panel):
 
 def test_keys_that_a_trace_has_not_are_grayed_with_the_reason(panel):
     items = panel.by.model()
-    run = items.item(panel.by.findData("run"))
+    run = items.item(panel.by.findData("inference"))
     assert not run.isEnabled()
     assert "no inferences" in run.toolTip()
 
@@ -129,7 +129,7 @@ def test_a_row_selects_what_it_stands_for(panel):
 def test_an_inference_of_a_dump_is_picked_by_its_row(show_files):
     panel = show_files(StatisticsPanel, "etdump/cnn_portable_x10.etdp")
     assert panel.key == "name"  # it has no units, and no record is open
-    pick(panel, "run")
+    pick(panel, "inference")
     assert len(panel.model.rows) == 10
     panel.table.chosen.emit(3)
     run = panel.session.state.run

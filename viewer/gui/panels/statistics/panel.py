@@ -44,7 +44,7 @@ NOTHING = "Open a profile to see what its units, operators and threads cost."
 TITLES = {
     "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
     "module": "Module", "line": "Line", "location": "Location", "delegate": "Delegate",
-    "thread": "Thread", "run": "Inference", "name": "Name",
+    "thread": "Thread", "inference": "Inference", "name": "Name",
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
 _FIRST = ("unit", "type", "name")
@@ -187,7 +187,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         """Return the group of the selected slice, else of the selected operators; -1 for none."""
         state, key, shown = self._session.state, answer.table.key, answer.shown
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
-        if key in ("unit", "run"):
+        if key in ("unit", "inference"):
             return -1
         if ref is not None and self._session.as_run(ref.trace) is shown:
             return answer.grouping.group_of_slice(key, ref.index)
@@ -222,7 +222,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
                 self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
         elif key == "operator":
             self._session.select_operators(number, shown.table.sets[group])
-        elif key == "run":
+        elif key == "inference":
             run = list(shown.trace.inferences())[group]
             pick_run(self._session, (number, shown.trace.runs.index(run)))
         else:

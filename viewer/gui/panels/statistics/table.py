@@ -109,7 +109,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         *((Heading("Own clock", ColumnKind.NUMBER, 80),) if apart else ()),
         Heading(f"% of {table.share_of}", ColumnKind.NUMBER, 132),
         Heading(f"Total, {unit}", ColumnKind.NUMBER, 88),
-        Heading("Slices" if table.key != "run" else "Runs", ColumnKind.NUMBER, 60),
+        Heading("Slices" if table.key != "inference" else "Runs", ColumnKind.NUMBER, 60),
         Heading("Mean", ColumnKind.NUMBER, 76),
         Heading("p50", ColumnKind.NUMBER, 76),
         Heading("p90", ColumnKind.NUMBER, 76),
