@@ -163,6 +163,18 @@ def test_our_own_texts_read_back():
     assert parse_time(format_time(-1_234_568_000_000)) == -1_234_568_000_000
 
 
+@pytest.mark.parametrize(
+    ("ns", "factor", "text"),
+    [
+        (50, 1_000_000, "0.00005"), (499, 1_000_000, "0.0005"), (500, 1_000_000, "0.001"),
+        (1, 1_000_000_000, "0.000000001"), (-50, 1_000_000, "\u22120.00005"),
+        (1_643, 1_000, "1.643"), (0, 1_000_000, "0"), (0.4, 1, "0.400"),
+    ],
+)  # fmt: skip
+def test_a_time_that_is_not_0_never_reads_as_0(ns, factor, text):
+    assert format_in(ns, factor) == text
+
+
 def test_digits_are_grouped():
     assert group_digits(-1234567) == "\u22121\u2009234\u2009567"
     assert format_in(2_500_000, 1_000) == "2\u2009500.000"

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from math import ceil, log10
 
 import numpy as np
 
@@ -116,6 +117,10 @@ def with_computed(slices: str, computed: int) -> str:
     return f"{slices} and {counted(computed, 'computed one')}" if computed else slices
 
 
+_LEAST_OF_THREE = 0.0005  # what three decimals do not round to 0
+_MOST_DECIMALS = 15
+
+
 def unit_for(ns: float) -> tuple[str, int]:
     """The best unit to display a duration, and its size in ns."""
     size = abs(ns)
@@ -123,12 +128,18 @@ def unit_for(ns: float) -> tuple[str, int]:
     return next(((u, f) for u, f in _UNITS if size >= f or round(size / f, 6) >= 1), _UNITS[-1])
 
 
-def format_in(ns: float, factor: int, decimals: int = 3) -> str:
-    """Format a time without its unit, for columns that share one; `factor` is the unit's ns."""
+def format_in(ns: float, factor: int, decimals: int | None = None) -> str:
+    """Format a time without its unit, for columns that share one; `factor` is the unit's ns.
+
+    decimals: by default three, or as many as a shorter time needs to differ from 0: "0.00005".
+    """
     if ns == 0:
         return "0"
     if factor == 1 and float(ns).is_integer():
         return group_digits(int(ns))
+    if decimals is None:
+        size = abs(ns) / factor
+        decimals = 3 if size >= _LEAST_OF_THREE else min(ceil(-log10(size)), _MOST_DECIMALS)
     whole, _, rest = f"{ns / factor:,.{decimals}f}".partition(".")
     text = whole.replace(",", THIN_SPACE).replace("-", MINUS)
     return f"{text}.{rest}" if rest else text
