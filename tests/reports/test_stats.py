@@ -1,6 +1,7 @@
 """`opscope stats` as scripts use it: rows, clocks, ranges, and what it says of what is missing."""
 
 import json
+import re
 import shutil
 from fractions import Fraction
 
@@ -185,6 +186,21 @@ def test_the_table_is_aligned_and_says_whose_clock_it_is(capsys):
     )
     place = lines[0].index("Type")
     assert [line[place:] for line in lines[-3:]] == ["func.func", "(no operator)", "whole"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "head", "first"),
+    [
+        ("ns", "Total, ns  Self, ns", ["109\u2009760", "109\u2009760"]),
+        ("us", "Total, µs  Self, µs", ["109.760", "109.760"]),
+        ("s", "Total, s  Self, s", ["0.00011", "0.00011"]),
+    ],
+)
+def test_the_unit_of_the_table_can_be_chosen(capsys, unit, head, first):
+    _, out, _ = run(capsys, C3, TEXT, "--by", "type", "--unit", unit)
+    _, _, titles, row, *_ = out.splitlines()
+    assert " ".join(titles.split()).startswith(" ".join(head.split()))
+    assert re.split(" {2,}", row.strip())[:2] == first
 
 
 def test_rows_of_several_files_carry_their_file(capsys):

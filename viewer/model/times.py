@@ -131,16 +131,19 @@ def unit_for(ns: float) -> tuple[str, int]:
 def format_in(ns: float, factor: int, decimals: int | None = None) -> str:
     """Format a time without its unit, for columns that share one; `factor` is the unit's ns.
 
-    decimals: by default three, or as many as a shorter time needs to differ from 0: "0.00005".
+    decimals: by default three. A time that they would round to 0 has up to three digits that are
+    not leading zeros: "0.00005".
     """
     if ns == 0:
         return "0"
     if factor == 1 and float(ns).is_integer():
         return group_digits(int(ns))
-    if decimals is None:
-        size = abs(ns) / factor
-        decimals = 3 if size >= _LEAST_OF_THREE else min(ceil(-log10(size)), _MOST_DECIMALS)
-    whole, _, rest = f"{ns / factor:,.{decimals}f}".partition(".")
+    size = abs(ns) / factor
+    if decimals is None and size < _LEAST_OF_THREE:
+        number = f"{ns / factor:.{min(ceil(-log10(size)) + 2, _MOST_DECIMALS)}f}".rstrip("0")
+    else:
+        number = f"{ns / factor:,.{3 if decimals is None else decimals}f}"
+    whole, _, rest = number.partition(".")
     text = whole.replace(",", THIN_SPACE).replace("-", MINUS)
     return f"{text}.{rest}" if rest else text
 

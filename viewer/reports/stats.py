@@ -24,6 +24,9 @@ from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.workspace.workspace import Workspace
 
 WHOLE, UNGROUPED = "whole", "ungrouped"
+# Units for the text, as options have them: the name on screen, and its ns.
+UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("s", 1_000_000_000)}
+AUTO = "auto"
 _CHARGED = ("total_ns", "self_ns", "share")
 
 
@@ -111,10 +114,11 @@ def _file_facts(
 # -- text ------------------------------------------------------------------------------------------
 
 
-def stats_text(facts: Facts) -> str:
+def stats_text(facts: Facts, unit: str = AUTO) -> str:
     """Format the facts for people: one or two lines per profile, and one table for all.
 
-    The group is the last column, since a location can be longer than any terminal is wide.
+    unit: one of `UNITS`, of all times; by default that of the longest one of each kind. The group
+    is the last column, since a location can be longer than any terminal is wide.
     """
     answered = [file for file in facts["files"] if file["missing"] is None]
     several = len(facts["files"]) > 1
@@ -131,7 +135,7 @@ def stats_text(facts: Facts) -> str:
         return "\n".join([*heads, "nothing in this range"])
     names = short_names(row["file"] for row in rows)
     columns = [
-        *_number_columns(rows),
+        *_number_columns(rows, unit),
         *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
         (str(facts["by"]).capitalize(), [one_line(row["label"]) for row in rows]),
     ]
@@ -172,12 +176,13 @@ def _sums(file: Facts) -> list[Facts]:
     ]
 
 
-def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
-    """Return totals in one unit and slice lengths in another; without empty columns."""
-    unit, factor = unit_for(
-        max(row.get(name, 0) for row in rows for name in ("total_ns", DELEGATE_NS))
-    )
+def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]]]:
+    """Return times in one unit and slice lengths in another; without empty columns."""
+    amounts = ("total_ns", "self_ns", DELEGATE_NS)
+    unit, factor = unit_for(max(row.get(name, 0) for row in rows for name in amounts))
     length, per_length = unit_for(max(row.get("max_ns", 0) for row in rows))
+    if chosen != AUTO:
+        unit, factor = length, per_length = UNITS[chosen]
 
     def cells(name: str, text: Callable[[Any], str]) -> list[str]:
         return [text(row[name]) if name in row else "" for row in rows]

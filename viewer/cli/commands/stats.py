@@ -9,7 +9,7 @@ from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
-from viewer.reports.stats import NoSuchGroups, stats, stats_text
+from viewer.reports.stats import AUTO, UNITS, NoSuchGroups, stats, stats_text
 
 
 def run(arguments: list[str]) -> int:
@@ -32,6 +32,12 @@ def run(arguments: list[str]) -> int:
         help="count this part, from the start of the trace (of the first of several that one clock "
         "stamped), as 1.5ms:2ms",
     )
+    parser.add_argument(
+        "--unit",
+        choices=(AUTO, *UNITS),
+        default=AUTO,
+        help="unit of the times in the table; JSON has ticks and ns",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     try:
@@ -47,7 +53,7 @@ def run(arguments: list[str]) -> int:
     except NoSuchGroups as error:
         complain(str(error))
         return 1
-    print(json.dumps(facts, indent=1) if chosen.json else stats_text(facts))
+    print(json.dumps(facts, indent=1) if chosen.json else stats_text(facts, chosen.unit))
     for file in facts["files"]:
         if file["missing"]:
             complain(f"note: {file['path']}: no statistics by {chosen.by}: {file['missing']}")
