@@ -386,6 +386,13 @@ def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, 
     assert [name.wordWrap() for name in names] == [True]
 
 
+def test_an_identifier_has_no_thousands_separators(opened, tmp_path):
+    event = {"ph": "X", "pid": 1, "tid": 1, "name": "aten::mm", "ts": 1, "dur": 2}
+    path = tmp_path / "ids.json"
+    path.write_text(json.dumps({"traceEvents": [{**event, "args": {"External id": 123456}}]}))
+    assert slice_rows(opened(path).traces[0], 0)["External id"] == "123456"
+
+
 MAP_BESIDE_TORQ = ("torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
 MAP_BESIDE_DUMP = ("etdump/demo_manual_int_x4.etdp", "debug_handle_map/demo_manual_int.json")
 

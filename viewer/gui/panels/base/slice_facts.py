@@ -157,8 +157,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         value = column.value(i)
         known = name in (*_SAID_ELSEWHERE, *said) or value in (trace.name(i), keys.location[key])
         if not known and value is not None:
-            unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
-            rows[_TITLES.get(name, name)] = _value_text(value) + unit
+            rows[_TITLES.get(name, name)] = _value_text(value, column.unit)
     return rows
 
 
@@ -219,14 +218,17 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
     return f"{time} · {format_share(part, total)}"
 
 
-def _value_text(value: int | float | bool | str) -> str:
+def _value_text(value: int | float | bool | str, unit: str) -> str:
+    """Format a value of the file. An integer without a unit may be an identifier: no separators."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return group_digits(value)
-    if isinstance(value, float):
-        return f"{value:g}"
-    return _pretty(value)
+        text = group_digits(value) if unit else str(value)
+    elif isinstance(value, float):
+        text = f"{value:g}"
+    else:
+        text = _pretty(value)
+    return f"{text}{NARROW_SPACE}{unit}" if unit else text
 
 
 def _pretty(text: str) -> str:
