@@ -617,6 +617,13 @@ def test_an_inference_that_did_not_finish_says_so(controller, capsys, data):
     assert file["inferences"][0]["label"] == "Execute · run 1 of 3, did not finish"
 
 
+def test_the_inferences_that_warm_up_are_marked(controller, capsys, data):
+    code, out, _ = run(capsys, "info", "--json", str(data / "etdump/cnn_portable_x10.etdp"))
+    assert code == 0
+    (file,) = json.loads(out)["files"]
+    assert [one["warm_up"] for one in file["inferences"]] == [True] * 2 + [False] * 8
+
+
 def test_pair_links_what_does_not_belong_together_and_warns(controller, capsys):
     code, out, err = run(capsys, "info", "--json", DUMP, OTHER, RECORD, "--pair", f"{DUMP}={OTHER}")
     assert code == 0

@@ -13,6 +13,7 @@ from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
+from viewer.model.warm_up import steady_inferences
 from viewer.program.module_tree import ModuleKind, module_tree
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.resources import SAMPLES
@@ -277,7 +278,7 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
 def test_medians_are_those_of_the_tables_of_the_runs(linked):
     for table in linked:
         tree, costs = module_tree(table.program), Costs(table)
-        runs = list(table.trace.finished_inferences())
+        runs = steady_inferences(table.trace)
         found = run_medians(tree, table, costs)
         assert found.runs == len(runs)
         if len(runs) < 2:

@@ -25,6 +25,7 @@ from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
 from viewer.model.trace import Run
+from viewer.model.warm_up import steady_inferences
 from viewer.program.module_tree import ModuleTree
 
 # Limit of runs × modules (or sets) held in memory at once: 80 MB of int64.
@@ -140,7 +141,7 @@ def _sum(a: CostRow, b: CostRow) -> CostRow:
 
 @dataclass(frozen=True, eq=False)
 class RunMedians:
-    """Medians over the inferences that ran a method, in ticks per run (float64).
+    """Medians over the inferences that ran a method, without the warm-up, in ticks (float64).
 
     modules: the median total of every module. sets: the median ticks of every row of
     `ModuleCosts.single` and `sets`, by its module and operators. NaN if no inference is known to
@@ -155,8 +156,8 @@ class RunMedians:
 
 
 def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
-    """Return the medians of modules and sets over all inferences of a linked trace."""
-    runs = list(table.trace.finished_inferences())
+    """Return the medians of modules and sets over the steady inferences of a linked trace."""
+    runs = steady_inferences(table.trace)
     at, sets, set_of = _charged_sets(tree, table)
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)

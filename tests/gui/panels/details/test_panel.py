@@ -425,3 +425,16 @@ def test_an_operator_of_a_debug_handle_map_says_what_is_known_and_no_more(
     assert {"Nodes", "Work"}.isdisjoint(told)
     assert "No source line is recorded." in told
     assert "No other operator takes its result." not in told
+
+
+def test_the_spread_of_an_operators_cost_leaves_out_the_warm_up(attention, show_details):
+    shown = attention.traces[0]
+    attention.select_operators(0, (ATTENTION_0,))
+    panel = show_details(attention)
+    steady = [
+        sum(row.ticks for row in shown.costs.of_run(run).rows if row.operators == (ATTENTION_0,))
+        for run in list(shown.trace.finished_inferences())[1:]
+    ]
+    (spread,) = [text for text in said(panel) if text.startswith("p10")]
+    assert f"p50 {format_time(np.median(steady))} " in spread
+    assert spread.endswith("of 4 inferences, without 1 that warms up")

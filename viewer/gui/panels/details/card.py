@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from html import escape
 
-import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
@@ -41,7 +40,7 @@ from viewer.gui.panels.details.card_frame import CardFrame
 from viewer.gui.panels.details.flow_section import FlowSection
 from viewer.gui.panels.details.location_text import location_lines
 from viewer.gui.panels.details.node_section import node_rows
-from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart
+from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart, spread_text
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import KeyValueGrid, WrappedText, anchor, label, span
@@ -429,8 +428,7 @@ class Card(CardFrame):
             label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
         )
         self._column.addWidget(chart)
-        p10, p50, p90 = np.percentile([tick_to_ns(c, rate) for c in costs], (10, 50, 90))
-        spread = f"p10 {format_time(p10)} · p50 {format_time(p50)} · p90 {format_time(p90)}"
+        spread = spread_text(shown.trace, runs, [tick_to_ns(c, rate) for c in costs])
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -13,11 +14,24 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import MOST_RUNS
-from viewer.model.times import format_in, unit_for
+from viewer.model.times import format_in, format_time, unit_for
+from viewer.model.trace import Run, Trace
+from viewer.model.warm_up import included_text, warm_up_inferences
 
 _BAR_SPACE = 44
 _WIDEST = 28
 _GAP = 6
+
+
+def spread_text(trace: Trace, runs: Sequence[Run], costs: Sequence[int]) -> str:
+    """Return the percentiles of costs without the warm-up, and what they cover.
+
+    costs: ns for each of the runs.
+    """
+    warm = warm_up_inferences(trace)
+    steady = [cost for run, cost in zip(runs, costs, strict=True) if run not in warm]
+    p10, p50, p90 = map(format_time, np.percentile(steady, (10, 50, 90)))
+    return f"p10 {p10} · p50 {p50} · p90 {p90} of {included_text(trace)}"
 
 
 class RunChart(QWidget):

@@ -29,6 +29,7 @@ from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
+from viewer.model.warm_up import included_text
 from viewer.program.module_tree import ModuleKind, ModuleTree, module_tree
 from viewer.program.program import Program
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -137,6 +138,8 @@ class ModelPanel(CostPanel[ModelAnswer]):
         note = (
             f" · {counted(without_slice, 'operator')} without a slice here" if without_slice else ""
         )
+        if costed.medians.runs > 1:
+            note += f" · medians of {included_text(answer.of.trace)}"
         self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
 
