@@ -68,7 +68,7 @@ def tree(told):
 def test_the_program_tells_of_itself(tree):
     assert ("application", "Opscope") in tree
     names = {name for _, name in tree}
-    assert {"Timeline", "Details", "Operators", "Colour by", "Search slices"} <= names
+    assert {"Timeline", "Details", "Operators", "Color by", "Search slices"} <= names
 
 
 @pytest.mark.parametrize("role", ["push button", "button", "check box", "combo box", "radio button",

@@ -191,11 +191,11 @@ class Scheme:
 
 
 SCHEMES = (
-    Scheme("operator", "Operator", "Every operator has a colour of its own"),
-    Scheme("name", "Name", "Slices of one name have one colour"),
-    Scheme("type", "Operator type", "Operators of one type, such as convolutions, have one colour"),
-    Scheme("module", "Module", "Operators of one module of the model have one colour"),
-    Scheme("delegate", "Delegate", "What each backend ran has a colour, and what none ran"),
+    Scheme("operator", "Operator", "Every operator has its own color"),
+    Scheme("name", "Name", "Slices of one name have one color"),
+    Scheme("type", "Operator type", "Operators of one type, such as convolutions, have one color"),
+    Scheme("module", "Module", "Operators of one module of the model have one color"),
+    Scheme("delegate", "Delegate", "Each backend has a color, and so does what was not delegated"),
     Scheme("duration", "Duration", "The longer a slice took, the more it stands out"),
     Scheme("links", "Link state", "What is linked to one operator, to several, or to none"),
 )

@@ -39,11 +39,11 @@ class Setting(Generic[T]):
     choices: tuple[str, ...] = ()
 
 
-THEME = Setting("theme", str, "system", "Colours", ("system", "light", "dark"))
+THEME = Setting("theme", str, "system", "Colors", ("system", "light", "dark"))
 DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline moves it")
 SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are short motions")
 FLOWS = Setting("flows", bool, True, "Flows of the selected slice are drawn as arrows")
-LEGEND = Setting("legend", bool, True, "Legend of colours below the timeline")
+LEGEND = Setting("legend", bool, True, "Legend of colors below the timeline")
 HEADER_WIDTH = Setting("timeline/header_width", int, 196, "Width of the column of track names")
 EXPORT_FLOWS = Setting("export/flows", bool, True, "Perfetto exports have flows")
 EXPORT_COUNTERS = Setting("export/counters", bool, True, "Perfetto exports have counters")

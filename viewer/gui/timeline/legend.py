@@ -86,7 +86,7 @@ class Legend(QWidget):
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self.setFixedHeight(theme.px(HEIGHT))
-        self.setAccessibleName("Legend of colours")
+        self.setAccessibleName("Legend of colors")
         scene.recolored.connect(self.refresh)
         scene.session.workspace_changed.connect(self.refresh)
         scene.session.run_picked.connect(self.refresh)
@@ -195,7 +195,7 @@ class Legend(QWidget):
         scheme = shown_scheme(self._scene.session)
         why = "\n".join(
             f"{one_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its "
-            "slices are coloured by their names."
+            "slices are colored by their names."
             for shown in others[:8]
         )
         self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
@@ -349,7 +349,7 @@ class Legend(QWidget):
         painter.setFont(theme.font("ruler"))
         painter.setPen(theme.color("text2"))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        title = f"Colours: {BY_ID[shown_scheme(session)].title.lower()}"
+        title = f"Colors: {BY_ID[shown_scheme(session)].title.lower()}"
         lines = [title, f"% of {self.scope}"] if self.classes and not self.is_ramp else [title]
         room = self._indent - TITLE_INDENT - theme.px(8)
         tall = theme.px(13)

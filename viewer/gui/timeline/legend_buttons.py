@@ -211,7 +211,7 @@ def _facts(share: Share, scope: str) -> str:
     parts = [counted(share.count, "slice")]
     if share.ns > 0:
         part = format_share(share.ns, share.whole)
-        of = "the files coloured by name" if share.by_name else scope
+        of = "the files colored by name" if share.by_name else scope
         parts.append(f"{format_time(share.ns)} of their own, {part} of {of}")
     return " · ".join(parts)
 

@@ -53,7 +53,7 @@ class MenuBar(QObject):
         table.add_to(clock.rates, CLOCK_MENU)
         menus["File"].insertMenu(table.actions["file.last_session"], recent.files)
         menus["File"].insertMenu(table.actions["file.reload"], recent.sessions)
-        colors = menus["View"].addMenu("Colour b&y")
+        colors = menus["View"].addMenu("Color b&y")
         colors.setToolTipsVisible(True)
         table.add_to(colors, COLOR_MENU)
         session.workspace_changed.connect(self._explain_colors)

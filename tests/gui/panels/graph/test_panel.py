@@ -287,7 +287,7 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
     assert {n.fill for n in transposes} == {SLAB}
     assert {n.cost.replace(THIN, " ") for n in transposes} >= {"2.774 µs shared by 5"}
     assert about_qkv.scale.accessibleName().replace(THIN, " ") == (
-        "Colour by own time, 0 to 8.544 µs, shared"
+        "Color by own time, 0 to 8.544 µs, shared"
     )
 
 

@@ -105,7 +105,7 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
 @pytest.mark.parametrize(
     ("title", "ids"),
     [
-        ("Clock rate", CLOCK_MENU), ("Colour by", COLOR_MENU), ("Ruler", RULER_MENU),
+        ("Clock rate", CLOCK_MENU), ("Color by", COLOR_MENU), ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU), ("Panels", PANELS_MENU),
     ],
 )  # fmt: skip
@@ -132,7 +132,7 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(controller):
     for title, ids in (
         *MENUS,
         ("Clock rate", CLOCK_MENU),
-        ("Colour by", COLOR_MENU),
+        ("Color by", COLOR_MENU),
         ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU),
     ):

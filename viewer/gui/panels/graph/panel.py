@@ -55,7 +55,7 @@ NOTHING = (
     "profile of a run also what each of them costs."
 )
 UNSELECTED = "Select a slice or an operator to see what feeds it and what it feeds."
-UNLINKED = "What is selected is linked to no operator, so nothing is known of its neighbours."
+UNLINKED = "The selection is not linked to an operator."
 _WAYS = (
     ("Both ways", Direction.BOTH), ("Producers", Direction.PRODUCERS),
     ("Consumers", Direction.CONSUMERS),

@@ -195,7 +195,7 @@ QPushButton:focus, QToolButton:focus, QComboBox:focus, QPushButton[primary="true
 /* In the light theme the accent is what it is filled with. */
 QPushButton[primary="true"]:focus { border-color: $text1; }
 QToolButton:focus { max-height: ${px24}; }
-/* The border tells it; a second, grey frame inside of it would be Qt's own. */
+/* The border shows the focus; without this, Qt adds a second, gray frame inside it. */
 QPushButton, QTabBar { outline: 0; }
 QPushButton:focus { padding: 0 ${px12_1}; }
 QToolButton:focus { padding: 0 4px; }

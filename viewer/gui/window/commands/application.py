@@ -256,7 +256,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
                 group="Theme",
             )
             for choice, title in (
-                ("system", "Colours of the s&ystem"),
+                ("system", "Colors of the s&ystem"),
                 ("light", "&Light"),
                 ("dark", "&Dark"),
             )

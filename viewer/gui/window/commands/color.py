@@ -53,35 +53,35 @@ def color_commands(context: CommandContext) -> list[Command]:
                     lambda id=scheme.id: not scheme_problem(session, id),  # type: ignore[misc]
                 ),
                 checked=lambda id=scheme.id: shown_scheme(session) == id,  # type: ignore[misc]
-                group="Colour by",
+                group="Color by",
             )
             for scheme in SCHEMES
         ),
         Command(
             "view.colour_next",
-            "Ne&xt colours",
+            "Ne&xt colors",
             "View",
             lambda: step(1),
             ("C",),
             has_trace,
-            group="Colour by",
+            group="Color by",
         ),
         Command(
             "view.colour_previous",
-            "&Previous colours",
+            "&Previous colors",
             "View",
             lambda: step(-1),
             ("Shift+C",),
             has_trace,
-            group="Colour by",
+            group="Color by",
         ),
         Command(
             "view.legend",
-            "Le&gend of colours",
+            "Le&gend of colors",
             "View",
             toggle_legend,
             ("L",),
             checked=lambda: view_settings.shows_legend,
-            group="Colour by",
+            group="Color by",
         ),
     ]

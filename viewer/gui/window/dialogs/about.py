@@ -15,7 +15,7 @@ from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
 from viewer.gui.window.dialogs.licenses import BundledPart, parts, text_of
 
 _SIZE = 720, 640
-_COLUMNS = ("Part", "Version", "Licence", "For")
+_COLUMNS = ("Part", "Version", "License", "For")
 _WIDTHS = (160, 90, 230)
 
 
@@ -34,7 +34,7 @@ class AboutDialog(FramedDialog):
             items = [QStandardItem(cell) for cell in cells]
             items[2].setToolTip(part.license)
             self.model.appendRow(items)
-        self.table = QuietTable("Parts and their licences")
+        self.table = QuietTable("Parts and their licenses")
         self.table.setModel(self.model)
         self.table.setSelectionMode(self.table.SelectionMode.SingleSelection)
         self.table.setEditTriggers(self.table.EditTrigger.NoEditTriggers)
@@ -47,7 +47,7 @@ class AboutDialog(FramedDialog):
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
-        self.text.setAccessibleName("Licence text")
+        self.text.setAccessibleName("License text")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         column_of = QVBoxLayout(self)
@@ -77,7 +77,7 @@ class AboutDialog(FramedDialog):
     @Slot(QModelIndex)
     def _show(self, current: QModelIndex) -> None:
         part = self.parts[current.row()]
-        missing = f"{part.name} came without the text of its licence, {part.license}. "
+        missing = f"{part.name} came without the text of its license, {part.license}. "
         self.text.setPlainText(
             text_of(part.name) or missing + (f"It is at {part.page}" if part.page else "")
         )

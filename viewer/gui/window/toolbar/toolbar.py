@@ -51,11 +51,11 @@ class Toolbar(QToolBar):
         self.search = search
         self.addWidget(self.search)
         lines = [self.addSeparator()]
-        caption = QLabel("Colour by")
+        caption = QLabel("Color by")
         caption.setContentsMargins(8, 0, 6, 0)
         self._dispensable = [self.addWidget(caption)]
         self.scheme = QComboBox()
-        self.scheme.setAccessibleName("Colour by")
+        self.scheme.setAccessibleName("Color by")
         for scheme in SCHEMES:
             self.scheme.addItem(scheme.title, scheme.id)
         self.addWidget(self.scheme)
@@ -172,7 +172,7 @@ class Toolbar(QToolBar):
             for number, place in self._places.items():
                 self.run.setItemData(place, number)
             self.run.setEnabled(bool(texts))
-            self.run.setToolTip("" if texts else "No open file tells where inferences begin")
+            self.run.setToolTip("" if texts else "No open file marks inference boundaries")
         picked = session.state.run
         if picked is not None and picked[0] == trace:
             self.run.setCurrentIndex(self._places.get(picked[1], 0))
