@@ -50,7 +50,7 @@ def test_the_window_takes_a_report(benchmark, shown, qapp, qtbot):
     view.show()
     model.page = page
     benchmark(view.show_contents, page.contents, -1)
-    model.expand("Stayed outside")
+    model.expand("Not delegated")
     assert len(model.rows) > OPERATORS
 
 
@@ -63,7 +63,7 @@ def test_the_window_takes_all_rows_of_a_report(benchmark, shown, qapp, qtbot):
     view.show()
     model.page = page
     view.show_contents(page.contents, -1)
-    benchmark(model.expand, "Stayed outside")
+    benchmark(model.expand, "Not delegated")
 
 
 def test_the_window_takes_the_handle_maps(benchmark, shown):

@@ -30,16 +30,16 @@ from viewer.model.times import (
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
-DELEGATES, NOT_DELEGATED, LINKS = "Delegates", "Stayed outside", "Links"
+DELEGATES, NOT_DELEGATED, LINKS = "Delegates", "Not delegated", "Links"
 MOST_NOT_DELEGATED = 5000  # operators; a longer table would block the window for more than 100 ms
-UPPER_BOUND = "Delegating them would save at most that: an upper bound, as delegates take time too."
+UPPER_BOUND = "Upper bound on savings: delegates take time, too."
 NO_CALLS = (
-    "The profile has no delegate calls, and no operators of a runtime that could have made them."
+    "The profile has no delegate calls, and no operators of a runtime that could have made any."
 )
-NONE_CALLED = "No delegate was called: every operator ran by itself."
-ALL_DELEGATED = "No operator ran outside the delegates."
-NONE_RECORDED = "The record has no delegates: nothing was lowered, or it does not say what was."
-_OTHERS = "others that took less"
+NONE_CALLED = "No delegate was called: every operator ran outside delegates."
+ALL_DELEGATED = "No operator ran outside delegates."
+NONE_RECORDED = "The ETRecord has no delegates: nothing was lowered, or it is not recorded."
+_OTHERS = "others with less time"
 
 
 class DelegationLine(Enum):
@@ -132,7 +132,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     if report.has_calls:
         parts = (
             ("Delegates", "accent", delegated),
-            ("Outside", "slab", not_delegated),
+            ("Not delegated", "slab", not_delegated),
             ("Neither", "", whole - delegated - not_delegated),
         )
     headings = (
@@ -250,14 +250,14 @@ def _section(rows: _Rows, title: str, hint: str, below: str = "") -> None:
 def _instance(
     rows: _Rows, row: Instance, several: bool, texts: tuple[str, ...], keys: tuple[float | str, ...]
 ) -> None:
-    where = f"instr. {row.instruction}" if row.instruction >= 0 else "call not named"
+    where = f"instr. {row.instruction}" if row.instruction >= 0 else "call unknown"
     hint = f"{row.method} · {where}" if several else where
     unknown = row.why_not_attributed
     detail = "\n".join(
         part
         for part in (
-            row.why and f"Operators not known: {row.why}",
-            unknown and f"Unattributed time not known: {unknown}",
+            row.why and f"Operators unknown: {row.why}",
+            unknown and f"Unattributed time unknown: {unknown}",
         )
         if part
     )
@@ -278,7 +278,7 @@ def _instance(
 def _outside(
     rows: _Rows, row: NotDelegated, texts: tuple[str, ...], keys: tuple[float | str, ...]
 ) -> None:
-    hint = "" if row.operators or row.label.endswith(_OTHERS) else "no link"
+    hint = "" if row.operators or row.label.endswith(_OTHERS) else "not linked"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
     item = DelegationItem(DelegationLine.NOT_DELEGATED, NOT_DELEGATED, row)
@@ -320,8 +320,8 @@ def _delegates_text(
     if ticks:
         rest = sum(row.unattributed or 0 for row in known)
         sentences.append(
-            f"their events account for {format_share(ticks - rest, ticks)} of that time; the rest, "
-            "hatched, is unattributed"
+            f"their events cover {format_share(ticks - rest, ticks)} of this time; the rest "
+            "(hatched) is unattributed"
         )
     text = "; ".join(sentences)
     return hint, f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -336,7 +336,7 @@ def _links_text(report: DelegationReport) -> tuple[str, str]:
     """Return the text next to the links' title, and the text below it."""
     found = report.coverage
     if not found.linkable:
-        return "", "No slice here has an identity that a record or a source could know."
+        return "", "No slice here is linkable."
     text = (
         f"{group_digits(found.linked)} of {group_digits(found.linkable)} linkable slices are linked"
         f" ({format_share(found.linked, found.linkable)})"

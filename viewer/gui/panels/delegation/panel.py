@@ -37,12 +37,12 @@ from viewer.model.text import display_name
 from viewer.view.open_trace import OpenTrace
 
 NOTHING = (
-    "Open a profile of a run to see what its delegates took, or a record to see which operators "
-    "they swallowed."
+    "Open a profile to see the time in delegates, or an ETRecord to see which operators were "
+    "delegated."
 )
 NO_METHODS = (
-    "What is open has no slices and no operators that could be delegated. Open the profile of a "
-    "run, or the record of a model."
+    "The open files have no slices and no operators that could be delegated. Open a profile or an "
+    "ETRecord."
 )
 
 
@@ -121,8 +121,8 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self.view.color_operators(None)
         self._fill(record_page(record, recorded(record)))
         self.footer.clear()
-        what = f"{display_name(record.path)} · a {record.noun}, and no run"
-        self._show_table(f"{what}: open a profile to see what it took")
+        what = f"{display_name(record.path)} · {record.noun} without a profile"
+        self._show_table(f"{what}: open a profile to see times")
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a report."""

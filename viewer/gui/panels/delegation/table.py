@@ -20,13 +20,13 @@ from viewer.model.times import group_digits
 
 AT_FIRST = 8  # rows of a section; a click on the row below them shows the rest
 _MEANINGS = {
-    "Time": "Of the calls, or of what ran outside; the bar is hatched as far as no event of the "
-    "delegate accounts for it",
-    "Share": "Of Method::execute, where the file has it, else of the busy time",
-    "Unattributed": "The part of the calls that no event inside accounts for. What lies neither in "
-    "a call nor in an operator is in none of these times: Neither, in the line below the table",
-    "Operators": "How many operators of the model the call swallowed",
-    "Slices": "Calls of the delegate, or of the operator",
+    "Time": "Time of the calls, or of what was not delegated. The hatched part of a bar is not "
+    "covered by delegate events",
+    "Share": "Percentage of Method::execute, or of the busy time if the file does not have it",
+    "Unattributed": "The part of the calls that no event inside covers. Time that is neither in a "
+    "call nor in an operator is Neither, in the line below the table",
+    "Operators": "Number of operators in the call",
+    "Slices": "Number of calls of the delegate or operator",
 }
 
 
