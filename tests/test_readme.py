@@ -131,7 +131,7 @@ def test_what_the_help_registers_and_logs_fits_together(tmp_path, monkeypatch, c
     exec(python_with("DelegateMappingBuilder", text_of("delegates")), {})
     exec(python_with("EventTracer", text_of("delegates")), {})
     assert main(["info", "run.etdp", "handles.json"]) == 0
-    assert "agreement: 1.00 on 3 names compared" in capsys.readouterr().out
+    assert "match: 1.00, 3 names compared" in capsys.readouterr().out
 
 
 @pytest.fixture

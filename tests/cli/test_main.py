@@ -126,7 +126,7 @@ def test_a_clock_of_800_mhz_and_one_link_entry_per_method(controller, capsys):
 def test_a_record_of_another_model_is_warned_about_on_stderr(controller, capsys):
     code, out, err = run(capsys, "info", "--json", DUMP, OTHER)
     assert code == 0
-    assert f"{DUMP} and {OTHER} do not belong together" in err
+    assert f"{DUMP} does not match {OTHER}" in err
     (link,) = json.loads(out)["links"]
     assert (link["linked"], link["agreement"], link["evidence"]) == (0, 0.0, 6)
 
@@ -136,7 +136,7 @@ def test_info_for_people_says_the_same(controller, capsys):
     assert code == 0
     assert "35 slices on 1 track," in out
     assert "24 of 28 linkable slices linked (85.7%" in out
-    assert "agreement: 0.83 on 6 names compared" in out
+    assert "match: 0.83, 6 names compared" in out
 
 
 def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(controller, capsys):
@@ -817,7 +817,7 @@ def test_info_of_a_torq_profile_and_a_debug_handle_map(capsys):
     assert (code, err) == (0, "")
     assert "  Debug handle map version 1\n  forward (5 operators)\n" in out
     assert "10 of 10 linkable slices linked (100.0%, 100.0% of time)" in out
-    assert "agreement: 1.00 on 5 names compared" in out
+    assert "match: 1.00, 5 names compared" in out
     code, out, _ = run(capsys, "stats", *files, "--by", "operator", "--json")
     assert code == 0
     found = {row["label"]: (row["count"], row["total_ticks"]) for row in json.loads(out)["rows"]}

@@ -97,7 +97,7 @@ def test_where_the_official_tool_stops_so_does_compat_and_says_so(controller, ca
 def test_a_pair_that_does_not_belong_together_is_warned_about(controller, capsys):
     code, out, err = inspect(capsys, DUMP, "--etrecord_path", OTHER)
     assert code == 0
-    assert f"opscope: warning: {DUMP} and {OTHER} do not belong together" in err
+    assert f"opscope: warning: {DUMP} does not match {OTHER}" in err
     assert "aten." not in out
 
 

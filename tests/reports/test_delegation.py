@@ -69,7 +69,7 @@ def test_a_record_alone_has_no_times(answer):
 
 def test_what_is_not_known_is_said(answer):
     _, out, _ = answer(DEMO[0])
-    assert "operators not known: No record is open that belongs to this profile" in out
+    assert "operators not known: No matching ETRecord is open" in out
     _, out, _ = answer(DATA / "etdump/SYN_qnn_like.etdp")
     assert "unattributed not known: the delegate's events are on a clock of their own" in out
 

@@ -40,7 +40,7 @@ def test_choosing_some_inferences_decides_no_other(space):
     space.choose_method(DUMP, "Execute 1", "prefill", (1, 3))
     assert methods(space) == ["prefill", None, "prefill", None]
     assert linked(space) == before + 12
-    assert "not linked until one is chosen" in space.warnings(space.traces[0])[0]
+    assert "Choose one to link them" in space.warnings(space.traces[0])[0]
     space.choose_method(DUMP, "Execute 1", "forward", [2, 4])
     assert methods(space) == ["prefill", "forward", "prefill", "forward"]
     assert linked(space) == before + 24

@@ -266,7 +266,7 @@ def _map_cells(row: Facts) -> tuple[str, ...]:
 
 def _link_lines(file: Facts) -> list[str]:
     found = file["coverage"]
-    lines = ["links: no slice has an identity that a record or a source could know"]
+    lines = ["links: no slice is linkable"]
     if found["linkable"]:
         lines = [
             f"links: {found['linked']} of {found['linkable']} linkable slices linked "

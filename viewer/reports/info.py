@@ -405,12 +405,12 @@ def link_text(entry: Facts) -> str:
         )
     if entry["agreement"] is not None:
         checked = (
-            f"{entry['agreement']:.2f} on {_counted(entry['evidence'], 'name')} compared"
+            f"{entry['agreement']:.2f}, {_counted(entry['evidence'], 'name')} compared"
             if entry["evidence"]
             else UNCHECKABLE
         )
         if entry["program_file"] is not None:
             checked += f", by {os.path.basename(entry['program_file'])}"
-        lines.append(f"  agreement: {checked}")
+        lines.append(f"  match: {checked}")
     lines += [f"    {count} x {reason}" for reason, count in entry["by_reason"].items()]
     return "\n".join(lines)

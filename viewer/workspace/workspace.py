@@ -466,11 +466,11 @@ class Workspace:
             if proposal or is_aside(best.program, wants_text(trace)):
                 return proposal
         if not best.trace_match.match.checkable:
-            return f"{uncheckable(trace, best.program, match)} They were not linked."
+            return f"{uncheckable(trace, best.program, match)} They are not linked."
         if not best.trace_match.match.belongs:
-            return f"{mismatch(trace, best.program, match)} They were not linked."
+            return f"{mismatch(trace, best.program, match)} They are not linked."
         names = " and ".join(os.path.basename(c.program.path) for c in rivals(trace, rated))
-        return f"{names} fit {name} about equally well: choose one."
+        return f"{names} match {name} about equally well. Choose one."
 
     # -- sources -----------------------------------------------------------------------------
 

@@ -182,7 +182,7 @@ def test_a_backend_that_never_writes_a_map_is_named_and_its_calls_still_link(att
         Reason.NO_DELEGATE_MAP, "XnnpackBackend", 270
     )  # fmt: skip
     assert row.remedy == (
-        "XnnpackBackend writes no debug handle map. Open the program file (.pte) that ran as well: "
+        "XnnpackBackend writes no debug handle map. Also open the program file (.pte) that ran: "
         "its nodes have the debug handles. The 10 DELEGATE_CALLs still link to their 32 operators."
     )
     # Of 36 in all calls; some are in two, since a debug handle may be split between partitions.

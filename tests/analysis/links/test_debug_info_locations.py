@@ -128,7 +128,7 @@ def test_debug_info_of_another_dispatch_is_not_used_and_that_is_said(torq, tmp_p
         host_trace(), torq / "tiny_cnn.mlir", renamed(torq / LOWERED, tmp_path, "main_dispatch_7")
     )
     assert reasons(made)[Reason.NO_DEBUG_INFO] == (
-        f"The debug info that is open is of main_dispatch_7, and this ran in {DISPATCH}"
+        f"The open debug info is for main_dispatch_7, but this ran in {DISPATCH}"
     )
 
 
@@ -167,7 +167,7 @@ def test_debug_info_of_another_compilation_links_nothing_not_even_jobs(torq, tmp
     made = workspace(host_trace(), recompiled(torq / LOWERED, tmp_path), torq / "tiny_cnn.mlir")
     said = (
         f"The profile has a HOST_COPY as action 2, the debug info of {DISPATCH} a memref.alloc: "
-        "it is of another compilation"
+        "it is from another compilation"
     )
     assert reasons(made) == {Reason.NOT_IN_DEBUG_INFO: said}
     assert set(linked(made).values()) == {()}
@@ -194,7 +194,7 @@ def test_a_profile_that_names_no_dispatch_is_matched_only_if_all_of_it_fits(torq
         "job 3 3": ("tosa.max_pool2d",),
     }
     whole = workspace(torq / "runtime_r1_nss_noloc.csv", torq / LOWERED)
-    said = f"The file does not name its dispatch, and does not fit the debug info of {DISPATCH}"
+    said = f"The file does not name its dispatch, and does not match the debug info of {DISPATCH}"
     assert reasons(whole) == {Reason.NO_DEBUG_INFO: said}
     assert misfit(whole.traces[0], whole.dispatches) == said
 
@@ -205,7 +205,7 @@ def test_a_profile_that_names_no_dispatch_and_fits_two_is_left_alone(torq, tmp_p
     other = renamed(torq / LOWERED, tmp_path, "main_dispatch_7")
     made = workspace(jobs, torq / LOWERED, other)
     assert reasons(made) == {
-        Reason.NO_DEBUG_INFO: "The file does not name its dispatch, and fits each of "
+        Reason.NO_DEBUG_INFO: "The file does not name its dispatch, and matches each of "
         f"{DISPATCH} and main_dispatch_7"
     }
 

@@ -298,12 +298,12 @@ def test_kernels_inside_of_branches_say_so_and_which_operators_stand_there():
             found[int(table.trace.keys.instruction[k])] = (near, link.detail.split("; ")[1])
     # As in the instruction list of the .pte, whose 9 and 10 (exp, sub) no run came to.
     assert found == {
-        3: ([4], "sigmoid stands in the true branch of cond"),
-        5: ([9], "cos stands in the true branch of cond"),
-        6: ([10, 8], "mul stands in the true branch of cond and the false branch of cond"),
-        12: ([6], "add stands in the true branch of cond"),
-        15: ([7], "sin stands in the false branch of cond"),
-        16: ([10, 8], "mul stands in the true branch of cond and the false branch of cond"),
+        3: ([4], "sigmoid is in the true branch of cond"),
+        5: ([9], "cos is in the true branch of cond"),
+        6: ([10, 8], "mul is in the true branch of cond and the false branch of cond"),
+        12: ([6], "add is in the true branch of cond"),
+        15: ([7], "sin is in the false branch of cond"),
+        16: ([10, 8], "mul is in the true branch of cond and the false branch of cond"),
     }
 
 
@@ -312,7 +312,7 @@ def test_what_no_map_can_have_says_why():
         table = linked(ETDUMP / dump, RECORD / record)
         rest = (link.detail for link in table.links if link.reason is Reason.NOT_IN_MAP)
         return {
-            detail.partition("any instruction")[0].split(" to instruction ")[1] for detail in rest
+            detail.partition("any instruction")[0].split(" for instruction ")[1] for detail in rest
         }
 
     assert details("buffer_portable_x3.etdp", "buffer_toedge_portable.etrecord") == {
@@ -320,8 +320,8 @@ def test_what_no_map_can_have_says_why():
         for i in (9, 10)
     }
     assert details("words_failing_x3.etdp", "words_toedge_portable.etrecord") == {
-        f"{i}, and no kernel ran in it: most likely a primitive of the runtime, a view or "
-        "arithmetic on sizes"
+        f"{i}, and no kernel ran in it: probably a primitive of the runtime, such as a "
+        "view or arithmetic on sizes"
         for i in (2, 5, 7)
     }
 
@@ -335,7 +335,7 @@ def test_an_operator_that_a_pass_replaced_is_linked_and_that_is_said():
     }
     assert clamps == {
         (Reason.REPLACED, f"f.{layer} · relu", f"Instruction {i} → debug handle {i + 1}. "
-         "A transform pass put clamp in place of relu")
+         "A transform pass replaced relu with clamp")
         for i, layer in ((2, 2), (5, 5))
     }  # fmt: skip
 
@@ -465,7 +465,8 @@ def test_events_are_linked_by_their_instruction_or_that_of_any_call(run, at):
     else:
         assert call.reason is Reason.ONLY_DELEGATES
         assert call.detail == (
-            "A debug handle map does not tell the operators of the delegate call at instruction 0"
+            "A debug handle map does not include the operators of the delegate call at "
+            "instruction 0"
         )
         assert by_name(table)["x"].backend == ""  # it may be another backend's
 
@@ -474,7 +475,7 @@ def test_what_runs_outside_of_delegates_is_not_in_a_map(run):
     found = by_name(linking.link(run, handle_map({0: {"a": (1,)}})))
     for name in ("native_call_add.out", "OPERATOR_CALL"):
         assert found[name].reason is Reason.ONLY_DELEGATES
-        assert "what runs outside of delegates" in found[name].detail
+        assert "operators outside delegates" in found[name].detail
     assert by_name(linking.link(run, handle_map({7: {"a": (1,)}})))["a"].detail == (
         "The debug handle map has no delegate at instruction 0"
     )

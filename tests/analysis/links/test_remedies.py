@@ -37,7 +37,7 @@ def test_a_profile_asks_for_what_its_own_slices_come_from():
 def test_a_backend_that_never_writes_a_map(calls, operators, said):
     text = remedy(DUMP, Reason.NO_DELEGATE_MAP, "XnnpackBackend", calls, operators, [""])
     assert text == (
-        "XnnpackBackend writes no debug handle map. Open the program file (.pte) that ran as well: "
+        "XnnpackBackend writes no debug handle map. Also open the program file (.pte) that ran: "
         f"its nodes have the debug handles. {said}"
     )
 
@@ -57,4 +57,4 @@ def test_of_several_identifiers_one_is_named_and_the_others_counted():
     text = remedy(
         DUMP, Reason.IDENTIFIER_UNKNOWN, "Npu", 1, 2, ["Npu logged 'a'", "Npu logged 'b'"]
     )
-    assert text.startswith("Npu logged 'a', and 1 more like it. Let the delegate register")
+    assert text.startswith("Npu logged 'a', and 1 more like it. The delegate must register")

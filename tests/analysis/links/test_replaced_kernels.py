@@ -51,8 +51,8 @@ def test_the_reason_names_both_operators(data):
     table = link(trace, record)
     key = np.flatnonzero(trace.keys.instruction == 2)[0]
     assert table.links[key].detail == (
-        "Instruction 2 → debug handle 2. A pass, or another version of the model, put neg in place "
-        "of relu"
+        "Instruction 2 → debug handle 2. A pass, or another version of the model, replaced relu "
+        "with neg"
     )
 
 
@@ -99,9 +99,9 @@ def test_the_user_is_told_that_kernels_were_replaced(data):
     for suffix in ("etdp", "etrecord"):
         workspace.open(str(data / "pte" / f"tpass2.{suffix}"))
     assert workspace.warnings(workspace.traces[0]) == [
-        "8 instructions of tpass2.etdp ran other kernels than tpass2.etrecord has: an export pass "
-        "replaced them, or the record is of another version of the model. They are linked by their "
-        "debug handles."
+        "8 instructions of tpass2.etdp ran kernels that are not in tpass2.etrecord: an export pass "
+        "replaced operators, or the record is from another version of the model. They are linked "
+        "by their debug handles."
     ]
 
 

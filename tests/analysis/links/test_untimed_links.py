@@ -67,7 +67,7 @@ def test_every_value_says_why_it_is_linked_or_not(cnn):
     apart = table("etdump/SYN_debug_values.etdp")
     assert {link_reason(apart, i) for i in range(len(apart.trace.untimed))} == {NO_CALL}
     kinds = table("etdump/SYN_untimed_kinds.etdp")
-    assert [link_reason(kinds, i) for i in (0, 4)] == ["", "no record or source is linked"]
+    assert [link_reason(kinds, i) for i in (0, 4)] == ["", "no ETRecord or source is linked"]
 
 
 def test_runs_have_names_even_where_nothing_in_them_has_a_time(cnn):

@@ -115,7 +115,7 @@ def test_a_compile_profile_that_could_be_of_two_dispatches_is_of_neither(torq):
     made = compared(host_trace([EXECUTION, EXECUTION], (DISPATCH, "other")), torq / C2)
     assert {row.estimate for row in made.actions} == {None}
     assert made.notes == (
-        f"{C2}: It does not name its dispatch, and fits each of {DISPATCH} and other",
+        f"{C2}: It does not name its dispatch, and matches each of {DISPATCH} and other",
     )
     alone = compared(host_trace([EXECUTION[:7]]), torq / C2)
     assert alone.notes == (
@@ -184,7 +184,7 @@ def test_estimates_of_a_dispatch_that_did_not_run_say_so(torq, tmp_path):
         ("main_dispatch_7", 0): module.NOT_MEASURED, (DISPATCH, 0): module.NO_ESTIMATE
     }  # fmt: skip
     assert made.notes == (
-        f"host.csv: The debug info that is open is of main_dispatch_7, and this ran in {DISPATCH}",
+        f"host.csv: The open debug info is for main_dispatch_7, but this ran in {DISPATCH}",
     )
 
 
@@ -197,7 +197,7 @@ def test_estimates_of_another_compilation_are_beside_no_measurement(torq, tmp_pa
     assert {row.dispatch for row in measured} == {f"{DISPATCH} (another compilation)"}
     assert [row.action for row in measured] == [0, 1, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15]
     (note,) = made.notes
-    assert note.endswith("it is of another compilation")
+    assert note.endswith("it is from another compilation")
 
 
 def test_an_annotated_profile_without_files_in_its_positions_meets_its_debug_info(torq):

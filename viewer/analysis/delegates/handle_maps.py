@@ -316,7 +316,7 @@ def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -
     if not handles:
         return "The map gives it no debug handle"
     if absent:
-        return f"The record's graph has no operator with debug handle{_numbers(absent)}"
+        return f"The ETRecord's graph has no operator with debug handle{_numbers(absent)}"
     if unexpected and of_call:
         return f"The call was not given debug handle{_numbers(unexpected)}"
     return ""

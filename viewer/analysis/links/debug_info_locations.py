@@ -214,10 +214,10 @@ class _Placement:
         if len(known) > 3:
             names += f" and {len(known) - 3} more"
         if self._names_dispatches:
-            return f"The debug info that is open is of {names}, and this ran in {own}"
+            return f"The open debug info is for {names}, but this ran in {own}"
         if self._ambiguous:
-            return f"The file does not name its dispatch, and fits each of {names}"
-        return f"The file does not name its dispatch, and does not fit the debug info of {names}"
+            return f"The file does not name its dispatch, and matches each of {names}"
+        return f"The file does not name its dispatch, and does not match the debug info of {names}"
 
     # -- matching ----------------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class _Placement:
             if known is not None and action_contradicts(self._name(one.key), known):
                 found[scope] = (
                     f"The profile has a {self._name(one.key)} as action {one.number}, the debug "
-                    f"info of {dispatch.name} a {known.op}: it is of another compilation"
+                    f"info of {dispatch.name} a {known.op}: it is from another compilation"
                 )
         return found
 

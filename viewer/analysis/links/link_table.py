@@ -36,7 +36,7 @@ class Reason(Enum):
     BY_INSTRUCTION = ("instruction in the debug handle map", LinkState.LINKED)
     REPLACED = ("debug handle of an operator that a pass replaced", LinkState.LINKED)
     CHOSEN_RECORD = (
-        "debug handle in the chosen record, whose operator has another name",
+        "debug handle in the chosen ETRecord, whose operator has another name",
         LinkState.LINKED,
     )
     BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
@@ -49,32 +49,35 @@ class Reason(Enum):
     FRAMEWORK = ("framework scope", LinkState.NOT_LINKABLE)
     CONTROL = ("instruction without an operator", LinkState.NOT_LINKABLE)
     OUTSIDE_CALLS = ("logged outside any delegate call", LinkState.NOT_LINKABLE)
-    WHOLE_CALL = ("a total or host event of its whole call", LinkState.NOT_LINKABLE)
+    WHOLE_CALL = ("total or host event of a whole call", LinkState.NOT_LINKABLE)
     UNATTRIBUTED = (
         "time of a call that its delegate's events do not cover",
         LinkState.NOT_LINKABLE,
     )
     INSERTED = ("inserted by XNNPACK's export", LinkState.NOT_LINKABLE)
     UNKNOWN_LOCATION = ("unknown location", LinkState.NOT_LINKABLE)
-    NO_PROGRAM = ("no record or source is linked", LinkState.UNLINKED)
-    METHOD_UNDECIDED = ("several methods fit equally well", LinkState.UNLINKED)
-    NO_METHOD = ("method not in the record", LinkState.UNLINKED)
+    NO_PROGRAM = ("no ETRecord or source is linked", LinkState.UNLINKED)
+    METHOD_UNDECIDED = ("several methods match equally well", LinkState.UNLINKED)
+    NO_METHOD = ("method not in the ETRecord", LinkState.UNLINKED)
     NOT_IN_MAP = ("instruction not in the debug handle map", LinkState.UNLINKED)
     IN_BRANCH = ("inside a branch of control flow, which has no debug handle", LinkState.UNLINKED)
-    ONLY_DELEGATES = (
-        "the debug handle map tells only of what delegates log",
-        LinkState.UNLINKED,
-    )
+    ONLY_DELEGATES = ("debug handle map covers only delegate events", LinkState.UNLINKED)
     NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
     OTHER_OPERATOR = ("kernel contradicts its debug handle", LinkState.UNLINKED)
     NO_DELEGATE_MAP = ("backend wrote no debug handle map", LinkState.UNLINKED)
-    NOT_ALIGNED = ("XNNPACK's events are not the nodes of the program file", LinkState.UNLINKED)
+    NOT_ALIGNED = (
+        "XNNPACK's events do not match the nodes of the program file",
+        LinkState.UNLINKED,
+    )
     IDENTIFIER_UNKNOWN = ("identifier not in the debug handle map", LinkState.UNLINKED)
     IDENTIFIER_AMBIGUOUS = ("identifier in several delegate instances", LinkState.UNLINKED)
     NO_DEBUG_INFO = ("no debug info of its dispatch is open", LinkState.UNLINKED)
     NOT_IN_DEBUG_INFO = ("not in the dispatch's debug info", LinkState.UNLINKED)
     NOT_IN_TEXT = ("location not in the MLIR text", LinkState.UNLINKED)
-    LOCATION_ALONE = ("a location and no identifier; the record knows none", LinkState.UNLINKED)
+    LOCATION_ALONE = (
+        "location without an identifier; the ETRecord has no locations",
+        LinkState.UNLINKED,
+    )
 
     def __init__(self, text: str, state: LinkState) -> None:
         self.text = text

@@ -25,7 +25,7 @@ from viewer.program.executable.executable import XNNPACK, Executable
 from viewer.program.program import Method, Program, base_name
 from viewer.program.torq.dispatch import Dispatch
 
-NO_RECORD = "No record is open that belongs to this profile"
+NO_RECORD = "No matching ETRecord is open"
 
 
 def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -> LinkTable:
@@ -82,8 +82,8 @@ _GAP, _LOCATION = int(KeyKind.UNATTRIBUTED), int(KeyKind.LOCATION)
 _ACTION, _JOB = int(KeyKind.ACTION), int(KeyKind.JOB)
 _NO_DEBUG_INFO = Link(
     Reason.NO_DEBUG_INFO,
-    "The file gives a number and no location: open the dispatch's debug info, as "
-    "torq-compile --torq-debug-info=DIR writes it",
+    "The file has a number, but no location. Open the dispatch's debug info "
+    "(torq-compile --torq-debug-info=DIR)",
 )
 
 
@@ -95,19 +95,19 @@ def _without_debug_info(absent: Mapping[int, tuple[bool, str]], key: int) -> Lin
     return Link(Reason.NOT_IN_DEBUG_INFO if is_open else Reason.NO_DEBUG_INFO, why)
 
 
-_NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
+_NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file has no operator ID for this slice")
 _OUTSIDE = Link(
-    Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
+    Reason.OUTSIDE_CALLS, "The delegate logged this outside its calls, e.g. during load"
 )
 _WHOLE_CALL = Link(
-    Reason.WHOLE_CALL, "This is of its whole delegate call, and no debug handle map lists such"
+    Reason.WHOLE_CALL, "Covers the entire delegate call; such events are in no debug handle map"
 )
 _UNATTRIBUTED = Link(
     Reason.UNATTRIBUTED,
-    "The delegate logged nothing for this part of its call: setting up, copying, or operators "
-    "that it does not time",
+    "The delegate logged nothing for this part of its call: setup, copies, or operators that it "
+    "does not time",
 )
-_UNKNOWN_PLACE = Link(Reason.UNKNOWN_LOCATION, "The compiler gave this no place in a source file")
+_UNKNOWN_PLACE = Link(Reason.UNKNOWN_LOCATION, "The compiler recorded no source location")
 
 
 def _not_linkable(trace: Trace, key: int) -> Link | None:
@@ -117,10 +117,10 @@ def _not_linkable(trace: Trace, key: int) -> Link | None:
         return _NO_IDENTITY
     if kind == _FRAMEWORK:
         name = trace.strings[int(keys.name[key])]
-        return Link(Reason.FRAMEWORK, f"{name} is a scope of the runtime, not of an operator")
+        return Link(Reason.FRAMEWORK, f"{name} is a scope of the runtime, not an operator")
     if kind == _CONTROL:
         name = trace.strings[int(keys.name[key])]
-        return Link(Reason.CONTROL, f"{name} moves values or control; no operator stands behind it")
+        return Link(Reason.CONTROL, f"{name} moves values or control; it has no operator")
     if kind == _DELEGATE_EVENT and is_outside_calls(trace, key):
         return _OUTSIDE
     if kind == _GAP:
@@ -184,8 +184,8 @@ class _Linker:
         if undecided:
             return Link(
                 Reason.METHOD_UNDECIDED,
-                f"The methods {' and '.join(undecided)} have the same instructions; the dump does "
-                "not say which one ran",
+                f"The methods {' and '.join(undecided)} have the same instructions; the ETDump "
+                "does not name the one that ran",
             )
         method = self.program.method(self.trace_match.methods[scope] or "")
         if method is None and not any(m.is_mapped for m in self.program.methods):
@@ -195,7 +195,7 @@ class _Linker:
             )
         if method is None:
             stated = self.trace.scopes[scope].method
-            name = f"method {stated}" if stated else "method that these runs could be of"
+            name = f"method {stated}" if stated else "method that matches these runs"
             return Link(Reason.NO_METHOD, f"The {self.program.noun} has no {name}")
         return method
 
@@ -253,24 +253,24 @@ class _Linker:
             return replace(
                 found,
                 reason=Reason.REPLACED,
-                detail=f"{found.detail}. A transform pass put {kernel} in place of "
-                f"{', '.join(sorted(recorded))}",
+                detail=f"{found.detail}. A transform pass replaced {', '.join(sorted(recorded))} "
+                f"with {kernel}",
             )
         return found
 
     def _other_kernels(self, key: int, found: Link, ran: list[str], known: list[str]) -> Link:
         """Return the link of an instruction whose kernels its debug handles do not name."""
-        names = f"{' / '.join(ran)} in place of {', '.join(known)}"
+        kernels, operators = " / ".join(ran), ", ".join(known)
         if self._id[key] in self.trace_match.replaced[self._scope[key]]:
-            why = f"A pass, or another version of the model, put {names}"
+            why = f"A pass, or another version of the model, replaced {operators} with {kernels}"
             return replace(found, reason=Reason.REPLACED, detail=f"{found.detail}. {why}")
         if self._insisted:
-            why = f"You chose this record; what ran is {names}"
+            why = f"You chose this ETRecord; {kernels} ran instead of {operators}"
             return replace(found, reason=Reason.CHOSEN_RECORD, detail=f"{found.detail}. {why}")
         return Link(
             Reason.OTHER_OPERATOR,
-            f"The kernel {' / '.join(ran)} is none of the operators of debug handle"
-            f"{_numbers(found.handles)} ({', '.join(known)})",
+            f"The kernel {kernels} is not an operator of debug handle{_numbers(found.handles)} "
+            f"({operators})",
             near=found.operators,
         )
 
@@ -290,7 +290,7 @@ class _Linker:
             handles = (operator.debug_handle,) if operator.debug_handle >= 0 else ()
             nodes = (node,) if len(operator.nodes) > 1 else ()
             return Link(Reason.BY_BRANCH, where, handles, (operator.index,), nodes=nodes)
-        missing = f"The record maps no debug handle to instruction {instruction}"
+        missing = f"The ETRecord has no debug handle for instruction {instruction}"
         ran = self._ran(key)
         logged = self._logged[self._scope[key]]
         if logged.jumps and ran & method.in_branches.keys():
@@ -303,8 +303,8 @@ class _Linker:
             )
             return Link(
                 Reason.IN_BRANCH,
-                f"{missing}, as to none inside of control flow; {' / '.join(sorted(ran))} stands "
-                f"in the {' and the '.join(branches)}",
+                f"{missing}, as it is inside control flow; {' / '.join(sorted(ran))} is in the "
+                f"{' and the '.join(branches)}",
                 near=tuple(sorted(near)),
             )
         if ran == {WRITE_BACK}:
@@ -316,17 +316,17 @@ class _Linker:
         if self._kind[key] == _OPERATOR_CALL and not ran and logged.kernels:
             return Link(
                 Reason.NOT_IN_MAP,
-                f"{missing}, and no kernel ran in it: most likely a primitive of the runtime, a "
-                "view or arithmetic on sizes",
+                f"{missing}, and no kernel ran in it: probably a primitive of the runtime, such "
+                "as a view or arithmetic on sizes",
             )
-        return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that are added late have none")
+        return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that export adds late have none")
 
     def _beyond_delegates(self, key: int, instruction: int) -> Link:
         """Return the link of a key that a debug handle map file does not cover."""
-        what = "what runs outside of delegates"
+        what = "operators outside delegates"
         if self._kind[key] == KeyKind.DELEGATE_CALL:
             what = f"the operators of the delegate call at instruction {instruction}"
-        return Link(Reason.ONLY_DELEGATES, f"A debug handle map does not tell {what}")
+        return Link(Reason.ONLY_DELEGATES, f"A debug handle map does not include {what}")
 
     def _delegate_call(self, key: int, method: Method) -> Link:
         found = self._instruction(key, method)
@@ -376,7 +376,7 @@ class _Linker:
             detail = f"{self.ran.name} does not show which node this is: {node}"
             return Link(Reason.NOT_ALIGNED, detail, near=call.operators, backend=XNNPACK)
         if node.is_inserted:
-            detail = f"{node.type} in {self.ran.name}, which the export for XNNPACK inserted"
+            detail = f"{node.type} in {self.ran.name}, inserted by XNNPACK's export"
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
         detail = f"{node.type} in {self.ran.name} → debug handle {node.debug_handle}"
         found = self._found(method, (node.debug_handle,), Reason.BY_XNNPACK_NODE, detail)
@@ -430,7 +430,7 @@ class _Linker:
         if entry is None:
             return Link(
                 Reason.IDENTIFIER_UNKNOWN,
-                f"{backend} logged {identifier!r}, which its debug handle map does not have",
+                f"{backend} logged {identifier!r}, which is not in its debug handle map",
                 near=near,
                 backend=delegate.backend,
             )
@@ -449,7 +449,7 @@ class _Linker:
         if not known:
             return Link(
                 Reason.NOT_IN_GRAPH,
-                f"The record's graph has no operator with debug handle{_numbers(handles)}"
+                f"The ETRecord's graph has no operator with debug handle{_numbers(handles)}"
                 if handles
                 else f"The {self.program.noun} names no debug handle for it",
                 handles,
@@ -460,7 +460,7 @@ class _Linker:
         found = operators_at(location, self._texts)
         if not found:
             places = ", ".join(f"{p.file}:{p.line}:{p.col}" for p in positions_of(location))
-            return Link(Reason.NOT_IN_TEXT, f"No operation begins at {places}")
+            return Link(Reason.NOT_IN_TEXT, f"No operation starts at {places}")
         places = ", ".join(f"{p.line}:{p.col}" for p in found.values())
         return Link(Reason.BY_LOCATION, f"Operation at {places}", (), tuple(found))
 
@@ -476,11 +476,11 @@ def _no_identifier(trace: Trace) -> Link:
     """Return the link of a slice with only a location, which no ETRecord contains."""
     column = trace.identifier_column
     missing = (
-        f"The column {column} has no value here"
-        if column
-        else "No column is chosen whose values are identifiers of the record"
+        f"The column {column} has no value here" if column else "No column of identifiers is chosen"
     )
-    return Link(Reason.LOCATION_ALONE, f"{missing}; a location alone is looked up in the MLIR text")
+    return Link(
+        Reason.LOCATION_ALONE, f"{missing}; a location alone can be linked only to an MLIR text"
+    )
 
 
 def _numbers(handles: tuple[int, ...]) -> str:

@@ -60,9 +60,9 @@ IN_PART = 0.8
 AHEAD = 0.2
 REPLACED = 0.5  # of a match: a kernel that a pass may have put in place of the recorded one
 MATCH_EXPLANATION = (
-    "How far the two fit, from 0 to 1. Compared are the names that both have: of kernels with the "
-    "operators of their debug handles, of what a delegate logged with its map, of places with the "
-    "text. Below 0.6 they do not belong together, below 0.8 they fit in part."
+    "How well the two match, from 0 to 1. Opscope compares kernels with the operators of their "
+    "debug handles, delegate identifiers with debug handle maps, and locations with the MLIR text. "
+    "Below 0.6 they do not match, below 0.8 they match only in part."
 )
 UNCHECKABLE = "cannot be checked: nothing to compare"
 # Added by the emitter itself: the write-back of a mutated buffer, and the slicing and size
@@ -96,7 +96,7 @@ class Match:
     def __str__(self) -> str:
         if not self.checkable:
             return UNCHECKABLE
-        return f"agreement {self.value:.2f} on {names_compared(self)}"
+        return f"match {self.value:.2f}, {names_compared(self)}"
 
 
 def names_compared(match: Match) -> str:

@@ -135,7 +135,7 @@ def undecided_executables(trace: Trace, fitting: Sequence[Executable]) -> list[s
     if len(fitting) < 2 or what_ran(trace, fitting) is not None:
         return []
     names = " and ".join(os.path.basename(e.path) for e in fitting)
-    return [f"{names} may each have run in {_name(trace)}. Close all but one, to link by it."]
+    return [f"{_name(trace)} matches {names} equally well. Close all but the one that ran."]
 
 
 def warnings_of_linked(table: LinkTable, proposal: str) -> list[str]:
@@ -165,46 +165,46 @@ def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
         scopes = [s.name for s, n in zip(trace.scopes, found.undecided, strict=True) if n == names]
         methods = " or ".join((", ".join(names[:-1]), names[-1]))
         texts.append(
-            f"The runs {' and '.join(scopes)} of {os.path.basename(trace.path)} may be of "
-            f"{methods}, which have the same instructions: not linked until one is chosen."
+            f"{' and '.join(scopes)} in {os.path.basename(trace.path)} may have run {methods}, "
+            "which have the same instructions. Choose one to link them."
         )
     return texts
 
 
 def uncheckable(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair with nothing to compare, or nothing conclusive."""
-    why = "they have nothing to compare"
+    why = "there is nothing to compare"
     if program.delegates_only and match.value:
-        why = "the identifiers that they share are numbers, which match by chance too"
-    return f"Whether {_name(program)} belongs to {_name(trace)} cannot be checked: {why}."
+        why = "they share only numbers as identifiers, which can match by chance"
+    return f"Whether {_name(program)} matches {_name(trace)} cannot be checked: {why}."
 
 
 def partial(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair that matches only in part."""
     why = (
-        "The record may be of another version of the model; kernels that contradict it are not "
+        "The record may be from another version of the model. Kernels that contradict it are not "
         "linked."
     )
     if program.delegates_only:
-        why = "Identifiers that its maps do not have are not linked."
-    return f"{_name(trace)} and {_name(program)} fit in part only: {match}. {why}"
+        why = "Identifiers that are not in its maps are not linked."
+    return f"{_name(trace)} and {_name(program)} match only in part ({match}). {why}"
 
 
 def replaced(trace: Trace, program: Program, count: int) -> str:
-    """Return the message about instructions whose kernels the record does not know."""
+    """Return the message about instructions whose kernels are not in the ETRecord."""
     return (
-        f"{counted(count, 'instruction')} of {_name(trace)} ran other kernels than "
-        f"{_name(program)} has: an export pass replaced them, or the record is of another version "
-        "of the model. They are linked by their debug handles."
+        f"{counted(count, 'instruction')} of {_name(trace)} ran kernels that are not in "
+        f"{_name(program)}: an export pass replaced operators, or the record is from another "
+        "version of the model. They are linked by their debug handles."
     )
 
 
 def mismatch(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair that does not match."""
-    why = "Either the record is of another model or export, or it was made without deepcopy."
+    why = "The record is probably from a different model or export, or was saved without deepcopy."
     if program.delegates_only:
-        why = "Its maps do not have most of the identifiers that were logged."
-    return f"{_name(trace)} and {_name(program)} do not belong together: {match}. {why}"
+        why = "Most of the logged identifiers are not in its maps."
+    return f"{_name(trace)} does not match {_name(program)} ({match}). {why}"
 
 
 def _name(item: Trace | Program) -> str:

@@ -22,47 +22,47 @@ _RECORD = (
 )
 _TEXT = "Open the .mlir text that was compiled, or choose it under Links."
 _REFUSED = (
-    "What is open was not linked to this profile: Links tells why, and lets you choose. Else open "
-    "the record that was saved with the program that ran."
+    "The open files are not linked to this profile. Links shows why and lets you choose one. "
+    "Otherwise, open the ETRecord that was saved with the program that ran."
 )
 
 _REMEDIES = {
-    Reason.METHOD_UNDECIDED: "Choose under Links which method these runs are of: the dump does not "
-    "say it, and the record has several that would fit.",
-    Reason.NO_METHOD: "Open the record of the program that ran: the one that is linked has no such "
+    Reason.METHOD_UNDECIDED: "Choose the method under Links: the ETDump does not name it, and "
+    "several methods of the ETRecord match.",
+    Reason.NO_METHOD: "Open the ETRecord of the program that ran: the linked one has no such "
     "method.",
-    Reason.NOT_IN_MAP: "Nothing is lost but the name: export adds such instructions late and gives "
-    "them no debug handle.",
-    Reason.IN_BRANCH: "Nothing to do: export gives no debug handle to what lies inside control "
-    "flow. Details names the operators that a slice may be.",
-    Reason.ONLY_DELEGATES: "Open the ETRecord of the model in place of the debug handle map: it "
-    "tells of calls as a whole, and of what runs outside of delegates.",
-    Reason.NOT_ALIGNED: "Check that the program file is of the same export as the ETRecord: the "
-    "events in this call are not the nodes that it has.",
-    Reason.NOT_IN_GRAPH: "The record's maps and graph contradict each other. Save it anew in the "
-    "same export as the program, from a deep copy of the edge program.",
-    Reason.OTHER_OPERATOR: "The record is most likely of another version of the model: open the "
+    Reason.NOT_IN_MAP: "Nothing to do: only the name is missing. Export adds such instructions "
+    "late, without a debug handle.",
+    Reason.IN_BRANCH: "Nothing to do: export assigns no debug handles inside control flow. Details "
+    "lists the possible operators of a slice.",
+    Reason.ONLY_DELEGATES: "Open the ETRecord of the model instead of the debug handle map: it "
+    "also covers whole calls and operators outside delegates.",
+    Reason.NOT_ALIGNED: "Check that the program file is from the same export as the ETRecord: the "
+    "events in this call do not match its nodes.",
+    Reason.NOT_IN_GRAPH: "The ETRecord's maps and graph contradict each other. Save it again in "
+    "the same export as the program, from a deep copy of the edge program.",
+    Reason.OTHER_OPERATOR: "The ETRecord is probably from another version of the model. Open the "
     "one that was saved with the program that ran.",
     Reason.IDENTIFIER_AMBIGUOUS: "Add a column instruction_id to the profile, so that each event "
     "names its call.",
     Reason.NO_DEBUG_INFO: "Compile with --torq-debug-info=DIR and open the text of this dispatch "
     "with the profile.",
-    Reason.NOT_IN_DEBUG_INFO: "Open the debug info of the compilation that ran: the one that is "
-    "open does not have these numbers.",
-    Reason.NOT_IN_TEXT: "Open the .mlir text that was compiled: the one that is open has no "
-    "operation at these places.",
+    Reason.NOT_IN_DEBUG_INFO: "Open the debug info of the compilation that ran: the open debug "
+    "info does not have these numbers.",
+    Reason.NOT_IN_TEXT: "Open the .mlir text that was compiled: the open text has no operation at "
+    "these locations.",
     Reason.LOCATION_ALONE: "Choose the column of identifiers under Links, or open the .mlir text "
     "that the locations name.",
     # Reasons for which there is nothing to link.
-    Reason.NO_IDENTITY: "Nothing to link: the file gives these a name, and no identity that a "
-    "record knows.",
+    Reason.NO_IDENTITY: "Nothing to link: the file has names for these slices, but no operator "
+    "IDs.",
     Reason.FRAMEWORK: "Nothing to link: scopes of the runtime itself, such as Method::execute.",
     Reason.CONTROL: "Nothing to link: instructions that move values or control.",
-    Reason.OUTSIDE_CALLS: "Nothing to link: logged outside any call, as when a delegate is loaded.",
+    Reason.OUTSIDE_CALLS: "Nothing to link: logged outside any call, e.g. during load.",
     Reason.WHOLE_CALL: "Nothing to link: totals and host events of a whole call.",
     Reason.UNATTRIBUTED: "Nothing to link: time between the events of a call.",
-    Reason.INSERTED: "Nothing to link: XNNPACK's export inserted these, mostly to change a layout.",
-    Reason.UNKNOWN_LOCATION: "Nothing to link: the compiler gave these no place in a source file.",
+    Reason.INSERTED: "Nothing to link: inserted by XNNPACK's export, usually to convert a layout.",
+    Reason.UNKNOWN_LOCATION: "Nothing to link: the compiler recorded no source location.",
 }
 
 
@@ -83,13 +83,13 @@ def remedy(
     if reason is Reason.IDENTIFIER_UNKNOWN:
         more = f", and {len(details) - 1} more like it" if len(details) > 1 else ""
         return (
-            f"{detail}{more}. Let the delegate register exactly the text or number under which it "
-            "logs; Handle map lists both sides."
+            f"{detail}{more}. The delegate must register exactly the text or number that it logs; "
+            "Handle map lists both."
         )
     if reason is not Reason.NO_DELEGATE_MAP:
         return _REMEDIES[reason]
     if not backend:
-        return f"{detail}. Links tells how far this record fits the profile."
+        return f"{detail}. Links shows how well this ETRecord matches the profile."
     still = ""
     if operators:
         count = "operator" if operators == 1 else f"{operators} operators"
@@ -98,12 +98,12 @@ def remedy(
             still = f" The {calls} DELEGATE_CALLs still link to their {operators} operators."
     if backend == XNNPACK:
         return (
-            f"{backend} writes no debug handle map. Open the program file (.pte) that ran as well: "
+            f"{backend} writes no debug handle map. Also open the program file (.pte) that ran: "
             f"its nodes have the debug handles.{still}"
         )
     if backend in WITHOUT_MAPS:
         return f"{backend} returned no debug handle map: {WITHOUT_MAPS[backend]} never does.{still}"
     return (
-        f"{backend} returned no debug handle map: let its preprocess() fill one with a "
+        f"{backend} returned no debug handle map. Fill one in its preprocess() with a "
         f"DelegateMappingBuilder, and export again.{still}"
     )

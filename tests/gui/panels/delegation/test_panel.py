@@ -57,7 +57,7 @@ def test_the_sections_say_how_much_and_that_saving_is_an_upper_bound(panel):
     told = titles(panel)
     assert told["Delegates"].startswith(f"207.717{NARROW}µs · 64.0{NARROW}% of Method::execute")
     assert "32 operators in 10 delegate calls" in told["Delegates"]
-    assert UPPER_BOUND in told["Stayed outside"]
+    assert UPPER_BOUND in told["Not delegated"]
     assert "350 of 620 linkable slices are linked (56.5" in told["Links"]
 
 
@@ -119,14 +119,14 @@ def test_a_reason_selects_the_slices_that_it_is_about(panel):
 
 def test_a_reason_says_what_to_do_over_the_whole_width(panel):
     row = row_of(panel, "Backend wrote no debug handle map")
-    assert "Open the program file (.pte) that ran" in panel.model.index(row, 0).data()
+    assert "Also open the program file (.pte) that ran" in panel.model.index(row, 0).data()
     assert panel.table.columnSpan(row, 0) == panel.model.columnCount()
     assert panel.table.rowHeight(row) > panel.table.rowHeight(1)
 
 
 def test_the_filter_keeps_the_sections_of_what_it_leaves(panel):
     panel.filter.setText("layer_norm")
-    assert [row.op for _, row in lines(panel, DelegationLine.SECTION)] == ["Stayed outside"]
+    assert [row.op for _, row in lines(panel, DelegationLine.SECTION)] == ["Not delegated"]
     assert len(lines(panel, DelegationLine.NOT_DELEGATED)) == 4
     panel.filter.setText("softplus")
     assert not panel.model.rows
@@ -135,7 +135,7 @@ def test_the_filter_keeps_the_sections_of_what_it_leaves(panel):
 def test_sorting_stays_inside_the_sections(panel):
     panel.model.sort(0, Qt.SortOrder.AscendingOrder)
     kinds = [panel.model.item(i).section for i in range(len(panel.model.rows))]
-    assert kinds == sorted(kinds, key=["Delegates", "Stayed outside", "Links"].index)
+    assert kinds == sorted(kinds, key=["Delegates", "Not delegated", "Links"].index)
     names = [row.keys[0] for _, row in lines(panel, DelegationLine.NOT_DELEGATED)]
     assert names == sorted(names)
 
@@ -147,9 +147,9 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, make_panel, m
     rows = lines(panel, DelegationLine.NOT_DELEGATED)
     report = panel.answer.report
     of, row = rows[-1]
-    assert (len(rows), row.name) == (4, "5 others that took less")
+    assert (len(rows), row.name) == (4, "5 others with less time")
     assert of.ticks == sum(out.ticks for out in report.not_delegated_rows[3:])
-    panel.table.chosen.emit(row_of(panel, "others that took less"))
+    panel.table.chosen.emit(row_of(panel, "others with less time"))
     assert len(panel.session.state.slices) == sum(
         len(panel.answer.delegation.slices_of(out.keys)) for out in report.not_delegated_rows[3:]
     )
@@ -208,7 +208,7 @@ def test_without_delegates_it_says_so_and_ranks_the_operators(show_files):
 def test_a_profile_of_an_npu_has_links_and_no_delegates(show_files):
     panel = show_files(DelegationPanel, "torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir")
     assert NO_CALLS in titles(panel)["Delegates"]
-    assert "Stayed outside" not in titles(panel)
+    assert "Not delegated" not in titles(panel)
     assert panel.footer.isHidden()
 
 

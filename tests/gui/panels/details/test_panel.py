@@ -160,7 +160,7 @@ def test_the_card_shows_the_link_the_operator_and_its_cost(attention, show_detai
     panel = show_details(attention)
     card = panel.widget()
     assert card.rows("Link")["Record"] == "attn_teal_xnnpack.etrecord"
-    assert "1.00" in card.rows("Link")["Agreement"]
+    assert "1.00" in card.rows("Link")["Match"]
     assert card.rows("Operator")["Handle"] == "10"
     assert card.rows("Operator")["Nodes"].startswith("25 · ")
     assert card.rows("Operator")["Inputs"].count("transpose") == 3
@@ -245,7 +245,7 @@ def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, sho
     texts = [label.text() for label in panel.findChildren(QLabel)]
     assert any(
         text.endswith(
-            "to instruction 6, as to none inside of control flow; mul stands in the true branch of "
+            "for instruction 6, as it is inside control flow; mul is in the true branch of "
             "cond and the false branch of cond. It is one of 2 such operators in branches."
         )
         for text in texts

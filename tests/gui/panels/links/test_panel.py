@@ -1,4 +1,4 @@
-"""The links panel: every pair with its agreement, and what the user may decide otherwise."""
+"""The links panel: every pair with its match, and what the user may decide otherwise."""
 
 from pathlib import Path
 
@@ -48,25 +48,25 @@ def press(qtbot, panel: LinksPanel, text: str) -> None:
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton, pos=button.rect().center() * 0.2)
 
 
-def test_every_record_stands_with_its_agreement_and_what_it_rests_on(panel_of):
+def test_every_record_is_listed_with_its_match_and_what_it_rests_on(panel_of):
     panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord")
     said = texts(panel)
     assert said[:6] == [
-        "demo_str_x4.etdp", "0.83", "belongs · 6 names compared", "0.00",
-        "does not belong · 6 names compared", "24 of 28 linkable slices are linked (85.7\u202f%)",
+        "demo_str_x4.etdp", "0.83", "matches · 6 names compared", "0.00",
+        "does not match · 6 names compared", "24 of 28 linkable slices are linked (85.7\u202f%)",
     ]  # fmt: skip
     assert "identifier in the delegate's debug handle map" in said
     records = [(b.text(), b.isChecked()) for b in section(panel).records]
     assert records == [
         ("demo_str.etrecord", True),
         ("demo_generated_int.etrecord", False),
-        ("None of them: leave it unlinked", False),
+        ("No ETRecord", False),
     ]
 
 
 def test_a_record_that_fits_in_part_is_not_said_to_belong(panel_of):
     panel = panel_of("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
-    assert texts(panel)[1:3] == ["0.73", "fits in part · 44 names compared"]
+    assert texts(panel)[1:3] == ["0.73", "matches only in part · 44 names compared"]
     value = next(w for w in panel.widget().findChildren(QLabel) if w.text() == "0.73")
     assert value.property("tone") == "warning"
 
@@ -76,7 +76,7 @@ def test_another_record_is_chosen_and_the_choice_is_taken_back(panel_of, qtbot):
     panel.show()
     press(qtbot, panel, "demo_generated_int")
     assert linked(panel) == "demo_generated_int.etrecord"
-    press(qtbot, panel, "None")
+    press(qtbot, panel, "No ETRecord")
     assert linked(panel) is None
     (undo,) = panel.widget().findChildren(QPushButton)
     qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
@@ -173,7 +173,9 @@ def test_of_many_records_the_best_are_listed(panel_of, data):
     panel = panel_of("demo_str_x4.etdp", *names)
     assert len(section(panel).records) == 13
     assert section(panel).records[0].text() == "demo_str.etrecord"
-    assert any(text.startswith("and ") and text.endswith("that fit less") for text in texts(panel))
+    assert any(
+        text.startswith("and ") and text.endswith("with a lower match") for text in texts(panel)
+    )
 
 
 def test_a_column_of_identifiers_is_proposed_chosen_and_taken_back(panel_of, qtbot):
@@ -203,7 +205,7 @@ def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):
     panel = panel_of("demo_str_c1.csv", "demo_str.etrecord")
     assert linked(panel) == "demo_str.etrecord"
     assert section(panel).columns.currentText().startswith("column type · 5 of 5 in the map")
-    assert "chosen by what is in it: nothing else can be meant" in texts(panel)
+    assert "selected automatically: unambiguous match" in texts(panel)
     assert panel.widget().findChildren(QPushButton) == []
 
 
@@ -240,7 +242,7 @@ def test_an_export_of_opscope_says_why_a_record_does_not_link_it(
     (said,) = [text for text in texts(panel) if text.startswith("This trace is an export")]
     carries = "carries its links already" if with_record else "was made without the links"
     assert carries in said
-    assert said.endswith("open what it was made of, demo_str_x4.etdp, with the record.")
+    assert said.endswith("open what it was made of, demo_str_x4.etdp, with the ETRecord.")
     assert linked(panel) is None
 
 

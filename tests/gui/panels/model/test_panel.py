@@ -176,7 +176,7 @@ def test_a_profile_without_its_record_asks_for_it(opened, data, make_panel):
 
 def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, make_panel, qtbot):
     panel = make_panel(ModelPanel, opened(data / "etdump/cnn_portable_x10.etdp", attention_record))
-    assert "do not belong together" in panel.sentence
+    assert "does not match" in panel.sentence
     with qtbot.waitSignal(panel.links_requested):
         panel.empty.pressed.emit()
 

@@ -31,7 +31,7 @@ def test_pairs_come_before_odd_data_and_all_is_counted(panel):
     ]  # fmt: skip
     assert panel.count == 4
     assert panel.model.entries[0].what.startswith(
-        "cnn_portable_x10.etdp and attn_teal_xnnpack.etrecord do not belong together"
+        "cnn_portable_x10.etdp does not match attn_teal_xnnpack.etrecord"
     )
 
 

@@ -44,7 +44,7 @@ def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles,
     recent = cycles.settings.recent_files()
     assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
     said = [label.text() for label in cycles.links.findChildren(QLabel)]
-    assert any("opened by itself, as the profile names it" in text for text in said)
+    assert any("opened automatically, because the profile names it" in text for text in said)
     pair_files(cycles.session, recent[0], None)
     assert cycles.session.traces[0].table.program is None
 
@@ -140,7 +140,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
     assert process_note(attention.timeline.scene, 0) == note
     assert attention.toolbar.link_state.text() == (
-        f"100{THIN}% of linkable time · 56{THIN}% of slices linked   agreement 1.00"
+        f"100{THIN}% of linkable time · 56{THIN}% of slices linked   match 1.00"
     )
     assert (
         attention.window.windowTitle()
@@ -165,7 +165,7 @@ def test_a_record_links_to_its_dump_whichever_comes_first(controller, qtbot, ord
     for i in order:
         open_files(qtbot, controller, (ATTENTION, ATTENTION_RECORD)[i])
     assert controller.session.traces[0].table.program.path == ATTENTION_RECORD
-    assert controller.toolbar.link_state.text().endswith("agreement 1.00")
+    assert controller.toolbar.link_state.text().endswith("match 1.00")
     assert controller.window.pages.currentWidget() is controller.timeline
 
 

@@ -12,9 +12,9 @@ def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(control
     record = data / "etrecord" / "cnn_standalone_NOdeepcopy.etrecord"
     open_files(qtbot, controller, data / "etdump" / "cnn_xnnpack3_x5.etdp", record)
     assert controller.session.traces[0].table.program is None
-    said = "cnn_xnnpack3_x5.etdp and cnn_standalone_NOdeepcopy.etrecord do not belong together"
+    said = "cnn_xnnpack3_x5.etdp does not match cnn_standalone_NOdeepcopy.etrecord"
     assert message(controller).startswith(said)
-    assert controller.toolbar.link_state.text() == "do not belong together"
+    assert controller.toolbar.link_state.text() == "Record does not match"
     assert ("Warning", message(controller)) in problems(controller)
 
 
@@ -23,7 +23,7 @@ def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(controller, qtb
              "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
     open_files(qtbot, controller, *(data / name for name in names), tmp_path / "gone.etdp")
     error, warning = message(controller).splitlines()
-    assert "may be of decode or forward" in warning
+    assert "may have run decode or forward" in warning
     assert controller.window.message.action.text() == "Choose…"
     for scope, method in (("Execute 1", "forward"), ("Execute 2", "decode")):
         choose_method(controller.session, controller.session.traces[0].trace.path, scope, method)
@@ -52,7 +52,7 @@ def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(
 def test_what_cannot_be_checked_is_not_called_foreign(controller, qtbot):
     open_files(qtbot, controller, DEMO, ATTENTION_RECORD)
     assert "cannot be checked" in message(controller)
-    assert controller.toolbar.link_state.text() != "do not belong together"
+    assert controller.toolbar.link_state.text() != "Record does not match"
 
 
 def test_an_explicit_pair_wins_and_an_impossible_one_says_why(controller, qtbot, data):

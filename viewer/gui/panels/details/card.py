@@ -185,11 +185,11 @@ class Card(CardFrame):
         if found is not None:
             match = found.match
             if not match.checkable:
-                grid.add("Agreement", "cannot be checked, nothing to compare")
+                grid.add("Match", "cannot be checked, nothing to compare")
             else:
                 tone = tokens.text1 if match.belongs else tokens.warning
                 grid.add(
-                    "Agreement",
+                    "Match",
                     span(f"{match.value:.2f}", tone, bold=True)
                     + span(f" · {names_compared(match)}", tokens.text2),
                     html=True,

@@ -21,8 +21,8 @@ from viewer.workspace.inference_methods import numbers_text, parse_numbers
 UNDECIDED = "Choose its method…"
 ALL_RUNS = "all runs"
 _HINT = (
-    "Of which runs the method is chosen: their numbers, such as 1-3,7. If it is empty, it is "
-    "chosen for all of them."
+    "The numbers of the inferences to choose the method for, such as 1-3,7. If empty, the method "
+    "is chosen for all of them."
 )
 
 
@@ -129,7 +129,7 @@ def verdict(match: Match) -> str:
     """Return whether the two files match, in words, and what that is based on."""
     if not match.checkable:
         return UNCHECKABLE
-    fits = "belongs" if match.belongs else "does not belong"
+    fits = "matches" if match.belongs else "does not match"
     if match.is_partial:
-        fits = "fits in part"
+        fits = "matches only in part"
     return f"{fits} · {names_compared(match)}"

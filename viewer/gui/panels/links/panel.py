@@ -46,17 +46,17 @@ from viewer.model.trace import Run, Trace
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.identifier_choice import ChosenBy
 
-NOTHING = "Open a profile and the record of its model to see how well they belong together."
-NO_CANDIDATE = "No record or source is open that its slices could be linked to."
+NOTHING = "Open a profile and its ETRecord to see how well they match."
+NO_CANDIDATE = "No ETRecord or source is open that its slices could be linked to."
 NO_COLUMN = "none: what the file itself says"
 BY_CHANCE = "numbers match by chance too"
 _WHY = {
-    ChosenBy.NOBODY: "choose a column if its values mean the same as the record's identifiers",
-    ChosenBy.EVIDENCE: "chosen by what is in it: nothing else can be meant",
-    ChosenBy.MEMORY: "as chosen before for profiles of this form",
+    ChosenBy.NOBODY: "choose a column if its values are identifiers of the ETRecord",
+    ChosenBy.EVIDENCE: "selected automatically: unambiguous match",
+    ChosenBy.MEMORY: "same choice as for earlier profiles of this form",
     ChosenBy.USER: "as you chose",
 }
-OPENED_BY_ITSELF = "opened by itself, as the profile names it"
+OPENED_BY_ITSELF = "opened automatically, because the profile names it"
 # Only the best of many ETRecords; one that matches would be among these.
 _MOST_RECORDS = 12
 _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
@@ -149,8 +149,8 @@ def own_export_text(trace: Trace) -> str:
         else "it was made of"
     )
     return (
-        f"This trace is an export of Opscope and {carries}. A record does not link it anew by "
-        f"itself: for that open what {which}, with the record."
+        f"This trace is an export of Opscope and {carries}. To link it again, open what {which}, "
+        "with the ETRecord."
     )
 
 
@@ -184,8 +184,8 @@ class Section(QWidget):
         row = QHBoxLayout()
         row.addWidget(ElidedLabel(display_name(self._path), self._theme, "operator"), 1)
         if self._session.workspace.is_explicit(self._shown.file):
-            undo = QPushButton("Decide by agreement")
-            undo.setToolTip("Forget what was chosen here")
+            undo = QPushButton("Match automatically")
+            undo.setToolTip("Discard your choices for this profile")
             undo.clicked.connect(partial(match_automatically, self._session, self._path))
             row.addWidget(undo)
         self._column.addLayout(row)
@@ -218,13 +218,13 @@ class Section(QWidget):
         row = len(self.records)
         ran = self._session.workspace.what_ran(self._shown.file)
         if ran is not None:
-            text = f"{display_name(ran.path)} ran here, and decides which ETRecord belongs to it"
+            text = f"{display_name(ran.path)} is what ran, and decides which ETRecord matches"
             self._column.addWidget(label(text, theme, "cell", "text2", wrap=True))
         if len(candidates) > row:
-            more = f"and {group_digits(len(candidates) - row)} more that fit less"
+            more = f"and {group_digits(len(candidates) - row)} more with a lower match"
             grid.addWidget(label(more, theme, "cell", "text3"), row, 0)
             row += 1
-        no_record = QRadioButton("None of them: leave it unlinked")
+        no_record = QRadioButton("No ETRecord")
         no_record.setChecked(table.program is None)
         no_record.clicked.connect(partial(self._pair, None))
         group.addButton(no_record)

@@ -37,14 +37,14 @@ class LinkStateButton(QPushButton):
             best = next((c.trace_match.match for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs
             undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
-            text = brief = "do not belong together" if foreign else undecided
+            text = brief = "Record does not match" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:
             match = shown.table.trace_match.match
             time, slices = facts["covered_time"], facts["coverage"]
             parts = [f"{_percent(time)} of linkable time"] if time is not None else []
             parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
-            number = f"agreement {match.value:.2f}"
+            number = f"match {match.value:.2f}"
             checked = number if match.checkable else "cannot be checked"
             text = " · ".join(parts) + f"   {checked}"
             share = slices if time is None else time
