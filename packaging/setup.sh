@@ -7,7 +7,7 @@
 
 # shellcheck disable=SC2154 # run and test set it
 venv=$root/.venv
-# Written last, so that a .venv without it was interrupted on its way and is made anew.
+# Written last, so a .venv without it is incomplete and is created again.
 stamp=$venv/opscope-setup
 
 say() {

@@ -48,7 +48,7 @@ def test_every_profile_is_written_with_its_record(folder, tmp_path, capsys):
     code, told, complaints = opscope(capsys, "--jobs", 2, folder, "-o", out)
     assert written(out) == ["attn_xnnpack_x5.pftrace", "deep/jobs.pftrace"]
     assert code == 1
-    assert told == f"wrote 2 of 3 profiles to {out}, 1 failed, 1 files of other kinds left out\n"
+    assert told == f"wrote 2 of 3 profiles to {out}, 1 failed, 1 files of other kinds skipped\n"
     assert "broken.etdp (byte" in complaints
     space = Workspace()
     for path in (folder / DUMP.name, folder / RECORD.name):
@@ -114,7 +114,7 @@ def test_the_record_of_its_own_name_comes_before_all_others(tmp_path):
         shutil.copy(RECORD, tmp_path / f"more{number}.etrecord")
     (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
     assert task.records == ()
-    assert task.note == "10 records lie beside it, and none has its name: it is not linked"
+    assert task.note == "not linked: none of the 10 ETRecords in its folder has its name"
 
 
 def end_with_some(task, table, by, raw):
@@ -142,18 +142,18 @@ def test_a_file_that_ends_its_process_stops_no_other(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--jobs", "0", "IN", "-o", "OUT"], "at least one"),
-        (["--jobs", "2", "IN/notes.txt", "-o", "OUT"], "needs one folder"),
-        (["--jobs", "2", "IN", "IN", "-o", "OUT"], "needs one folder"),
-        (["--jobs", "2", "IN", "-o", "IN"], "this is the folder to read"),
-        (["--jobs", "2", "IN", "-o", "IN/notes.txt"], "this is a folder"),
-        (["--jobs", "2", "IN", "-o", "OUT", "--clock", "1GHz"], "not for all of a folder"),
-        (["--jobs", "2", "IN", "-o", "OUT", "--range", "1ms:2ms"], "not for all of a folder"),
+        (["--jobs", "0", "IN", "-o", "OUT"], "at least 1"),
+        (["--jobs", "2", "IN/notes.txt", "-o", "OUT"], "requires one folder"),
+        (["--jobs", "2", "IN", "IN", "-o", "OUT"], "requires one folder"),
+        (["--jobs", "2", "IN", "-o", "IN"], "this is the input folder"),
+        (["--jobs", "2", "IN", "-o", "IN/notes.txt"], "this must be a folder"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--clock", "1GHz"], "options for single files"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--range", "1ms:2ms"], "options for single files"),
         (["--jobs", "2", "IN", "-o", "OUT", "--table", "slices", "--by", "name"], "statistics"),
-        (["--jobs", "2", "IN", "-o", "O", "--table", "untimed", "--to", ".pftrace"], "a table is"),
-        (["--jobs", "2", "IN", "-o", "OUT", "--raw"], "--raw is of"),
-        (["IN/notes.txt", "-o", "x.parquet", "--raw"], "--raw is of"),
-        (["IN/notes.txt", "-o", "x.csv", "--to", ".csv"], "--to is of --jobs"),
+        (["--jobs", "2", "IN", "-o", "O", "--table", "untimed", "--to", ".pftrace"], "tables are"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--raw"], "--raw applies only"),
+        (["IN/notes.txt", "-o", "x.parquet", "--raw"], "--raw applies only"),
+        (["IN/notes.txt", "-o", "x.csv", "--to", ".csv"], "--to requires --jobs"),
     ],
 )
 def test_wrong_usage_is_said(folder, tmp_path, capsys, arguments, words):

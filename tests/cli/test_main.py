@@ -310,7 +310,7 @@ def test_where_sources_lie_can_be_said(controller, capsys):
         assert "write it as FROM=TO" in err
     code, _, err = run(capsys, "info", CYCLES, "--source-path", "/build=nowhere")
     assert code == 2
-    assert "there is no nowhere here" in err
+    assert "nowhere does not exist" in err
 
 
 # -- unreadable inputs -----------------------------------------------------------------------------
@@ -457,7 +457,7 @@ def test_export_of_a_range_has_the_slices_that_touch_it_whole(controller, capsys
     [
         (["-o", "x.csv", "--range", "5"], "write START:END"),
         (["-o", "x.csv", "--range", "5:1"], "ends before it begins"),
-        (["-o", "x.csv", "--table", "statistics", "--range", "1:2"], "--range is of slices"),
+        (["-o", "x.csv", "--table", "statistics", "--range", "1:2"], "--range applies only to"),
     ],
 )
 def test_a_range_that_is_none_is_wrong_usage(controller, capsys, options, said):

@@ -205,7 +205,7 @@ def test_an_input_is_never_overwritten(controller, capsys):
     before = Path(DUMP).read_bytes()
     code, _, err = inspect(capsys, DUMP, "--tsv_path", f"./{DUMP}")
     assert code == 2
-    assert "would be lost" in err
+    assert "would be overwritten" in err
     assert Path(DUMP).read_bytes() == before
 
 

@@ -80,7 +80,7 @@ def test_a_file_without_the_run_is_told_beside_one_that_has_it(answer):
     code, out, err = answer(*ATTENTION, jobs, "--run", "3", "--json")
     assert code == 0
     assert [file["run"] for file in json.loads(out)["files"]] == [3]
-    assert f"opscope: note: {jobs}: it has no run 3" in err
+    assert f"opscope: note: {jobs}: it has no inference 3" in err
 
 
 def test_a_run_that_is_not_there_is_wrong_usage(answer):

@@ -25,53 +25,52 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "files",
         nargs=count,
         metavar="FILE",
-        help="profiles, records, program files, sources",
+        help="profiles, ETRecords, program files, sources",
     )
     parser.add_argument(
         "--pair",
         action="append",
         default=[],
         metavar="DUMP=RECORD",
-        help="link a profile to this record, whatever their agreement",
+        help="link a profile to this ETRecord, even if they do not match",
     )
     parser.add_argument(
         "--method",
         action="append",
         default=[],
         metavar="[FILE:]RUNS[:NUMBERS]=METHOD",
-        help='of which method runs are, where the record cannot tell: "Execute 1=forward", or some '
-        'inferences of them: "Execute 1:1-3,7=forward"; of one profile or of all with such runs',
+        help='set the method of runs that the ETRecord does not determine: "Execute 1=forward", or '
+        'of some of their inferences: "Execute 1:1-3,7=forward"; in one profile or in all',
     )
     parser.add_argument(
         "--identifier-column",
         action="append",
         default=[],
         metavar="[FILE=]NAME",
-        help="the column of a profile whose values are identifiers in a record's debug handle "
-        'map, of one file or of all that have it; "" for none',
+        help="profile column with the identifiers of an ETRecord's debug handle maps, for one file "
+        'or for all that have this column; "" for none',
     )
     parser.add_argument(
         "--debug-info",
         action="append",
         default=[],
         metavar="DIR",
-        help="open the Torq debug info of a folder too (torq-compile --torq-debug-info=DIR)",
+        help="also open the Torq debug info in a folder (torq-compile --torq-debug-info=DIR)",
     )
     parser.add_argument(
         "--clock",
         action="append",
         default=[],
         metavar="[FILE=|[FILE]:BACKEND=]RATE",
-        help="how fast the clock of a profile ran that states no rate, as 100MHz or "
-        "est.csv=1.2GHz; or a delegate's clock, as run.etdp:QnnBackend=800MHz, or in all files "
-        ":cycles=800MHz",
+        help="clock frequency for profiles that do not state one: 100MHz or est.csv=1.2GHz; or for "
+        "a delegate's clock: run.etdp:QnnBackend=800MHz, or in all files :cycles=800MHz",
     )
     parser.add_argument(
         "--source-path",
         action="append",
         default=[],
         metavar="FROM=TO",
-        help="sources recorded below FROM lie below TO here: /home/user/models=/data/models",
+        help="map source path prefix FROM to TO: /home/user/models=/data/models",
     )
 
 
@@ -101,7 +100,7 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
         if not (equals and local):
             parser.error(f"--source-path {text}: write it as FROM=TO")
         if not os.path.exists(local):
-            parser.error(f"--source-path {text}: there is no {local} here")
+            parser.error(f"--source-path {text}: {local} does not exist")
         try:
             substitutions.append(Substitution(recorded, os.path.abspath(local)))
         except ValueError as error:
@@ -140,7 +139,7 @@ def _is_same(one: str, other: str) -> bool:
 
 def add_theme(parser: argparse.ArgumentParser) -> None:
     """Add the option for the light or dark theme."""
-    parser.add_argument("--theme", choices=THEMES, help="colours; by default those of the system")
+    parser.add_argument("--theme", choices=THEMES, help="colors (default: the theme of the system)")
 
 
 def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:

@@ -32,7 +32,7 @@ MOST_RECORDS = 8
 _KEPT_RECORDS = 8  # cache size per process, since the profiles of a folder share them
 # With these extensions, an unreadable file is a failure; otherwise it is not a profile.
 _SURELY = (".etdp", ".etdump", ".pftrace")
-ENDED = "the process that wrote it ended; the file may be broken or too big for the memory here"
+ENDED = "its worker process crashed; the file may be damaged, or too large for the memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +126,13 @@ def _target(folder: str, out: str, path: str, suffix: str) -> str:
     return os.path.join(out, stem) + suffix
 
 
-def _records_of(profile: str, beside: Sequence[str]) -> tuple[tuple[str, ...], str]:
+def _records_of(profile: str, nearby: Sequence[str]) -> tuple[tuple[str, ...], str]:
     """Return the ETRecord of a profile's own name, else all in its folder; or why none."""
     stem = os.path.splitext(os.path.basename(profile))[0]
-    own = [path for path in beside if os.path.splitext(os.path.basename(path))[0] == stem]
-    if own or len(beside) <= MOST_RECORDS:
-        return tuple(own or beside), ""
-    return (), f"{len(beside)} records lie beside it, and none has its name: it is not linked"
+    own = [path for path in nearby if os.path.splitext(os.path.basename(path))[0] == stem]
+    if own or len(nearby) <= MOST_RECORDS:
+        return tuple(own or nearby), ""
+    return (), f"not linked: none of the {len(nearby)} ETRecords in its folder has its name"
 
 
 def run(
@@ -230,7 +230,7 @@ def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
     except OSError as error:
         return Outcome(task, failure=f"{task.target}: {error.strerror or error}")
     except Exception as error:  # a bug with one file must not affect the others
-        return Outcome(task, failure=f"{task.profile}: a fault in Opscope ({error!r})")
+        return Outcome(task, failure=f"{task.profile}: internal error in Opscope ({error!r})")
     return Outcome(task, count, warnings=tuple(warnings))
 
 

@@ -6,7 +6,7 @@
                    [--table untimed]        events without a time instead of slices
                    [--table handle_map]     identifiers in debug handle maps
                    [--range 1.5ms:2ms]      only slices in a range
-                   [--raw]                  texts as they are, also formulas
+                   [--raw]                  unchanged texts, including formulas
     opscope stats FILES... --by KEY         time by operator, line, unit, ...
     opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
@@ -66,7 +66,7 @@ def _answer(command: str, arguments: list[str]) -> int:
 def _window(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope",
-        description="Show profiles of on-device ML on one timeline, traced back to their source.",
+        description="Show profiles of on-device ML on one timeline, linked to its source code.",
         epilog=f"Commands without a window: {', '.join(f'opscope {name}' for name in COMMANDS)}; "
         "each has --help.",
     )
@@ -75,7 +75,7 @@ def _window(arguments: list[str]) -> int:
     parser.add_argument(
         "--new-window",
         action="store_true",
-        help="open the files in a window of their own, also where an empty one is open",
+        help="always open in a new window",
     )
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)

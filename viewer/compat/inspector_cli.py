@@ -58,7 +58,7 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
     chosen.clock = [_delegate_clock(parser, text) for text in chosen.clock]
     inputs = [chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path]
     if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
-        parser.error(f"{chosen.tsv_path}: this is one of the files to read, and would be lost")
+        parser.error(f"{chosen.tsv_path}: this is an input file and would be overwritten")
     try:
         if chosen.debug_buffer_path:
             _check_readable(chosen.debug_buffer_path)
@@ -85,33 +85,33 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="opscope inspect",
-        description="The table of ExecuTorch's inspector: what each event took over all runs.",
+        description="Print the table of ExecuTorch's Inspector: times of each event over all runs.",
     )
     scales = tuple(PER_SECOND)
     parser.add_argument("--etdump_path", required=True, metavar="DUMP")
     parser.add_argument("--etrecord_path", metavar="RECORD")
-    parser.add_argument("--source_time_scale", choices=scales, default="ns", help="of the dump")
-    parser.add_argument("--target_time_scale", choices=scales, default="ms", help="of the answer")
-    parser.add_argument("--tsv_path", metavar="OUT", help="write the table as TSV too")
-    parser.add_argument("--debug_buffer_path", metavar="BUFFER", help="taken, but not needed")
+    parser.add_argument("--source_time_scale", choices=scales, default="ns", help="ETDump unit")
+    parser.add_argument("--target_time_scale", choices=scales, default="ms", help="output unit")
+    parser.add_argument("--tsv_path", metavar="OUT", help="also write the table as TSV")
+    parser.add_argument("--debug_buffer_path", metavar="BUFFER", help="accepted, but not needed")
     parser.add_argument("--compare_results", action="store_true", help="not supported")
     parser.add_argument(
         "--compat",
         action="store_true",
-        help=f"answer exactly as Inspector {VERSION} does, faults included",
+        help=f"print exactly what Inspector {VERSION} prints, including its bugs",
     )
     parser.add_argument(
         "--clock",
         action="append",
         default=[],
         metavar="BACKEND=RATE",
-        help="the rate of a delegate's own clock, as QnnBackend=800MHz",
+        help="clock frequency of a delegate, such as QnnBackend=800MHz",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument(
         "--include_delegate_debug_data",
         action="store_true",
-        help="add the column delegate_debug_metadata where delegates logged any",
+        help="add the column delegate_debug_metadata if delegates logged any",
     )
     return parser
 

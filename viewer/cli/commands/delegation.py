@@ -14,8 +14,8 @@ def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope delegation",
-        description="What was handed to delegates and what it took, what stayed outside, how much "
-        "is linked and why the rest is not, and debug handle maps beside what was logged.",
+        description="Report the time in delegates, what was not delegated, how many slices are "
+        "linked and why others are not, and debug handle maps with the logged identifiers.",
     )
     add_files(parser, "*")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")

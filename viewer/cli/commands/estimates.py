@@ -15,8 +15,8 @@ def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope estimates",
-        description="What the Torq compiler estimated beside what was measured, per action and per "
-        "operator: open a runtime profile with its debug info or its compile profile.",
+        description="Compare the Torq compiler's estimates with the measurements, per action and "
+        "per operator. Open a runtime profile with its debug info or its compile profile.",
     )
     add_files(parser, "*")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")

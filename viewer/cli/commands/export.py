@@ -21,15 +21,15 @@ from viewer.workspace.exports import (
 )
 
 _TEXT_SUFFIXES = (".csv", ".tsv")
-_ONLY_TEXT = "--raw is of .csv and .tsv: other formats have texts as they are"
+_ONLY_TEXT = "--raw applies only to .csv and .tsv: no other format changes texts"
 
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope export",
-        description="Write profiles as a Perfetto trace, with operators, flows, counters and the "
-        "hashes of its inputs, or as a table.",
+        description="Export profiles as a Perfetto trace with operators, flows, counters and "
+        "hashes of the inputs, or as a table.",
     )
     add_files(parser, "*")
     parser.add_argument(
@@ -43,63 +43,63 @@ def run(arguments: list[str]) -> int:
         "--jobs",
         type=int,
         metavar="N",
-        help="write every profile of the folder FILE into the folder OUT, N at a time",
+        help="export all profiles in the folder FILE to the folder OUT, N at a time",
     )
     parser.add_argument(
         "--to",
         choices=EXPORT_SUFFIXES,
         metavar="SUFFIX",
-        help=f"with --jobs: what to write, {', '.join(EXPORT_SUFFIXES)}; by default .pftrace, of "
-        "tables .csv",
+        help=f"with --jobs: output format, one of {', '.join(EXPORT_SUFFIXES)} (default: .pftrace, "
+        "or .csv for tables)",
     )
     parser.add_argument(
         "--table",
         choices=TABLES,
         default=TABLES[0],
-        help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, the allocation "
-        "and debug events, which carry no time, the identifiers of debug handle maps, or groups of "
-        "slices",
+        help=f"rows of a table ({', '.join(TABLE_SUFFIXES)}): slices; operators; statistics, which "
+        "are groups of slices; untimed, which are allocation and debug events without a time; "
+        "handle_map, which are the identifiers in debug handle maps",
     )
     parser.add_argument(
         "--by",
         type=key_named,
         choices=KEYS,
         metavar="KEY",
-        help=f"what statistics are by: {', '.join(KEYS)}; operator where there are any, else name",
+        help=f"key of statistics: {', '.join(KEYS)} (default: operator if there are any, else "
+        "name)",
     )
     parser.add_argument(
         "--range",
         metavar="START:END",
-        help="slices of this part alone, from the start of the trace, as 1.5ms:2ms; one that "
-        "reaches over an edge is written whole",
+        help="export only the slices in this range, counted from the start of the trace, such as "
+        "1.5ms:2ms; slices that cross the range boundary are exported in full",
     )
     parser.add_argument(
         "--raw",
         action="store_true",
-        help="write texts to .csv and .tsv as they are; by default, a text that a spreadsheet "
-        "would take for a formula gets an apostrophe in front, and control characters become "
-        "escapes",
+        help="write texts to .csv and .tsv unchanged; by default, a text that a spreadsheet would "
+        "read as a formula gets a leading apostrophe, and control characters are escaped",
     )
     chosen = parser.parse_args(arguments)
     if chosen.range and chosen.table != TABLES[0]:
-        parser.error("--range is of slices: of a Perfetto trace, or --table slices")
+        parser.error("--range applies only to Perfetto traces and --table slices")
     try:
         span = parse_range(chosen.range) if chosen.range else None
     except ValueError as error:
         parser.error(str(error))
     if chosen.by and chosen.table != "statistics":
-        parser.error("--by is of --table statistics")
+        parser.error("--by applies only to --table statistics")
     if chosen.jobs is not None:
         return _export_folder(parser, chosen)
     if chosen.to:
-        parser.error("--to is of --jobs: the name of OUT says what to write")
+        parser.error("--to requires --jobs: otherwise the extension of OUT selects the format")
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
     if chosen.raw and not chosen.output.lower().endswith(_TEXT_SUFFIXES):
         parser.error(_ONLY_TEXT)
     if any(is_same_file(path, chosen.output) for path in chosen.files):
-        parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
+        parser.error(f"{chosen.output}: this is an input file and would be overwritten")
     workspace, failed = open_all(parser, chosen)
     warn(workspace)
     if not workspace.paths:
@@ -124,20 +124,20 @@ def run(arguments: list[str]) -> int:
 
 def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     if chosen.jobs < 1:
-        parser.error(f"--jobs {chosen.jobs}: at least one is needed")
+        parser.error(f"--jobs {chosen.jobs}: it must be at least 1")
     if len(chosen.files) != 1 or not os.path.isdir(chosen.files[0]):
-        parser.error("--jobs needs one folder with profiles")
+        parser.error("--jobs requires one folder with profiles")
     if choices_of(parser, chosen) or chosen.debug_info or chosen.range:
-        parser.error("what is said of single files is not for all of a folder")
+        parser.error("options for single files cannot be used with --jobs")
     suffix = chosen.to or (".pftrace" if chosen.table == TABLES[0] else ".csv")
     if chosen.table != TABLES[0] and not suffix.endswith(TABLE_SUFFIXES):
-        parser.error(f"--to {suffix}: a table is one of {', '.join(TABLE_SUFFIXES)}")
+        parser.error(f"--to {suffix}: tables are written as one of {', '.join(TABLE_SUFFIXES)}")
     if chosen.raw and not suffix.endswith(_TEXT_SUFFIXES):
         parser.error(_ONLY_TEXT)
     if os.path.exists(chosen.output) and not os.path.isdir(chosen.output):
-        parser.error(f"{chosen.output}: with --jobs this is a folder")
+        parser.error(f"{chosen.output}: with --jobs, this must be a folder")
     if is_same_file(chosen.files[0], chosen.output):
-        parser.error(f"{chosen.output}: this is the folder to read")
+        parser.error(f"{chosen.output}: this is the input folder")
     from viewer.cli import batch_export
 
     found = batch_export.plan(chosen.files[0], chosen.output, suffix)
@@ -167,6 +167,6 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
     failed = len(failures) + len(found.unreadable)
     parts = [f"wrote {written} of {written + failed} profiles to {chosen.output}"]
     parts += [f"{failed} failed"] if failed else []
-    parts += [f"{found.others} files of other kinds left out"] if found.others else []
+    parts += [f"{found.others} files of other kinds skipped"] if found.others else []
     print(", ".join(parts))
     return 1 if failed or not written else 0

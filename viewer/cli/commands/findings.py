@@ -14,12 +14,12 @@ def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope findings",
-        description="What profiles prove, in a short ranked list: what is dearest, copies, gaps, "
-        "slow inferences, estimates that are off and more, each with its numbers and its rule.",
+        description="Report performance findings, ranked: the most expensive operators, copies, "
+        "gaps, slow inferences, wrong estimates and more, each with its numbers and its rule.",
     )
     add_files(parser, "+")
     parser.add_argument(
-        "--run", type=int, metavar="N", help="of the inferences of this number alone, from 1 on"
+        "--run", type=int, metavar="N", help="report only inference N, counted from 1"
     )
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
@@ -36,5 +36,5 @@ def run(arguments: list[str]) -> int:
     reported = {file["path"] for file in facts["files"]}
     for trace in workspace.traces:
         if trace.path not in reported:
-            complain(f"note: {trace.path}: it has no run {chosen.run}")
+            complain(f"note: {trace.path}: it has no inference {chosen.run}")
     return 1 if failed else 0

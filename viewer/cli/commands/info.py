@@ -13,7 +13,7 @@ from viewer.reports.info import info, info_text
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="opscope info", description="What files are, how they link, and what is odd in them."
+        prog="opscope info", description="Summarize files, their links and their warnings."
     )
     add_files(parser, "*")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")

@@ -12,15 +12,17 @@ def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope screenshot",
-        description="Draw the window with some files into a PNG, or its timeline alone, to print, "
-        "into an SVG or PDF.",
+        description="Save an image of the window as a PNG, or of the timeline alone as an SVG or "
+        "PDF for printing.",
     )
     add_files(parser, "*")
     add_theme(parser)
     parser.add_argument("-o", "--output", required=True, metavar="OUT")
     parser.add_argument("--size", default="1920x1080", metavar="WIDTHxHEIGHT")
     parser.add_argument(
-        "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
+        "--range",
+        metavar="START:END",
+        help="visible range, counted from the start of the trace, such as 1.5ms:2ms",
     )
     parser.add_argument(
         "--select-most-expensive",
@@ -61,7 +63,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _print_most_expensive(what: str) -> None:
-    print(f"Selected in the picture, since it took most: {what}")
+    print(f"Selected the most expensive operator: {what}")
 
 
 def _size(text: str) -> tuple[int, int]:

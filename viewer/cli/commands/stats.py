@@ -14,9 +14,7 @@ from viewer.reports.stats import AUTO, UNITS, NoSuchGroups, stats, stats_text
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="opscope stats", description="What took how long in profiles, grouped by one key."
-    )
+    parser = argparse.ArgumentParser(prog="opscope stats", description="Aggregate time by key.")
     add_files(parser, "+")
     parser.add_argument(
         "--by",
@@ -29,8 +27,8 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--range",
         metavar="START:END",
-        help="count this part, from the start of the trace (of the first of several that one clock "
-        "stamped), as 1.5ms:2ms",
+        help="count only this range, from the start of the trace (or of the first of several "
+        "traces on one clock), such as 1.5ms:2ms",
     )
     parser.add_argument(
         "--unit",
