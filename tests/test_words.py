@@ -1,6 +1,7 @@
-"""The README and the help are plain American English, in the terms of the glossary.
+"""The README, the help, the command line and the texts of links are plain American English.
 
-Only words that are wrong in every sentence are listed here. Code and ids of commands are skipped.
+They use the terms of the glossary. Only words that are wrong in every sentence are listed here.
+Code and ids of commands are skipped.
 """
 
 import re
@@ -8,6 +9,15 @@ import re
 import pytest
 
 from tests.paths import ROOT
+from viewer.analysis.links import pairing
+from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
+from viewer.analysis.links.linker import link
+from viewer.analysis.links.match import MATCH_EXPLANATION, Match
+from viewer.analysis.links.remedies import remedy
+from viewer.cli.commands import COMMANDS
+from viewer.cli.main import main
+from viewer.formats import open_file
+from viewer.program.executable.executable import XNNPACK
 from viewer.resources import resource
 
 DOCUMENTS = sorted(
@@ -17,6 +27,7 @@ DOCUMENTS = sorted(
         *resource("help").glob("*.md"),
     ]
 )
+DATA = ROOT / "tests" / "data"
 # What to write instead.
 BANNED = {
     r"dearest": "most expensive",
@@ -64,9 +75,59 @@ def found_in(text: str) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.fixture(scope="module")
+def linked() -> LinkTable:
+    """The links of a profile of XNNPACK to an ETRecord that matches it only in part."""
+    trace = open_file(str(DATA / "etdump" / "demo_str_x4.etdp"))
+    return link(trace, open_file(str(DATA / "etrecord" / "demo_str.etrecord")))
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_banned_word_is_written(path):
     assert found_in(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=" ".join)
+def test_no_banned_word_is_in_the_help_of_a_command(capsys, command):
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    out = capsys.readouterr().out
+    assert out.startswith(" ".join(["usage: opscope", *command]))
+    assert found_in(out) == []
+
+
+def test_no_banned_word_is_in_a_reason_or_its_remedy(linked):
+    texts = [MATCH_EXPLANATION, *(reason.text for reason in Reason)]
+    texts += [
+        remedy(linked.trace, reason, backend, calls, operators, ["Npu logged 5", "Npu logged 6"])
+        for reason in Reason
+        if reason.state is not LinkState.LINKED
+        for backend in ("", XNNPACK, "EnnBackend", "Npu")
+        for calls, operators in ((0, 0), (1, 1), (2, 3))
+    ]
+    assert [found for text in texts if (found := found_in(text))] == []
+
+
+def test_no_banned_word_is_in_the_detail_of_a_link(linked):
+    texts = {each.detail for each in linked.links}
+    assert len(texts) > 1
+    assert [found for text in texts if (found := found_in(text))] == []
+
+
+def test_no_banned_word_is_in_a_message_about_a_pair(linked):
+    pair = linked.trace, linked.program
+    texts = [
+        pairing.mismatch(*pair, Match(0.0, 30)),
+        pairing.partial(*pair, Match(0.7, 30)),
+        pairing.uncheckable(*pair, Match(0.0, 0)),
+        pairing.replaced(*pair, 2),
+        *pairing.warnings_of_linked(linked, ""),
+    ]
+    assert texts[0] == (
+        "demo_str_x4.etdp does not match demo_str.etrecord (match 0.00, 30 names compared). The "
+        "record is probably from a different model or export, or was saved without deepcopy."
+    )
+    assert [found for text in texts if (found := found_in(text))] == []
 
 
 def test_a_banned_word_is_found_in_prose_alone():
