@@ -115,7 +115,7 @@ def test_a_compile_profile_that_could_be_of_two_dispatches_is_of_neither(torq):
     made = compared(host_trace([EXECUTION, EXECUTION], (DISPATCH, "other")), torq / C2)
     assert {row.estimate for row in made.actions} == {None}
     assert made.notes == (
-        f"{C2}: It does not name its dispatch, and matches each of {DISPATCH} and other",
+        f"{C2}: It does not name its dispatch, and fits each of {DISPATCH} and other",
     )
     alone = compared(host_trace([EXECUTION[:7]]), torq / C2)
     assert alone.notes == (
