@@ -62,8 +62,8 @@ FILE = {"path": str, "format": str, "generation": str, "kind": str, "tracks": in
         "inferences": list,
         "problems": list}  # fmt: skip
 LINK = {"trace": str, "program": str, "method": str, "linkable": int, "linked": int,
-        "coverage": NUMBER, "covered_time": NUMBER, "by_reason": dict, "agreement": NUMBER,
-        "evidence": int}  # fmt: skip
+        "coverage": NUMBER, "covered_time": NUMBER, "by_reason": dict, "match": NUMBER,
+        "agreement": NUMBER, "evidence": int}  # fmt: skip
 
 
 # -- info ------------------------------------------------------------------------------------------
@@ -90,7 +90,8 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsy
     assert {k: isinstance(link[k], t) for k, t in LINK.items()} == dict.fromkeys(LINK, True)
     assert (link["trace"], link["program"], link["method"]) == (DUMP, RECORD, "forward")
     assert (link["linkable"], link["linked"], link["evidence"]) == (28, 24, 6)
-    assert (link["coverage"], link["agreement"]) == (round(24 / 28, 4), 0.8333)
+    assert (link["coverage"], link["match"]) == (round(24 / 28, 4), 0.8333)
+    assert link["agreement"] == link["match"]
     assert sum(link["by_reason"].values()) == 35
 
 
@@ -128,7 +129,7 @@ def test_a_record_of_another_model_is_warned_about_on_stderr(controller, capsys)
     assert code == 0
     assert f"{DUMP} does not match {OTHER}" in err
     (link,) = json.loads(out)["links"]
-    assert (link["linked"], link["agreement"], link["evidence"]) == (0, 0.0, 6)
+    assert (link["linked"], link["match"], link["evidence"]) == (0, 0.0, 6)
 
 
 def test_info_for_people_says_the_same(controller, capsys):
@@ -166,7 +167,7 @@ def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(controller
         (entry,) = json.loads(out)["identifier_columns"]
         assert (entry["in_force"], entry["by"], err) == (True, "user", "")
         (link,) = json.loads(out)["links"]
-        assert (link["linked"], link["agreement"]) == (5, 1.0)
+        assert (link["linked"], link["match"]) == (5, 1.0)
     out = run(capsys, "info", *files, "--identifier-column", "job_id")[1]
     assert "identifiers in column job_id (by user): 5 of 5 values in the map" in out
     code, _, err = run(capsys, "export", *files, "-o", "x.csv", "--identifier-column", "job_id")
@@ -630,7 +631,7 @@ def test_pair_links_what_does_not_belong_together_and_warns(controller, capsys):
     assert "They are linked because you chose so" in err
     (link,) = json.loads(out)["links"]
     assert link["program"] == OTHER
-    assert link["agreement"] == 0.0
+    assert link["match"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from viewer import SCHEMA, __version__
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.match import UNCHECKABLE, mean_match
+from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.model.queries import unattributed_time
 from viewer.model.text import one_line
@@ -233,9 +233,15 @@ def _considered(table: LinkTable, candidate: Candidate) -> Facts:
         "program": candidate.program.path,
         "method": known[0] if len(set(known)) == 1 else None,
         **coverage_of(table),
-        "agreement": round(match.value, 4),
-        "evidence": match.evidence,
+        **_match_facts(match),
     }
+
+
+def _match_facts(match: Match | None) -> Facts:
+    """Return `match`, null without evidence, and `agreement`, its former name."""
+    value = None if match is None else round(match.value, 4)
+    evidence = 0 if match is None else match.evidence
+    return {"match": value if evidence else None, "agreement": value, "evidence": evidence}
 
 
 def _per_method(table: LinkTable) -> list[Facts]:
@@ -260,8 +266,7 @@ def _per_method(table: LinkTable) -> list[Facts]:
                 "program": table.program.path,
                 "method": method,
                 **coverage_facts(table, np.array(members, np.int64)),
-                "agreement": round(match.value, 4) if found else None,
-                "evidence": match.evidence,
+                **_match_facts(match if found else None),
             }
         )
     return entries
