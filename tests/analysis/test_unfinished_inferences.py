@@ -103,7 +103,7 @@ def test_groups_and_the_rest_add_up_without_the_failed_one(table, key):
     if grouping.missing(key):
         pytest.skip("the trace has no such groups")
     found, runs = grouping.by(key), [grouping.by(key, *s.span[:2]) for s in finished(table)]
-    assert sum(group.total for group in found.groups) + found.ungrouped == found.whole
+    assert sum(group.self_ticks for group in found.groups) + found.ungrouped == found.whole
     if key not in ("thread", "name"):  # these have the load too
         assert found.whole == executed(table.trace)
         counts = {group.label: group.spread.count for group in found.groups}
@@ -114,8 +114,8 @@ def test_groups_and_the_rest_add_up_without_the_failed_one(table, key):
         assert len(grouping.slices(key, group.number)) == group.spread.count
 
 
-def test_by_run_the_failed_one_is_listed_and_no_part_of_the_whole(table):
-    found = Grouping(table).by("run")
+def test_by_inference_the_failed_one_is_listed_and_no_part_of_the_whole(table):
+    found = Grouping(table).by("inference")
     assert len(found.groups) == 3
     (failed,) = (group for group in found.groups if "did not finish" in group.label)
     assert failed.total > 0
