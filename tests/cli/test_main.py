@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.command_line import run
 from tests.paths import DATA, ROOT
 from viewer import SCHEMA, __version__
 from viewer.cli import main
@@ -31,16 +32,6 @@ def controller(tmp_path, monkeypatch) -> Path:
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout, stderr."""
-    try:
-        code = main(arguments)
-    except SystemExit as stopped:
-        code = stopped.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def rows(path: str) -> list[dict[str, str]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.command_line import run
 from tests.paths import DATA
-from viewer.cli import main
 from viewer.cli.output import overwrite_line, visible_output
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -42,15 +42,6 @@ def profile(tmp_path, monkeypatch) -> str:
             writer.writerow([name, name, name, 100 * i, 50, name, i, ""])
             writer.writerow([name, name, name, "never\x1b", 50, name, "x\x1b\n", ""])
     return PROFILE
-
-
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = main(arguments)
-    except SystemExit as stopped:
-        code = stopped.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 COMMANDS = [

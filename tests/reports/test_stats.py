@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
+from tests.builders.command_line import run
 from tests.paths import ROOT
-from viewer.cli import main
 from viewer.reports.stats import NoSuchGroups, stats
 from viewer.workspace.workspace import Workspace
 
@@ -27,18 +27,8 @@ ATTENTION = [
 LENGTHS = ("mean", "min", "max", "p50", "p90")
 
 
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout, stderr."""
-    try:
-        code = main(["stats", *arguments])
-    except SystemExit as stopped:
-        code = stopped.code
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
 def answer(capsys, *arguments: str) -> dict:
-    code, out, err = run(capsys, *arguments, "--json")
+    code, out, err = run(capsys, "stats", *arguments, "--json")
     assert (code, err) == (0, "")
     return json.loads(out)
 
@@ -143,7 +133,7 @@ def test_a_range_counts_from_the_start_of_the_trace(capsys):
 
 
 def test_a_range_beside_the_trace_is_empty(capsys):
-    code, out, _ = run(capsys, C3, TEXT, "--by", "operator", "--range", "1s:2s")
+    code, out, _ = run(capsys, "stats", C3, TEXT, "--by", "operator", "--range", "1s:2s")
     assert code == 0
     assert out.splitlines()[-1] == "nothing in this range"
     assert answer(capsys, C3, "--by", "unit", "--range", "1s:2s")["files"][0]["whole_ticks"] == 0
@@ -171,7 +161,7 @@ def test_what_has_no_length_at_the_end_of_a_trace_is_not_in_a_range_behind_it(ca
 
 
 def test_the_table_is_aligned_and_says_whose_clock_it_is(capsys):
-    code, out, _ = run(capsys, C3, TEXT, "--by", "type")
+    code, out, _ = run(capsys, "stats", C3, TEXT, "--by", "type")
     head, blank, *lines = out.splitlines()
     assert code == 0
     assert head == f"{C3}: Torq compile profile C3, clock 1 cycle = 1.25 ns (assumed)"
@@ -197,14 +187,14 @@ def test_the_table_is_aligned_and_says_whose_clock_it_is(capsys):
     ],
 )
 def test_the_unit_of_the_table_can_be_chosen(capsys, unit, head, first):
-    _, out, _ = run(capsys, C3, TEXT, "--by", "type", "--unit", unit)
+    _, out, _ = run(capsys, "stats", C3, TEXT, "--by", "type", "--unit", unit)
     _, _, titles, row, *_ = out.splitlines()
     assert " ".join(titles.split()).startswith(" ".join(head.split()))
     assert re.split(" {2,}", row.strip())[:2] == first
 
 
 def test_rows_of_several_files_carry_their_file(capsys):
-    _, out, _ = run(capsys, C3, JOBS, "--by", "unit")
+    _, out, _ = run(capsys, "stats", C3, JOBS, "--by", "unit")
     lines = out.splitlines()
     assert f"{JOBS}: Torq runtime profile R0, clock 1 tick = 1000 ns (stated)" in lines
     assert any(line.endswith("  compile_c3_taskid.csv  Only DMA") for line in lines)
@@ -213,21 +203,21 @@ def test_rows_of_several_files_carry_their_file(capsys):
 
 def test_files_of_one_name_are_told_apart(capsys, tmp_path):
     copy = shutil.copy(C3, tmp_path)
-    _, out, _ = run(capsys, C3, copy, JOBS, "--by", "unit")
+    _, out, _ = run(capsys, "stats", C3, copy, JOBS, "--by", "unit")
     told = [line.split()[-2] for line in out.splitlines() if line.endswith(" Overall")]
     assert told == [C3, copy, "runtime_r0_nss.csv"]
 
 
 def test_what_is_on_a_clock_of_its_own_is_said(capsys):
     dump = str(ROOT / "tests" / "data" / "etdump" / "SYN_qnn_like.etdp")
-    _, out, _ = run(capsys, dump, "--by", "name")
+    _, out, _ = run(capsys, "stats", dump, "--by", "name")
     assert "slices on clocks of their own are in no number" in out
 
 
 def test_names_with_line_ends_stay_on_one_line(capsys, tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text('process,thread,name,start_ns,dur_ns\np,t,"a\nb",0,5\n')
-    _, out, _ = run(capsys, str(path), "--by", "name")
+    _, out, _ = run(capsys, "stats", str(path), "--by", "name")
     assert any(line.endswith("  a\\nb") for line in out.splitlines())
 
 
@@ -236,7 +226,7 @@ def test_names_with_line_ends_stay_on_one_line(capsys, tmp_path):
 
 def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, tmp_path):
     alone = shutil.copy(C3, tmp_path)  # without the text that its locations name beside it
-    code, out, err = run(capsys, alone, "--by", "operator")
+    code, out, err = run(capsys, "stats", alone, "--by", "operator")
     assert (code, out) == (1, "")
     assert err == (
         "opscope: no statistics by operator: No record or source that is open belongs to the "
@@ -245,29 +235,29 @@ def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, t
 
 
 def test_a_trace_that_lacks_the_key_is_noted_beside_those_that_have_it(capsys):
-    code, out, err = run(capsys, C3, ATTENTION[0], "--by", "run")
+    code, out, err = run(capsys, "stats", C3, ATTENTION[0], "--by", "run")
     assert code == 0
     assert "run 1 of 5" in out
     assert err == f"opscope: note: {C3}: no statistics by inference: The file tells no inferences\n"
 
 
 def test_wrong_usage_and_unreadable_files(capsys, tmp_path):
-    assert run(capsys, C3)[0] == 2
-    assert "--by" in run(capsys, C3)[2]
-    assert run(capsys, C3, "--by", "colour")[0] == 2
-    code, _, err = run(capsys, C3, "--by", "unit", "--range", "5")
+    assert run(capsys, "stats", C3)[0] == 2
+    assert "--by" in run(capsys, "stats", C3)[2]
+    assert run(capsys, "stats", C3, "--by", "colour")[0] == 2
+    code, _, err = run(capsys, "stats", C3, "--by", "unit", "--range", "5")
     assert code == 2
     assert "START:END" in err
     missing = str(tmp_path / "none.csv")
-    code, out, err = run(capsys, missing, C3, "--by", "unit")
+    code, out, err = run(capsys, "stats", missing, C3, "--by", "unit")
     assert code == 1
     assert "none.csv" in err
     assert "Only DMA" in out
-    assert run(capsys, missing, "--by", "unit")[0] == 1
+    assert run(capsys, "stats", missing, "--by", "unit")[0] == 1
 
 
 def test_a_record_alone_took_no_time(capsys):
-    code, out, err = run(capsys, ATTENTION[1], "--by", "operator")
+    code, out, err = run(capsys, "stats", ATTENTION[1], "--by", "operator")
     assert (code, out) == (1, "")
     assert err == "opscope: no profile is open: there is nothing that took time\n"
     with pytest.raises(NoSuchGroups):
@@ -299,7 +289,7 @@ def test_a_delegates_rate_gives_lengths_in_ns_and_a_sum_of_its_own(capsys):
 
 
 def test_the_text_has_no_total_for_what_a_delegates_clock_timed(capsys):
-    code, out, _ = run(capsys, QNN, "--by", "name", "--clock", ":cycles=800MHz")
+    code, out, _ = run(capsys, "stats", QNN, "--by", "name", "--clock", ":cycles=800MHz")
     assert code == 0
     assert "slices on a delegate's clock have a length, but no total and no share" in out
     assert "Own clock, µs" in out

@@ -5,7 +5,7 @@ No Qt. `viewer.analysis.links.split_scopes` derives the trace that has them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,14 +44,11 @@ def split_by(source: Trace, choices: UserChoices, before: SplitTrace | None) -> 
     Inferences with the same choice for every program are one part.
     """
     chosen: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    for (profile, program), methods in choices.inference_methods.items():
-        if profile == source.path:
-            for inference, method in methods.items():
-                chosen.setdefault(inference, []).append((program, method))
+    for program, scope, number, method in _choices_for(source, choices):
+        chosen.setdefault((scope, number), []).append((program, method))
     groups: dict[tuple[int, tuple[tuple[str, str], ...]], set[int]] = {}
     for (scope, number), methods_of in sorted(chosen.items()):
-        if scope < len(source.scopes):  # fewer, if the file has changed
-            groups.setdefault((scope, tuple(sorted(methods_of))), set()).add(number)
+        groups.setdefault((scope, tuple(sorted(methods_of))), set()).add(number)
     parts = tuple(ScopePart(scope, frozenset(own)) for (scope, _), own in groups.items())
     if not parts:
         return None
@@ -101,12 +98,18 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
 def single_choices(trace: Trace, choices: UserChoices) -> list[tuple[str, tuple[int, ...], str]]:
     """Return (scope, numbers, method) of the inferences with a choice, whatever the program."""
     groups: dict[tuple[int, str], set[int]] = {}
-    for (profile, _), methods in choices.inference_methods.items():
-        if profile == trace.path:
-            for (scope, number), method in methods.items():
-                if scope < len(trace.scopes):  # the file may have changed since
-                    groups.setdefault((scope, method), set()).add(number)
+    for _, scope, number, method in _choices_for(trace, choices):
+        groups.setdefault((scope, method), set()).add(number)
     return [
         (trace.scopes[scope].name, tuple(sorted(numbers)), method)
         for (scope, method), numbers in groups.items()
     ]
+
+
+def _choices_for(trace: Trace, choices: UserChoices) -> Iterator[tuple[str, int, int, str]]:
+    """Yield (program, scope, number, method) of each inference of a trace that has a choice."""
+    for (profile, program), methods in choices.inference_methods.items():
+        if profile == trace.path:
+            for (scope, number), method in methods.items():
+                if scope < len(trace.scopes):  # fewer than when chosen, if the file has changed
+                    yield program, scope, number, method

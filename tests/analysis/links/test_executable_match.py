@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.builders.pte_cases import MODELS
 from viewer.analysis.links.executable_match import (
     decided_by,
     match_with_executable,
@@ -13,33 +14,13 @@ from viewer.analysis.links.executable_match import (
 from viewer.analysis.links.executable_runs import methods_that_ran
 from viewer.analysis.links.logged_identities import signatures
 from viewer.analysis.links.match import match_trace
-from viewer.formats import open_file
 from viewer.workspace.workspace import Workspace
 
-MODELS = (
-    "cond", "custom", "dyn_x", "embedded2", "llama", "mobile_x", "multi3", "part_x", "quant_p",
-    "tpass2",
-)  # fmt: skip
 # Refuted by the program file that ran.
 WRONG = (
     ("mobile_x", "part_x"), ("dyn_x", "mobile_x"), ("part_x", "mobile_x"), ("multi3", "cond"),
     ("custom", "llama"), ("quant_p", "mobile_x"),
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def opened():
-    """Files of tests/data/pte by name, each read once."""
-    from tests.paths import DATA
-
-    known = {}
-
-    def read(name):
-        if name not in known:
-            known[name] = open_file(str(DATA / "pte" / name))
-        return known[name]
-
-    return read
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m not in ("embedded2", "tpass2")])

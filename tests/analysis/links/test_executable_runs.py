@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
-from tests.paths import DATA
+from tests.builders.pte_cases import MODELS
 from viewer.analysis.links.executable_runs import methods_that_ran
 from viewer.analysis.links.logged_identities import signatures
 from viewer.formats import open_file
@@ -19,24 +19,6 @@ from viewer.program.executable.executable import (
     XnnpackNode,
 )
 from viewer.program.executable.tensors import Tensors
-
-MODELS = (
-    "cond", "custom", "dyn_x", "embedded2", "llama", "mobile_x", "multi3", "part_x", "quant_p",
-    "tpass2",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def opened():
-    """Files of tests/data/pte by name, each read once."""
-    known = {}
-
-    def read(name):
-        if name not in known:
-            known[name] = open_file(str(DATA / "pte" / name))
-        return known[name]
-
-    return read
 
 
 def test_a_dump_ran_its_own_program_and_no_other(opened):

@@ -32,6 +32,7 @@ from viewer.program.executable.executable import (
     Delegate,
     Executable,
     ExecutableMethod,
+    Instruction,
     InstructionKind,
 )
 from viewer.program.program import Method, Program
@@ -59,10 +60,7 @@ def match_with_executable(method: Method, ran: ExecutableMethod) -> Match:
         if kind is _KERNEL and number not in method.delegates:
             if number not in method.handles:
                 continue
-            known = {n for handle in method.handles[number] for n in method.kernel_names(handle)}
-            instruction = ran.instructions[number]
-            is_same = instruction.name.startswith(_PRIMITIVES) or kernel_name(instruction) in known
-            score += 1 if is_same else REPLACED
+            score += 1 if _is_as_recorded(method, ran.instructions[number]) else REPLACED
         elif kind is not _DELEGATE or not _is_same_call(method, ran, number):
             return Match(0.0, len(numbers))
         elif number in method.delegates:
@@ -74,13 +72,15 @@ def replaced_instructions(method: Method, ran: ExecutableMethod) -> frozenset[in
     """Return the instructions whose kernels are not those of their debug handles."""
     return frozenset(
         number
-        for number, handles in method.handles.items()
-        if kind_at(ran, number) is _KERNEL
-        and not ran.instructions[number].name.startswith(_PRIMITIVES)
-        and not any(
-            kernel_name(ran.instructions[number]) in method.kernel_names(handle)
-            for handle in handles
-        )
+        for number in method.handles
+        if kind_at(ran, number) is _KERNEL and not _is_as_recorded(method, ran.instructions[number])
+    )
+
+
+def _is_as_recorded(method: Method, ran: Instruction) -> bool:
+    """Return whether a kernel call is an operator of its debug handles, or a primitive."""
+    return ran.name.startswith(_PRIMITIVES) or any(
+        kernel_name(ran) in method.kernel_names(handle) for handle in method.handles[ran.number]
     )
 
 
