@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.arrays import Ints
-from viewer.model.queries import counted_inferences, counted_slices, starts_between, starts_in_run
+from viewer.model.queries import (
+    counted_inferences,
+    counted_slices,
+    execute_keys,
+    starts_between,
+    starts_in_run,
+)
 from viewer.model.times import counted
 from viewer.model.trace import Run, Trace
 
@@ -60,6 +66,20 @@ def left_out(trace: Trace, scope: TimeScope = WHOLE) -> int:
     if scope != WHOLE:
         return 0
     return sum(1 for _ in trace.inferences()) - len(counted_inferences(trace))
+
+
+def whole_scope_text(trace: Trace) -> str:
+    """Name what the figures of the whole trace cover: "all 5 runs", "2 of 3 runs".
+
+    They cover only inferences if the runtime logs `Method::execute`.
+    """
+    count = sum(run.count for run in counted_inferences(trace))
+    every = sum(run.count for run in trace.inferences())
+    if not count or not execute_keys(trace).any():
+        return "the whole trace"
+    if count < every:
+        return f"{count} of {every} runs"
+    return "run 1" if count == 1 else f"all {count} runs"
 
 
 def left_out_text(number: int) -> str:

@@ -14,10 +14,10 @@ MOST = 3  # inferences that warm up after one load
 _PART = 4  # at most one in so many warms up, so few inferences keep most of their figures
 
 
-def warm_up_inferences(trace: Trace) -> tuple[Run, ...]:
+def warm_up_inferences(trace: Trace) -> frozenset[Run]:
     """Return the first min(3, n // 4) of each n inferences of a scope that follow a load.
 
-    In file order. An inference that did not finish neither counts nor warms up.
+    An inference that did not finish neither counts nor warms up.
     """
     loads = 0
     groups: dict[tuple[int, int], list[Run]] = {}
@@ -26,16 +26,13 @@ def warm_up_inferences(trace: Trace) -> tuple[Run, ...]:
             loads += 1
         elif run.finished:
             groups.setdefault((run.scope, loads), []).append(run)
-    first = {
-        id(run) for group in groups.values() for run in group[: min(MOST, len(group) // _PART)]
-    }
-    return tuple(run for run in trace.runs if id(run) in first)
+    return frozenset(run for own in groups.values() for run in own[: min(MOST, len(own) // _PART)])
 
 
 def steady_inferences(trace: Trace) -> list[Run]:
     """Return what figures per inference cover: what finished, without the warm-up."""
-    warm = {id(run) for run in warm_up_inferences(trace)}
-    return [run for run in trace.finished_inferences() if id(run) not in warm]
+    warm = warm_up_inferences(trace)
+    return [run for run in trace.finished_inferences() if run not in warm]
 
 
 def included_text(trace: Trace) -> str:

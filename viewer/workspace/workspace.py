@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
@@ -63,8 +64,19 @@ _OF_RECORDS = {
 }
 # What the links of a trace depend on, besides the open files.
 _LinkedFor = tuple[ChosenLinks, IdentifierColumn]
-# What its links were made for, and they; the rates of delegates' clocks, and the links with these.
-_Linked = tuple[_LinkedFor, LinkTable, Mapping[str, Fraction], LinkTable]
+
+
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The links of a trace, and what they were made for.
+
+    without_rates: the same links before the rates of delegates' clocks were applied.
+    """
+
+    made_for: _LinkedFor
+    without_rates: LinkTable
+    rates: Mapping[str, Fraction]
+    table: LinkTable
 
 
 class Workspace:
@@ -400,14 +412,17 @@ class Workspace:
     def links(self, trace: Trace) -> LinkTable:
         """Return the links of a trace to the program that belongs to it, or to none."""
         rates = self.choices.rates_of_delegates(trace.path)
-        linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
+        made_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
         known = self._links.get(trace)
-        if known is None or (known[0], known[2]) != (linked_for, rates):
-            is_same = known is not None and known[0] == linked_for  # only a rate has changed
-            table = known[1] if known is not None and is_same else self._link(trace)
-            known = linked_for, table, rates, with_clock_rates(table, rates)
-            self._links = {**self._links, trace: known}
-        return known[3]
+        if known is None or known.made_for != made_for:
+            table = self._link(trace)
+        elif known.rates != rates:
+            table = known.without_rates
+        else:
+            return known.table
+        rated = with_clock_rates(table, rates)
+        self._links = {**self._links, trace: _Linked(made_for, table, rates, rated)}
+        return rated
 
     def warnings(self, trace: Trace) -> list[str]:
         """Return the warnings about the trace's pairing, as sentences."""

@@ -64,10 +64,10 @@ class Group:
 class GroupTable:
     """The groups that have a slice or time in a range.
 
-    Largest self time first; units, threads and runs are in their own order. foreign: the number of
-    slices in the range that are left out because a foreign clock of unknown rate timed them. For
-    `unit`, the whole is the length of the range, and nothing is ungrouped. share_of: the name of
-    the whole, "busy time".
+    Largest self time first; units, threads and inferences are in their own order. foreign: the
+    number of slices in the range that are left out because a foreign clock of unknown rate timed
+    them. For `unit`, the whole is the length of the range, and nothing is ungrouped. share_of: the
+    name of the whole, "busy time".
     """
 
     key: str

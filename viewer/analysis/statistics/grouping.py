@@ -134,7 +134,7 @@ class Grouping:
         why = self.missing(key)
         if why:
             raise ValueError(why)
-        make = {"unit": self._by_unit, "inference": self._by_run, "thread": self._by_thread}
+        make = {"unit": self._by_unit, "inference": self._by_inference, "thread": self._by_thread}
         found = make[key](first, last) if key in make else self._by_slices(key, first, last)
         return replace(found, share_of=self._share_of(key))
 
@@ -224,7 +224,7 @@ class Grouping:
         at = np.flatnonzero(outer)
         return at, slices.row_track[rows[at]].astype(np.int64)
 
-    def _by_run(self, first: int | None, last: int | None) -> GroupTable:
+    def _by_inference(self, first: int | None, last: int | None) -> GroupTable:
         runs = list(self._trace.inferences())
         start = np.array([run.start for run in runs], np.int64)
         end = np.array([run.end for run in runs], np.int64)

@@ -37,7 +37,7 @@ from viewer.gui.timeline.legend_buttons import (
 )
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
-from viewer.model.queries import counted_inferences, execute_keys
+from viewer.model.scope import whole_scope_text
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
@@ -136,14 +136,7 @@ class Legend(QWidget):
             return name if len(all_rasters) == 1 else f"{name} and other files"
         if len(all_rasters) != 1:
             return "all that is open"
-        trace = all_rasters[0].shown.trace
-        count = sum(run.count for run in counted_inferences(trace))
-        every = sum(run.count for run in trace.inferences())
-        if not count or not execute_keys(trace).any():
-            return "the whole trace"
-        if count < every:
-            return f"{count} of {every} runs"
-        return "run 1" if count == 1 else f"all {count} runs"
+        return whole_scope_text(all_rasters[0].shown.trace)
 
     def _forget(self) -> None:
         self._latest.cancel()

@@ -26,10 +26,9 @@ from viewer.model.queries import (
     busy_time,
     children_of,
     counted_inferences,
-    execute_keys,
     self_time_of,
 )
-from viewer.model.scope import TimeScope
+from viewer.model.scope import TimeScope, whole_scope_text
 from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
@@ -332,10 +331,4 @@ def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
     counts = [run.count for run in counted_inferences(shown.trace)]
     if counts and max(counts) > 1:
         return f"the mean of {sum(counts)} runs"
-    # Costs cover only inferences if the runtime logs `Method::execute`.
-    if not counts or not execute_keys(shown.trace).any():
-        return "the whole trace"
-    count, every = len(counts), sum(1 for _ in shown.trace.inferences())
-    if count < every:
-        return f"{count} of {every} runs"
-    return "run 1" if count == 1 else f"all {count} runs"
+    return whole_scope_text(shown.trace)

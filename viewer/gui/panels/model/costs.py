@@ -19,8 +19,8 @@ from viewer.view.open_trace import OpenTrace
 class ModelCosts:
     """The costs of a module tree, in one inference, a range, or the whole trace.
 
-    shown: the trace as it is displayed. medians: over all inferences
-    but the warm-up, whatever the scope is.
+    shown: the trace as it is displayed. medians: over all inferences but
+    the warm-up, whatever the scope is.
     """
 
     shown: OpenTrace
