@@ -67,11 +67,13 @@ def test_costs_in_the_metadata_of_core_ml_are_estimates(dump):
         delegate("conv", 0, 1_100, 1_500, metadata=cost),
         delegate("relu", 0, 1_500, 1_700, metadata=other),
         delegate("add", 0, 1_700, 1_800, metadata=b'{"estimatedCost": '),
+        delegate("mul", 0, 1_800, 1_900, metadata=cost + b"\0"),
         operator("DELEGATE_CALL", 0, 1_000, 2_000),
         framework("Method::execute", 900, 3_000),
     ]
     found = times_of(read_path(dump(("Execute", events))))
     assert [found[n] for n in ("conv", "relu", "add")] == ["estimated", "measured", "measured"]
+    assert found["mul"] == "estimated"  # some delegates log the NUL at the end of the text too
 
 
 def test_events_on_a_clock_of_their_own_are_placed():
