@@ -140,12 +140,12 @@ def test_numbers_may_have_spaces_and_come_twice():
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "1-", "1-2-3", "1.5", "+1", "²", "1" * 40])
 def test_anything_else_is_no_number(text):
-    with pytest.raises(ValueError, match='are no numbers of inferences: write them as "1-3,7"'):
+    with pytest.raises(ValueError, match='is not a list of inference numbers: write it as "1-3,7"'):
         parse_numbers(text, 9)
 
 
 def test_ranges_go_up_and_end_at_the_last_inference():
-    with pytest.raises(ValueError, match="'3-1' is no range"):
+    with pytest.raises(ValueError, match="'3-1' is not a range"):
         parse_numbers("3-1", 9)
     with pytest.raises(ValueError, match="there is no inference 99999999: they are numbered 1-9"):
         parse_numbers("1-99999999", 9)

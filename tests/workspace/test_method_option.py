@@ -69,9 +69,9 @@ def test_one_inference_has_one_method():
     [
         ("Execute 1:1,9=prefill", "there is no inference 9: they are numbered 1-4"),
         ("Execute 1:0=prefill", "has no inference 0: they are numbered 1-4"),
-        ("Execute 1:first=prefill", "'first' are no numbers of inferences"),
-        ("Execute 1:=prefill", "'' are no numbers of inferences"),
-        ("Execute 1:3-1=prefill", "'3-1' is no range"),
+        ("Execute 1:first=prefill", "'first' is not a list of inference numbers"),
+        ("Execute 1:=prefill", "'' is not a list of inference numbers"),
+        ("Execute 1:3-1=prefill", "'3-1' is not a range"),
         ("Execute 1:1=encode", "has no method 'encode'; it has decode, forward, prefill"),
         ("Execute 9:1=prefill", "there are no such runs, only Execute 1, Execute 2, load"),
         ("closed.etdp:Execute 1:1=prefill", "there are no such runs, only"),

@@ -85,10 +85,12 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
         if len(ends) > 2 or not all(
             end.isascii() and end.isdigit() and len(end) < 10 for end in ends
         ):
-            raise ValueError(f'{text!r} are no numbers of inferences: write them as "1-3,7"')
+            raise ValueError(f'{text!r} is not a list of inference numbers: write it as "1-3,7"')
         first, last = int(ends[0]), int(ends[-1])
         if first > last:
-            raise ValueError(f"{part.strip()!r} is no range: its first number is the larger one")
+            raise ValueError(
+                f"{part.strip()!r} is not a range: its first number is larger than its last"
+            )
         if last > most:
             raise ValueError(f"there is no inference {last}: they are numbered 1-{most}")
         found.update(range(first, last + 1))

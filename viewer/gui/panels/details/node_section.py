@@ -36,7 +36,7 @@ def node_rows(
             share = format_share(alone[number], table.whole) if table.whole else ""
             text = f"{time} · {share}" if share else time
         else:
-            text = "in the time that several nodes share" if number in together else "no slice"
+            text = "in the shared time of several nodes" if number in together else "no slice"
         place = _place(program, program.nodes[number])
         text += f" · {place}" if place else ""
         text += " · this slice" if number in ran else ""

@@ -27,8 +27,8 @@ class ModelColumn(TableColumn):
     P50 = (
         "p50/run",
         80,
-        "The median of the totals of all inferences of its method, picked or not, without those "
-        "that warm up. Of a model whose methods ran in turns there is none",
+        "Median of the totals of all inferences of the method, without those that warm up. The "
+        "selected inference does not change it. Empty for a model whose methods ran in turns",
     )
     COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
     LINE = ("Line", 60)
