@@ -385,8 +385,8 @@ class Card(CardFrame):
         if not rows:
             return
         grid = self._section("Nodes", scope_text(shown, answer.scope))
-        for name, text in rows:
-            grid.add(name, text)
+        for time, text in rows:
+            grid.add(time, text)
 
     def _flows(self, shown: OpenTrace, trace: int) -> None:
         """Add the operators that the selection takes from and passes to, once they are known."""

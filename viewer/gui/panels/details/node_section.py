@@ -15,11 +15,11 @@ _MOST_NODES = 16
 def node_rows(
     shown: OpenTrace, operator: Operator, table: CostTable, ran: Collection[int] = ()
 ) -> list[tuple[str, str]]:
-    """Return (node, time and place) for the nodes of an operator, in graph order.
+    """Return (time, name and place) for the nodes of an operator, in graph order.
 
     table: the costs of the scope that times are of. ran: the nodes of the selected slice, as
-    indexes into `Program.nodes`. Nodes without a time of their own say what they share it with, or
-    that they have none.
+    indexes into `Program.nodes`. A node without a time of its own is "shared" (several nodes have
+    one slice) or has "no slice".
     """
     program = shown.table.program
     if program is None or len(operator.nodes) < 2:
@@ -31,16 +31,16 @@ def node_rows(
         return []
     found = []
     for number in program.node_numbers(operator.index):
+        node = program.nodes[number]
+        parts = [node.name]
         if number in alone:
             time = format_time(tick_to_ns(alone[number], shown.axis.ns_per_tick))
-            share = format_share(alone[number], table.whole) if table.whole else ""
-            text = f"{time} · {share}" if share else time
+            parts += [format_share(alone[number], table.whole)] if table.whole else []
         else:
-            text = "in the shared time of several nodes" if number in together else "no slice"
-        place = _place(program, program.nodes[number])
-        text += f" · {place}" if place else ""
-        text += " · this slice" if number in ran else ""
-        found.append((program.nodes[number].name, text))
+            time = "shared" if number in together else "no slice"
+        parts += [place] if (place := _place(program, node)) else []
+        parts += ["this slice"] if number in ran else []
+        found.append((time, " · ".join(parts)))
     rest = len(found) - _MOST_NODES
     return [
         *found[:_MOST_NODES],
