@@ -18,9 +18,10 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
-from viewer.model.queries import counted_inferences, counted_slices, unattributed_time
-from viewer.model.scope import TimeScope, left_out, left_out_text
+from viewer.model.queries import counted_slices, unattributed_time
+from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.trace import KeyKind, Trace
+from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import module_tree
 
 # The first inference of the one failed, the second of the other: its delegate did.
@@ -53,10 +54,10 @@ def executed(trace: Trace) -> int:
 def test_one_of_three_is_left_out_of_the_whole_and_of_nothing_else(table):
     trace = table.trace
     assert len(counted_inferences(trace)) == 2
-    assert left_out(trace) == 1
-    assert left_out(trace, TimeScope(ticks=(trace.start, trace.end))) == 0
-    assert left_out_text(1) == "1 inference did not finish and is not counted"
-    assert left_out_text(2) == "2 inferences did not finish and are not counted"
+    assert left_out(trace) == LeftOut(unfinished=1)
+    assert left_out(trace, TimeScope(ticks=(trace.start, trace.end))) == LeftOut()
+    assert LeftOut(1).text == "1 inference did not finish and is not counted"
+    assert LeftOut(2).text == "2 inferences did not finish and are not counted"
     (failed,) = (run for run in trace.inferences() if not run.finished)
     out = np.flatnonzero(~counted_slices(trace))
     assert len(out)
@@ -66,7 +67,7 @@ def test_one_of_three_is_left_out_of_the_whole_and_of_nothing_else(table):
 
 def test_the_costs_are_the_sum_of_the_inferences_that_finished(table):
     costs = Costs(table)
-    whole, runs = costs.table(), [costs.table(*scope.span) for scope in finished(table)]
+    whole, runs = costs.table(), [costs.table(scope) for scope in finished(table)]
     assert whole.whole == executed(table.trace) == sum(run.whole for run in runs)
     assert whole.without_operator == sum(run.without_operator for run in runs)
     for row in whole.rows:
@@ -84,8 +85,11 @@ def test_a_failed_inference_that_is_asked_for_is_shown(table):
     (failed,) = (run for run in table.trace.inferences() if not run.finished)
     own = costs.of_run(failed)
     assert own.whole > 0
-    assert costs.table(failed.start, failed.end) == own
-    assert costs.table(table.trace.start, table.trace.end).whole == costs.table().whole + own.whole
+    assert costs.table(TimeScope(ticks=(failed.start, failed.end))) == own
+    assert (
+        costs.table(TimeScope(ticks=(table.trace.start, table.trace.end))).whole
+        == costs.table().whole + own.whole
+    )
 
 
 def test_modules_add_up_to_the_whole(table):
@@ -127,7 +131,7 @@ def test_by_inference_the_failed_one_is_listed_and_no_part_of_the_whole(table):
 def test_delegates_maps_work_and_findings_leave_it_out(table):
     whole, runs = Delegation(table).report(), finished(table)
     assert whole.whole == executed(table.trace)
-    own = [Delegation(table).report(*scope.span) for scope in runs]
+    own = [Delegation(table).report(scope) for scope in runs]
     assert whole.delegated == sum(report.delegated for report in own)
     assert whole.not_delegated == sum(report.not_delegated for report in own)
     assert sum(row.calls for row in whole.instances) == sum(
@@ -135,10 +139,10 @@ def test_delegates_maps_work_and_findings_leave_it_out(table):
     )
     maps = HandleMaps(table)
     assert sum(row.ticks for row in maps.rows()) == sum(
-        row.ticks for scope in runs for row in maps.rows(*scope.span)
+        row.ticks for scope in runs for row in maps.rows(scope)
     )
     work = WorkTime(table)
-    assert np.array_equal(work.ticks(None), sum(work.ticks(scope.run) for scope in runs))
+    assert np.array_equal(work.ticks(), sum(work.ticks(scope) for scope in runs))
     findings = FindingsAnalysis(table).of(None, table.trace.clock.ns_per_tick)
     assert findings.scope == "2 of 3 inferences"
     assert {one.whole for one in findings.found if one.whole and not one.across} == {
@@ -150,7 +154,7 @@ def test_how_well_a_file_is_linked_counts_every_slice(table):
     linkable = int((table.states[table.trace.slices.key] > 0).sum())
     assert coverage_of(table)["linkable"] == linkable
     failed = next(run for run in table.trace.inferences() if not run.finished)
-    left = coverage(table, failed.start, failed.end, failed.track).linkable
+    left = coverage(table, TimeScope(failed)).linkable
     assert coverage(table).linkable == linkable - left
 
 
@@ -167,10 +171,10 @@ def test_if_none_finished_all_count_since_nothing_else_is_there(tmp_path):
     trace = open_file(str(write_dump(tmp_path / "failed.etdp", [loaded, failed])))
     assert [run.finished for run in trace.inferences()] == [False]
     assert counted_slices(trace) is None
-    assert left_out(trace) == 0
+    assert left_out(trace) == LeftOut()
 
 
 def test_slices_are_not_asked_if_all_inferences_finished():
     trace = open_file(str(DATA / "etdump" / "cnn_portable_x10.etdp"))
     assert counted_slices(trace) is None
-    assert left_out(trace) == 0
+    assert left_out(trace) == LeftOut()

@@ -32,7 +32,7 @@ def test_the_report_of_all_runs(benchmark, shown):
 def test_the_report_of_another_run(benchmark, shown):
     delegation = Delegation(shown.table)
     run = shown.trace.runs[RUNS // 2]
-    delegation.report(*TimeScope(run).span)
+    delegation.report(TimeScope(run))
     assert benchmark(delegation.report, *TimeScope(run).span).whole
 
 

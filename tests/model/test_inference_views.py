@@ -13,9 +13,17 @@ from tests.builders.etdump_writer import delegate, framework, operator, write_du
 from viewer.formats import open_file
 from viewer.model import inference_views as run_views
 from viewer.model.building.nesting import level_fault
-from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
+from viewer.model.inference_views import (
+    Inferences,
+    aligned_runs,
+    has_run_views,
+    mean_run,
+    median_run,
+    view_of,
+)
 from viewer.model.queries import tree
 from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.warm_up import counted_inferences, warm_up_inferences
 
 DATA = paths.DATA / "etdump"
 DUMPS = [
@@ -76,7 +84,7 @@ def test_aligned_runs_are_the_runs_from_zero(name):
 def test_the_mean_is_the_mean_of_every_slice(name):
     trace = read(name)
     kinds: dict[tuple, list[list[tuple[int, int, int, int]]]] = {}
-    for run in trace.inferences():
+    for run in counted_inferences(trace, warm_up=False):
         found = slices_of(trace, run)
         kinds.setdefault((run.track, tuple((k, d) for k, d, _, _ in found)), []).append(found)
     view = mean_run(trace)
@@ -99,8 +107,51 @@ def test_tracks_say_which_run_or_how_many():
         f"Execute · run {n}" for n in range(1, 6)
     ]
     means = mean_run(trace)
-    assert sum(run.count for run in means.runs) == 5
+    assert sum(run.count for run in means.runs) == 4  # the first one warms up
     assert len({t.thread for t in means.tracks}) == len(means.tracks)
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_the_median_is_an_inference_that_ran(name):
+    """Half of the others take at most as long; its slices have the times of the file."""
+    trace = read(name)
+    view = median_run(trace)
+    check(view)
+    for chosen in view.runs:
+        runs = [
+            run for run in counted_inferences(trace, warm_up=False) if run.scope == chosen.scope
+        ]
+        ran = next(run for run in runs if run.number == chosen.number)
+        assert slices_of(view, chosen) == slices_of(trace, ran)
+        longer = sum(run.end - run.start > ran.end - ran.start for run in runs)
+        shorter = sum(run.end - run.start < ran.end - ran.start for run in runs)
+        assert longer <= (len(runs) + 1) // 2
+        assert shorter <= (len(runs) - 1) // 2
+
+
+def test_the_median_of_an_even_number_is_the_shorter_of_the_middle_two(tmp_path):
+    view = median_run(timed_runs(tmp_path / "a.etdp", 900, 40, 10, 30, 20))
+    assert [t.thread for t in view.tracks] == ["Execute · median of 4, run 5"]
+    assert view.slices.end.tolist() == [20]
+    assert not warm_up_inferences(view)
+
+
+def test_views_state_which_inferences_warm_up(tmp_path):
+    trace = timed_runs(tmp_path / "a.etdp", 900, 40, 10, 30, 20)
+    shown = aligned_runs(trace)
+    assert [run.number for run in warm_up_inferences(shown)] == [1]
+    assert view_of(trace, Inferences.AS_RUN) is trace
+
+
+def timed_runs(path: Path, *lengths: int) -> Trace:
+    """Inferences of some lengths in ticks."""
+    blocks = [
+        Block("Execute", [framework("Method::execute", 1000 * i, 1000 * i + length)])
+        for i, length in enumerate(lengths)
+    ]
+    trace = open_file(str(write_dump(path, blocks)))
+    assert isinstance(trace, Trace)
+    return trace
 
 
 def two_runs(path: Path, *lengths: int) -> Trace:
@@ -160,14 +211,14 @@ def test_runs_that_are_all_different_are_themselves_and_take_no_time(tmp_path):
     view = mean_run(open_file(str(write_dump(tmp_path / "a.etdp", blocks))))
     check(view)
     assert len(view.tracks) == len(view.runs) == run_views.MOST_TRACKS
-    assert [t.thread for t in view.tracks[:2]] == ["Execute · run 1", "Execute · run 2"]
-    assert (view.runs[999].number, view.runs[999].count) == (1000, 1)
+    assert [t.thread for t in view.tracks[:2]] == ["Execute · run 4", "Execute · run 5"]
+    assert (view.runs[999].number, view.runs[999].count) == (1003, 1)
 
 
 def test_kinds_of_equally_many_runs_are_told_apart(tmp_path):
     blocks = []
-    for i in range(6):
-        call = operator("OPERATOR_CALL", i // 2, 100 * i + 10, 100 * i + 20)
+    for i in range(7):  # the first one warms up
+        call = operator("OPERATOR_CALL", (i - 1) // 2, 100 * i + 10, 100 * i + 20)
         blocks.append(Block("Execute", [call, framework("Method::execute", 100 * i, 100 * i + 90)]))
     view = mean_run(open_file(str(write_dump(tmp_path / "a.etdp", blocks))))
     assert [t.thread for t in view.tracks] == [

@@ -1,4 +1,4 @@
-"""Warm-up: which inferences medians leave out, and how a sentence says so."""
+"""Warm-up: which inferences figures leave out, and how a sentence says so."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.model.trace import Run, RunKind, Trace
-from viewer.model.warm_up import included_text, steady_inferences, warm_up_inferences
+from viewer.model.warm_up import counted_inferences, included_text, warm_up_inferences
 
 LOAD = "load"
 
@@ -41,7 +41,7 @@ def trace_of(data):
 def test_one_of_four_warms_up_and_at_most_three(trace_of, inferences, left_out):
     trace = trace_of(LOAD, *"a" * inferences)
     assert warm_up_inferences(trace) == set(trace.runs[1 : 1 + left_out])
-    assert steady_inferences(trace) == list(trace.runs[1 + left_out :])
+    assert counted_inferences(trace, warm_up=False) == list(trace.runs[1 + left_out :])
 
 
 def test_each_load_and_each_scope_has_its_own_warm_up(trace_of):
@@ -52,7 +52,24 @@ def test_each_load_and_each_scope_has_its_own_warm_up(trace_of):
 def test_an_inference_that_did_not_finish_is_neither_warm_nor_steady(trace_of):
     trace = trace_of(*"aaaaa", failed=(0,))
     assert warm_up_inferences(trace) == {trace.runs[1]}
-    assert steady_inferences(trace) == list(trace.runs[2:])
+    assert counted_inferences(trace, warm_up=False) == list(trace.runs[2:])
+
+
+def test_the_user_can_include_the_warm_up(trace_of):
+    trace = trace_of(LOAD, *"aaaa")
+    assert counted_inferences(trace) == list(trace.runs[1:])
+    assert included_text(trace, warm_up=True) == "4 inferences"
+
+
+def test_without_a_finished_inference_all_count(trace_of):
+    trace = trace_of(*"aaaa", failed=(0, 1, 2, 3))
+    assert counted_inferences(trace, warm_up=False) == list(trace.runs)
+
+
+def test_a_view_of_inferences_states_which_warm_up(trace_of):
+    trace = trace_of(*"aaaa")
+    shown = replace(trace, runs=tuple(replace(run, warms_up=False) for run in trace.runs))
+    assert not warm_up_inferences(shown)
 
 
 def test_a_sentence_says_what_medians_cover(trace_of):

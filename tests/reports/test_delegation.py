@@ -29,7 +29,7 @@ def answer(capsys):
 
 
 def test_the_data_add_up_and_are_those_of_the_report(answer):
-    code, out, _ = answer(*ATTENTION, "--json")
+    code, out, _ = answer(*ATTENTION, "--json", "--include-warmup")
     (file,) = json.loads(out)["files"]
     assert code == 0
     parts = ("delegated_ticks", "outside_ticks", "neither_ticks")
@@ -44,9 +44,16 @@ def test_the_data_add_up_and_are_those_of_the_report(answer):
     assert unlinked == file["coverage"]["linkable"] - file["coverage"]["linked"] == 270
 
 
+def test_the_warm_up_is_left_out_unless_it_is_included(answer):
+    _, out, _ = answer(*ATTENTION, "--json")
+    (file,) = json.loads(out)["files"]
+    assert (file["whole_ticks"], file["warm_up"], file["unfinished"]) == (209_553, 1, 0)
+    assert "1 inference warms up and is not counted" in answer(*ATTENTION)[1]
+
+
 def test_the_text_says_the_upper_bound_and_what_to_do(answer):
     _, out, _ = answer(*ATTENTION)
-    assert "XnnpackBackend · 5 ops  forward           17          5  27.480 µs   8.5%" in out
+    assert "XnnpackBackend · 5 ops  forward           17          5  18.727 µs   8.9%" in out
     assert "an upper bound" in out
     assert "its nodes have the debug handles. The 10 DELEGATE_CALLs still link to their 32" in out
     assert "XnnpackBackend wrote no debug handle map: 90 rows" in out

@@ -137,6 +137,16 @@ def _is_same(one: str, other: str) -> bool:
     return os.path.abspath(one) == os.path.abspath(other)
 
 
+def add_include_warmup(parser: argparse.ArgumentParser) -> None:
+    """Add the option that includes inferences that warm up."""
+    parser.add_argument(
+        "--include-warmup",
+        action="store_true",
+        help="include the first inferences after a load (by default, up to 3 of at least 4 are "
+        "left out)",
+    )
+
+
 def add_theme(parser: argparse.ArgumentParser) -> None:
     """Add the option for the light or dark theme."""
     parser.add_argument("--theme", choices=THEMES, help="colors (default: the theme of the system)")

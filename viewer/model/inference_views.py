@@ -1,13 +1,15 @@
-"""Alternative views of a trace's inferences: all aligned at one start, or their mean.
+"""Alternative views of a trace's inferences: all aligned at one start, the median one, or a mean.
 
 Each view is a trace with the same keys, so links, colors and costs apply to it too. A view leaves
-out loads, slices outside inferences, and events without a time. A trace with fewer than two
-inferences has no such views.
+out loads, slices outside inferences, and events without a time. The median and the mean also leave
+out inferences that warm up (`viewer.model.warm_up`). A trace with fewer than two inferences has no
+such views.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
-from viewer.model.trace import Column, Run, RunKind, Slices, Trace, Track, UntimedEvents
+from viewer.model.trace import Column, Run, Slices, Trace, Track, UntimedEvents
+from viewer.model.warm_up import counted_inferences, warm_up_inferences
 
 # More rows cannot be read, and laying out more tracks takes seconds.
 MOST_TRACKS = 1000
@@ -29,6 +32,7 @@ class Inferences(Enum):
 
     AS_RUN = "as they ran"
     ALIGNED = "aligned at their starts"
+    MEDIAN = "their median"
     MEAN = "their mean"
 
 
@@ -37,16 +41,54 @@ def has_run_views(trace: Trace) -> bool:
     return next(islice(trace.inferences(), 1, None), None) is not None
 
 
+def view_of(trace: Trace, inferences: Inferences) -> Trace:
+    """A trace with its inferences as displayed; the trace itself if it has no such views."""
+    views = {
+        Inferences.ALIGNED: aligned_runs,
+        Inferences.MEDIAN: median_run,
+        Inferences.MEAN: mean_run,
+    }
+    return views[inferences](trace) if inferences in views and has_run_views(trace) else trace
+
+
 def aligned_runs(trace: Trace) -> Trace:
     """A trace with each inference on its own track, starting at time 0.
 
     Only the first `MOST_TRACKS` inferences are included. Nothing differs from the file but the
     tracks and the origin of times.
     """
-    chosen = _Inferences(trace, MOST_TRACKS)
+    chosen = list(islice(trace.inferences(), MOST_TRACKS))
+    return _aligned(trace, chosen, [run.label for run in chosen])
+
+
+def median_run(trace: Trace) -> Trace:
+    """A trace with the inference of median duration of each method, starting at time 0.
+
+    Of an even number it is the shorter of the middle two, so that it is an inference that ran: its
+    times are those of the file, which the medians of all its slices together would not be.
+    """
+    of_method: dict[tuple[str, int], list[Run]] = {}
+    for run in counted_inferences(trace, warm_up=False):
+        of_method.setdefault((trace.tracks[run.track].process, run.scope), []).append(run)
+    groups = list(of_method.values())[:MOST_TRACKS]
+    chosen = [_median_of(runs) for runs in groups]
+    names = [
+        f"median of {len(runs)}, {run.label}" if len(runs) > 1 else run.label
+        for runs, run in zip(groups, chosen, strict=True)
+    ]
+    return _aligned(trace, chosen, names)
+
+
+def _median_of(runs: Sequence[Run]) -> Run:
+    return sorted(runs, key=lambda run: run.end - run.start)[(len(runs) - 1) // 2]
+
+
+def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
+    """A trace with some inferences, each on its own track of a name, starting at time 0."""
+    chosen, warm = _Inferences(trace, runs), warm_up_inferences(trace)
     index = np.flatnonzero(chosen.number >= 0)
     number = chosen.number[index]
-    run_start = np.array([run.start for run in chosen.runs], np.int64)[number]
+    run_start = np.array([run.start for run in runs], np.int64)[number]
     slices = trace.slices
     columns = {name: column.taken(index) for name, column in slices.columns.items()}
     shifted = _laid_out(
@@ -61,18 +103,18 @@ def aligned_runs(trace: Trace) -> Trace:
     )
     return replace(
         trace,
-        tracks=tuple(_named(trace, run, run.label) for run in chosen.runs),
+        tracks=_distinct([_named(trace, run, name) for run, name in zip(runs, names, strict=True)]),
         slices=shifted,
         runs=tuple(
-            replace(run, track=i, start=0, end=run.end - run.start)
-            for i, run in enumerate(chosen.runs)
+            replace(run, track=i, start=0, end=run.end - run.start, warms_up=run in warm)
+            for i, run in enumerate(runs)
         ),
         untimed=UntimedEvents.empty(),
     )
 
 
 def mean_run(trace: Trace) -> Trace:
-    """A trace with one mean inference per kind of run in a scope.
+    """A trace with one mean inference per kind of run in a scope, without those that warm up.
 
     Runs are of one kind if they have the same slices in the same order. The first `MOST_TRACKS`
     kinds are included. Each slice extends from its mean start to its mean end. Means are floored to
@@ -80,7 +122,7 @@ def mean_run(trace: Trace) -> Trace:
     the mean. All slices are flagged as derived. Arguments are kept where all runs agree; native
     durations are averaged.
     """
-    own = _Inferences(trace)
+    own = _Inferences(trace, counted_inferences(trace, warm_up=False))
     kinds = own.kinds()[:MOST_TRACKS]
     if not kinds:
         return trace
@@ -97,6 +139,7 @@ def mean_run(trace: Trace) -> Trace:
         means.append(_Mean(kind.index, start, end, np.full(len(start), number)))
         duration = _mean(np.array([[run.end - run.start] for run in kind.members]))
         run = replace(first, track=number, start=0, end=int(duration[0]), count=count)
+        run = replace(run, warms_up=False)
         if count > 1:
             tracks.append(_named(trace, first, f"mean of {count}"))
             runs.append(replace(run, number=1))
@@ -144,18 +187,19 @@ class _Mean:
 
 
 class _Inferences:
-    """The inferences of a trace, and the position of each slice in them.
+    """Some inferences of a trace, and the position of each slice in them.
 
     number: index of the slice's run in `runs`, -1 if none. lane, depth: its position among the
     slices of that run alone. If the levels of a track contradict its times, its slices are nested
     by time, and a slice may be inside one of another run.
     """
 
-    def __init__(self, trace: Trace, most: int | None = None) -> None:
-        inferences = (i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE)
-        chosen = list(islice(inferences, most))
+    def __init__(self, trace: Trace, runs: Sequence[Run]) -> None:
+        # By identity: a damaged file may have equal runs.
+        number_of = {id(run): i for i, run in enumerate(trace.runs)}
+        chosen = [number_of[id(run)] for run in runs]
         self.trace = trace
-        self.runs = [trace.runs[i] for i in chosen]
+        self.runs = list(runs)
         position = np.full(len(trace.runs) + 1, -1)  # the last entry is for slices outside all runs
         position[chosen] = np.arange(len(chosen))
         slices = trace.slices

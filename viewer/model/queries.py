@@ -13,7 +13,8 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model import intervals
 from viewer.model.executorch_names import EXECUTE
-from viewer.model.trace import KeyKind, Run, Slices, Trace
+from viewer.model.trace import KeyKind, Run, RunKind, Slices, Trace
+from viewer.model.warm_up import counted_inferences
 
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
@@ -113,29 +114,23 @@ def run_of_slices(trace: Trace) -> Ints:
     return found
 
 
-def counted_inferences(trace: Trace) -> list[Run]:
-    """The inferences that figures of the whole trace cover: those that finished.
-
-    All of them if none finished, because then there is nothing else to show.
-    """
-    return list(trace.finished_inferences()) or list(trace.inferences())
+_counted: WeakKeyDictionary[Trace, dict[bool, Bools | None]] = WeakKeyDictionary()
 
 
-_counted: WeakKeyDictionary[Trace, Bools | None] = WeakKeyDictionary()
-
-
-def counted_slices(trace: Trace) -> Bools | None:
+def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
     """Which slices figures of the whole trace count: not those of an inference that is left out.
 
-    None if all count, which is nearly always. Every sum over a whole trace asks this function;
-    figures of one inference, or of a range, count everything in it. See `counted_inferences`.
+    warm_up: whether inferences that warm up count. None if all slices count, which is nearly always
+    so with warm-up. Every sum over a whole trace asks this function; figures of one inference, or
+    of a range, count everything in it. `viewer.model.warm_up.counted_inferences` decides.
     """
-    if trace not in _counted:
-        any_finished = next(trace.finished_inferences(), None) is not None
-        counts = [run.finished or not any_finished for run in trace.runs]
+    known = _counted.setdefault(trace, {})
+    if warm_up not in known:
+        included = set(counted_inferences(trace, warm_up=warm_up))
+        counts = [run.kind is RunKind.LOAD or run in included for run in trace.runs]
         # The last entry is for slices outside all runs.
-        _counted[trace] = None if all(counts) else np.array([*counts, True])[run_of_slices(trace)]
-    return _counted[trace]
+        known[warm_up] = None if all(counts) else np.array([*counts, True])[run_of_slices(trace)]
+    return known[warm_up]
 
 
 def counted_within(trace: Trace, some: Ints | Codes, first: int | None, last: int | None) -> Bools:
@@ -303,7 +298,9 @@ class Segments:
     end: Ints
     group: Ints
     lanes: bool  # whether any track has several lanes, so that groups need a union
-    counted: Bools | None = None  # which of them `counted_slices` includes; None: all
+    # Which of them `counted_slices` includes, with and without the warm-up; None: all.
+    counted: Bools | None = None
+    steady: Bools | None = None
 
     def taken(self, index: Ints | Bools | slice, group: Ints | None = None) -> Segments:
         """Some of the segments in their order, with new groups (one per segment) if given."""
@@ -314,7 +311,13 @@ class Segments:
             self.group[index] if group is None else group,
             self.lanes,
             None if self.counted is None else self.counted[index],
+            None if self.steady is None else self.steady[index],
         )
+
+    def of_whole_trace(self, *, warm_up: bool) -> Segments:
+        """Those that figures of the whole trace count; `warm_up` as in `counted_slices`."""
+        counts = self.counted if warm_up else self.steady
+        return self if counts is None else self.taken(counts)
 
 
 def charge(trace: Trace, group_of_key: Ints) -> Segments:
@@ -322,7 +325,7 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
 
     Foreign slices are timed by another clock and charge nothing.
     """
-    slices, counted = trace.slices, counted_slices(trace)
+    slices = trace.slices
     if not (group_of_key >= 0).any():
         none = np.empty(0, np.int64)
         return Segments(none, none, none, none, False)
@@ -348,14 +351,25 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
     )
     order = np.lexsort((time[keep], track[keep]))
     keep = keep[order]
-    counts = None
-    if counted is not None:
+
+    def kept(counts: Bools | None) -> Bools | None:
+        if counts is None:
+            return None
         of_event = np.empty(2 * n, np.bool_)
-        of_event[begin] = counted[shape.index]
-        of_event[end] = counted[shape.index[np.maximum(parent, 0)]]
-        counts = of_event[keep]
+        of_event[begin] = counts[shape.index]
+        of_event[end] = counts[shape.index[np.maximum(parent, 0)]]
+        return of_event[keep]
+
     several = bool((slices.row_lane > 0).any())
-    return Segments(track[keep], time[keep], time[keep + 1], owner[keep], several, counts)
+    return Segments(
+        track[keep],
+        time[keep],
+        time[keep + 1],
+        owner[keep],
+        several,
+        kept(counted_slices(trace)),
+        kept(counted_slices(trace, warm_up=False)),
+    )
 
 
 def event_positions(shape: Tree) -> tuple[Ints, Ints]:
@@ -382,6 +396,8 @@ def total_per_group(
     first: int | None = None,
     last: int | None = None,
     track: int | None = None,
+    *,
+    warm_up: bool = True,
 ) -> Ints:
     """Ticks charged to each group inside [first, last], on one track or on all.
 
@@ -390,8 +406,8 @@ def total_per_group(
     if track is not None:
         lo, hi = (int(i) for i in np.searchsorted(segments.track, np.array([track, track + 1])))
         segments = segments.taken(slice(lo, hi))
-    if segments.counted is not None and is_whole(first, last):
-        segments = segments.taken(segments.counted)
+    if is_whole(first, last):
+        segments = segments.of_whole_trace(warm_up=warm_up)
     start, end = segments.start, segments.end
     if first is not None:
         start = np.maximum(start, first)
@@ -426,7 +442,12 @@ def _newly_covered(part: Ints, start: Ints, end: Ints) -> Ints:
 
 
 def sum_per_key(
-    trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
+    trace: Trace,
+    first: int | None = None,
+    last: int | None = None,
+    track: int | None = None,
+    *,
+    warm_up: bool = True,
 ) -> tuple[Ints, Ints]:
     """The number of slices per key that start in [first, last), and their total time in it.
 
@@ -440,7 +461,7 @@ def sum_per_key(
         on_track = (slices.row_track == track)[slices.rows()]
         inside &= on_track
         end = np.where(on_track, end, start)
-    counted = counted_slices(trace) if is_whole(first, last) else None
+    counted = counted_slices(trace, warm_up=warm_up) if is_whole(first, last) else None
     if counted is not None:
         inside &= counted
         end = np.where(counted, end, start)

@@ -2,7 +2,7 @@
 
 A run is on one track and excludes concurrent slices of other tracks; a range covers all tracks.
 Both include everything in them. Figures of the whole trace leave out inferences that did not
-finish.
+finish, and those of one inference also the warm-up (`viewer.model.warm_up`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from viewer.arrays import Ints
 from viewer.model.queries import (
-    counted_inferences,
     counted_slices,
     execute_keys,
     starts_between,
@@ -19,6 +18,7 @@ from viewer.model.queries import (
 )
 from viewer.model.times import counted
 from viewer.model.trace import Run, Trace
+from viewer.model.warm_up import counted_inferences
 
 ScopeSpan = tuple[int | None, int | None, int | None]
 
@@ -27,11 +27,18 @@ ScopeSpan = tuple[int | None, int | None, int | None]
 class TimeScope:
     """A run, or the ticks from `ticks[0]` to `ticks[1]`; with neither, the whole trace.
 
-    At most one of them is given.
+    At most one of them is given. warm_up: whether figures of the whole trace cover the inferences
+    that warm up.
     """
 
     run: Run | None = None
     ticks: tuple[int, int] | None = None
+    warm_up: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole trace."""
+        return self.run is None and self.ticks is None
 
     @property
     def span(self) -> ScopeSpan:
@@ -42,6 +49,8 @@ class TimeScope:
 
 
 WHOLE = TimeScope()
+# The scope of figures per inference, unless the user includes the warm-up.
+STEADY = TimeScope(warm_up=False)
 
 
 def starts_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
@@ -57,32 +66,58 @@ def starts_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
 
 def counted_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
     """The slices among `some` that the figures of the scope count."""
-    counts = counted_slices(trace) if scope == WHOLE else None
-    return starts_in(trace, scope, some) if counts is None else some[counts[some]]
+    if not scope.is_whole:
+        return starts_in(trace, scope, some)
+    counts = counted_slices(trace, warm_up=scope.warm_up)
+    return some if counts is None else some[counts[some]]
 
 
-def left_out(trace: Trace, scope: TimeScope = WHOLE) -> int:
-    """The number of inferences that the figures of the scope leave out: they did not finish."""
-    if scope != WHOLE:
-        return 0
-    return sum(1 for _ in trace.inferences()) - len(counted_inferences(trace))
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many inferences the figures of a scope leave out, for each reason."""
+
+    unfinished: int = 0
+    warm_up: int = 0
+
+    @property
+    def text(self) -> str:
+        """Say it: "1 inference did not finish and is not counted"; "" if none is left out."""
+        reasons = []
+        if self.warm_up:
+            reasons.append(f"{counted(self.warm_up, 'inference')} {_warms(self.warm_up)} up")
+        if self.unfinished:
+            noun = str(self.unfinished) if reasons else counted(self.unfinished, "inference")
+            reasons.append(f"{noun} did not finish")
+        ending = "is not counted" if self.unfinished + self.warm_up == 1 else "are not counted"
+        return f"{' and '.join(reasons)} and {ending}" if reasons else ""
 
 
-def whole_scope_text(trace: Trace) -> str:
-    """Name what the figures of the whole trace cover: "all 5 runs", "2 of 3 runs".
+def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
+    """The numbers of inferences that the figures of the scope leave out."""
+    if not scope.is_whole:
+        return LeftOut()
+    finished = len(counted_inferences(trace))
+    return LeftOut(
+        sum(1 for _ in trace.inferences()) - finished,
+        finished - len(counted_inferences(trace, warm_up=scope.warm_up)),
+    )
 
-    They cover only inferences if the runtime logs `Method::execute`.
+
+def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
+    """Name what the figures of the whole trace cover: "all 5 inferences", "2 of 3 inferences".
+
+    They cover only inferences if the runtime logs `Method::execute`; otherwise they also cover what
+    ran between them: "the whole trace".
     """
-    count = sum(run.count for run in counted_inferences(trace))
+    count = sum(run.count for run in counted_inferences(trace, warm_up=scope.warm_up))
     every = sum(run.count for run in trace.inferences())
     if not count or not execute_keys(trace).any():
-        return "the whole trace"
+        without = ", without the warm-up" if left_out(trace, scope).warm_up else ""
+        return f"the whole trace{without}"
     if count < every:
-        return f"{count} of {every} runs"
-    return "run 1" if count == 1 else f"all {count} runs"
+        return f"{count} of {counted(every, 'inference')}"
+    return "the one inference" if count == 1 else f"all {counted(count, 'inference')}"
 
 
-def left_out_text(number: int) -> str:
-    """Say that inferences are left out: "1 inference did not finish and is not counted"."""
-    ending = "is not counted" if number == 1 else "are not counted"
-    return f"{counted(number, 'inference')} did not finish and {ending}" if number else ""
+def _warms(number: int) -> str:
+    return "warms" if number == 1 else "warm"

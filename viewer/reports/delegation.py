@@ -30,7 +30,7 @@ from viewer.analysis.delegates.handle_maps import (
     recorded_rows,
 )
 from viewer.analysis.links.link_table import LinkState
-from viewer.model.scope import left_out, left_out_text
+from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import one_line
 from viewer.model.times import format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
@@ -42,25 +42,30 @@ UPPER_BOUND = "delegating these would save at most this: an upper bound, a deleg
 NOTHING = "nothing open has slices, or operators that could be delegated"
 
 
-def delegation_facts(workspace: Workspace) -> Facts:
-    """Return all profiles, or all ETRecords if there is no profile, as `--json` prints them."""
-    files = [_trace_facts(workspace, trace) for trace in workspace.traces]
+def delegation_facts(workspace: Workspace, *, warm_up: bool = False) -> Facts:
+    """Return all profiles, or all ETRecords if there is no profile, as `--json` prints them.
+
+    warm_up: whether the figures include inferences that warm up.
+    """
+    scope = TimeScope(warm_up=warm_up)
+    files = [_trace_facts(workspace, trace, scope) for trace in workspace.traces]
     if not workspace.traces:
         files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
     return {"opscope": __version__, "schema": SCHEMA, "files": files}
 
 
-def _trace_facts(workspace: Workspace, trace: Trace) -> Facts:
+def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope) -> Facts:
     table, rate = workspace.links(trace), workspace.clocks.ns_per_tick(trace)
-    report = Delegation(table).report()
+    report, excluded = Delegation(table).report(scope), left_out(trace, scope)
     return {
         "path": trace.path,
         "program": table.program.path if table.program else None,
         "kind": "profile",
         "clock": clock_facts(workspace, trace),
-        "unfinished": left_out(trace),
+        "unfinished": excluded.unfinished,
+        "warm_up": excluded.warm_up,
         **_report_facts(report, table.program, rate),
-        "handle_map": _map_facts(HandleMaps(table).rows(), table.program, rate),
+        "handle_map": _map_facts(HandleMaps(table).rows(scope), table.program, rate),
     }
 
 
@@ -71,6 +76,7 @@ def _program_facts(program: Program) -> Facts:
         "kind": program.noun,
         "clock": None,
         "unfinished": 0,
+        "warm_up": 0,
         **_report_facts(recorded(program), program, None),
         "handle_map": _map_facts(recorded_rows(program), program, None),
     }
@@ -208,8 +214,8 @@ def _file_lines(file: Facts) -> list[str]:
                 ("neither", "neither"),
             )
         ]
-    if file["unfinished"]:
-        lines.append(f"  {left_out_text(file['unfinished'])}")
+    if note := LeftOut(file["unfinished"], file["warm_up"]).text:
+        lines.append(f"  {note}")
     if file["delegates"]:
         lines += ["", "delegates", *_aligned([_DELEGATE, *map(_instance_cells, file["delegates"])])]
     if file["delegates"] and ran:

@@ -15,7 +15,7 @@ from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
-from viewer.model.scope import left_out, left_out_text
+from viewer.model.scope import LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for
 from viewer.model.trace import Trace
@@ -106,7 +106,7 @@ def _file_facts(
         "range_ticks": list(ticks or (trace.start, trace.end)),
         **amounts,
         "foreign": found.foreign if found else 0,
-        "unfinished": left_out(trace) if found and not ticks else 0,
+        "unfinished": left_out(trace).unfinished if found and not ticks else 0,
         "missing": missing or None,
     }
 
@@ -151,7 +151,7 @@ def _file_lines(file: Facts) -> list[str]:
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
     if file["unfinished"]:
-        lines.append(f"  {left_out_text(file['unfinished'])}")
+        lines.append(f"  {LeftOut(file['unfinished']).text}")
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
@@ -28,3 +29,11 @@ def scope_of(
     if state.run is not None and state.run[0] == number:
         return TimeScope(run=traces[number].trace.runs[state.run[1]])
     return WHOLE
+
+
+def per_inference(scope: TimeScope, state: ViewState) -> TimeScope:
+    """Return the scope for figures per inference.
+
+    Over all inferences these leave out the ones that warm up, unless the view includes them.
+    """
+    return replace(scope, warm_up=state.warm_up) if scope.is_whole else scope

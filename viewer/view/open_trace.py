@@ -15,7 +15,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.arrays import Codes, Ints
-from viewer.model.inference_views import Inferences, aligned_runs, has_run_views, mean_run
+from viewer.model.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Trace
@@ -182,9 +182,8 @@ def _opened(
     trace: Trace, table: LinkTable, axis: Axis, rate: ClockRate, inferences: Inferences
 ) -> OpenTrace:
     """Return one trace as displayed; the links of its keys are the same for every view of it."""
-    shown = trace
-    if inferences is not Inferences.AS_RUN and has_run_views(trace):
-        shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
+    shown = view_of(trace, inferences)
+    if shown is not trace:
         table = replace(table, trace=shown)
     labels, strings = slice_labels(table)
     return OpenTrace(

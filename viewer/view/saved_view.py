@@ -96,6 +96,7 @@ class _Keeper:
             run=SavedRun(self._inputs[state.run[0]], state.run[1])
             if as_run and state.run
             else None,
+            warm_up=state.warm_up,
             inferences="" if as_run else state.inferences.value,
             measured=state.measured
             and (self._time(state.measured[0]), self._time(state.measured[1])),
@@ -197,6 +198,7 @@ class _Shower:
             scheme=saved.color_by if saved.color_by in BY_ID else start.scheme,
             lit=saved.lit,
             run=self._run(saved.run),
+            warm_up=saved.warm_up,
             measured=saved.measured
             and (self._time(saved.measured[0]), self._time(saved.measured[1])),
             marks=marks,

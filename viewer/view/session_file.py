@@ -144,6 +144,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     color_by: str = ""
     lit: tuple[str, int] | None = None
     run: SavedRun | None = None
+    warm_up: bool = False
     inferences: str = ""
     measured: tuple[Ns, Ns] | None = None
     marks: tuple[SavedBookmark, ...] = ()

@@ -156,8 +156,9 @@ class ViewState:
 
     slice: the selected slice; others: further ones, a `SliceSet`, or () for none. operators:
     (trace, indexes into its program's operators) that are highlighted. run: the (trace, position in
-    `Trace.runs`) that costs refer to, None for all inferences. inferences: their display mode;
-    slices, tracks and runs refer to it.
+    `Trace.runs`) that costs refer to, None for all inferences. warm_up: whether figures over all
+    inferences include those that warm up. inferences: their display mode; slices, tracks and runs
+    refer to it.
 
     clocks, delegate_clocks: the chosen rates, as in `UserChoices`. They belong to the workspace,
     but are here because range and area are ns at these rates: undo reverts both together. measured:
@@ -177,6 +178,7 @@ class ViewState:
     scheme: str = "operator"
     lit: tuple[str, int] | None = None
     run: tuple[int, int] | None = None
+    warm_up: bool = False
     inferences: Inferences = Inferences.AS_RUN
     clocks: ClockRates = field(default_factory=dict)
     delegate_clocks: DelegateRates = field(default_factory=dict)

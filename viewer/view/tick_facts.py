@@ -56,8 +56,7 @@ class TickFacts:
     @cached_property
     def left_out(self) -> int:
         """How many inferences of the file are not in this view of them."""
-        shown = sum(run.count for run in self._trace.inferences())
-        return sum(1 for _ in self._file.inferences()) - shown
+        return sum(1 for _ in self._file.inferences()) - sum(1 for _ in self._trace.inferences())
 
     @cached_property
     def lengths(self) -> LengthRange | None:

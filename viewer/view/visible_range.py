@@ -13,14 +13,15 @@ from viewer.analysis.links.labels import run_number
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
+from viewer.model.warm_up import warm_up_inferences
 from viewer.render.layout import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
 from viewer.workspace.workspace import Workspace
 
 MIN_SPAN_NS = 1
-# The first view shows one run if all runs are less than this share of the span; otherwise loading
-# and the cold first run would fill the view.
+# The first view shows one inference if all of them are less than this share of the span: loading
+# and warm-up would fill the view.
 MOSTLY_RUNS = 0.4
 # It shows one file if all files of one clock are less than this share: each would be a sliver.
 MOSTLY_FILES = 0.05
@@ -43,8 +44,8 @@ class FirstView:
 def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     """Return the initial view for an axis of `whole` ns.
 
-    It shows the whole axis; or the second inference, if loading would fill the view; or the first
-    file, if the others are far away from it.
+    It shows the whole axis; or one inference, not the first, if loading would fill the view; or the
+    first file, if the others are far away from it.
     """
     everything = FirstView(*with_margin(0, whole))
     if not traces:
@@ -53,21 +54,23 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     spans = [file_span_ns(shown) for shown in traces]
     if sum(end - start for start, end in spans) < MOSTLY_FILES * whole:
         name = display_name(first.file.path)
-        note = f"first view: {name} · the other files lie far from it"
+        note = f"Showing {name} (the other files are far from it)"
         return FirstView(*with_margin(*spans[0]), note=note)
     runs = list(first.trace.inferences())
     length = first.trace.end - first.trace.start
     if not runs or sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * length:
         return everything
-    run = next((r for r in runs if r.number == 2 and r.track == runs[0].track), runs[0])
-    loads = any(r.kind is RunKind.LOAD for r in first.trace.runs)
-    before = "load lies before it" if run.number == 1 else "the cold run 1 lies before it"
-    if loads and run.number > 1:
-        before = "load and the cold run 1 lie before it"
+    warm = warm_up_inferences(first.trace)
+    steady = (r for r in runs if r.number > 1 and r.track == runs[0].track and r not in warm)
+    run = next(steady, runs[0])
+    skipped = ["load"] * any(r.kind is RunKind.LOAD for r in first.trace.runs)
+    if run.number > 1:
+        skipped.append("warm-up" if warm else "run 1")
+    joined = " and ".join(skipped)
     return FirstView(
         *with_margin(*run_span_ns(first, run)),
         first.trace.runs.index(run),
-        f"first view: {run_number(run)} · {before}",
+        f"Showing {run_number(run)}{f' (skipping {joined})' if joined else ''}",
     )
 
 

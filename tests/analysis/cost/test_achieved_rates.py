@@ -9,7 +9,7 @@ from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.inference_views import aligned_runs, mean_run
-from viewer.model.queries import starts_in_run
+from viewer.model.queries import run_of_slices, starts_in_run
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import base_name
@@ -232,7 +232,10 @@ def test_inferences_that_are_drawn_at_once_are_not_done_at_once(cnn, view):
     shown = replace(cnn, trace=view(cnn.trace))
     runs = sum(1 for _ in shown.trace.inferences())
     timed = timed_in(shown, cnn.program.operators[LINEAR], slices_of(shown, LINEAR), runs)
-    whole = timed_in(cnn, cnn.program.operators[LINEAR], slices_of(cnn, LINEAR), 10)
+    included = 10 if view is aligned_runs else 8  # a mean leaves out the two that warm up
+    every = slices_of(cnn, LINEAR)
+    last = every[np.isin(run_of_slices(cnn.trace)[every], np.arange(11 - included, 11))]
+    whole = timed_in(cnn, cnn.program.operators[LINEAR], last, included)
     assert timed.times == runs
     # A mean is floored to a tick at each end of its two calls.
-    assert abs(timed.ticks / runs - whole.ticks / 10) <= 4
+    assert abs(timed.ticks / runs - whole.ticks / included) <= 4

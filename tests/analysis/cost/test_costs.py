@@ -14,6 +14,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
 
@@ -61,7 +62,7 @@ def test_a_run_that_failed_costs_the_instructions_that_it_came_to():
         costs = Costs(table)
         assert costs.of_run(failed).whole == calls
         assert costs.table().whole == sum(run.end - run.start for run in whole)
-        everything = costs.table(trace.start, trace.end)
+        everything = costs.table(TimeScope(ticks=(trace.start, trace.end)))
         assert everything.whole == costs.table().whole + calls
 
 
@@ -97,12 +98,12 @@ def test_consecutive_ranges_add_up(tables):
         ticks: Counter[tuple[int, ...]] = Counter()
         whole = 0
         for first, last in itertools.pairwise(cuts):
-            part = costs.table(first, last)
+            part = costs.table(TimeScope(ticks=(first, last)))
             assert part.without_operator >= 0
             whole += part.whole
             for row in part.rows:
                 ticks[row.operators] += row.ticks
-        full = costs.table(trace.start, trace.end)
+        full = costs.table(TimeScope(ticks=(trace.start, trace.end)))
         assert whole == full.whole
         assert +ticks == +Counter({row.operators: row.ticks for row in full.rows})
         if all(run.finished for run in trace.inferences()):
@@ -121,7 +122,7 @@ def test_an_operator_costs_the_union_of_its_slices_less_those_of_others_inside(t
             if foreign is None or not foreign[i]:
                 span = (int(s.start[i]), int(s.end[i]))
                 own.setdefault((int(sets[i]), int(tracks[i])), []).append(span)
-        cost = Costs(table).table(trace.start, trace.end)
+        cost = Costs(table).table(TimeScope(ticks=(trace.start, trace.end)))
         rows = {table.sets.index(row.operators): row.ticks for row in cost.rows}
         alone = {g for g in rows if len(table.sets[g]) == 1}
         for group in alone:
@@ -168,15 +169,15 @@ def calls(*items: tuple[int, int, int], kind: KeyKind = KeyKind.OPERATOR_CALL) -
     return link(builder.build(), RELUS)
 
 
-def rows(table: LinkTable, *span: int) -> dict[tuple[int, ...], int]:
-    return {row.operators: row.ticks for row in Costs(table).table(*span).rows}
+def rows(table: LinkTable, scope: TimeScope = WHOLE) -> dict[tuple[int, ...], int]:
+    return {row.operators: row.ticks for row in Costs(table).table(scope).rows}
 
 
 def test_overlapping_slices_of_one_operator_count_once():
     table = calls((0, 0, 10), (0, 5, 15), (0, 12, 20))
     assert table.trace.slices.row_lane.any()
     assert rows(table) == {(0,): 20}
-    assert rows(table, 3, 13) == {(0,): 10}
+    assert rows(table, TimeScope(ticks=(3, 13))) == {(0,): 10}
     assert Costs(table).table().without_operator == 0
 
 
@@ -190,7 +191,7 @@ def test_overlapping_operators_leave_no_negative_rest():
 
 
 def test_kernel_time_never_exceeds_the_time_in_the_range():
-    (row,) = Costs(calls((0, 0, 100), kind=KeyKind.KERNEL)).table(0, 10).rows
+    (row,) = Costs(calls((0, 0, 100), kind=KeyKind.KERNEL)).table(TimeScope(ticks=(0, 10))).rows
     assert row.kernel <= row.ticks == 10
 
 
@@ -206,12 +207,12 @@ def test_the_longest_stretch_without_an_operator():
         )  # fmt: skip
     costs = Costs(link(builder.build(), RELUS))
     assert costs.longest_without_operator() == (0, 40, 60)
-    assert costs.longest_without_operator(50, 100) == (0, 85, 100)
-    assert costs.longest_without_operator(10, 40) is None
+    assert costs.longest_without_operator(TimeScope(ticks=(50, 100))) == (0, 85, 100)
+    assert costs.longest_without_operator(TimeScope(ticks=(10, 40))) is None
 
 
 def test_a_range_without_slices_costs_nothing():
-    cost = Costs(calls((0, 0, 10))).table(100, 200)
+    cost = Costs(calls((0, 0, 10))).table(TimeScope(ticks=(100, 200)))
     assert (cost.rows, cost.whole, cost.without_operator) == ((), 0, 0)
 
 

@@ -13,7 +13,7 @@ from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
-from viewer.model.warm_up import steady_inferences
+from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import ModuleKind, module_tree
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.resources import SAMPLES
@@ -230,22 +230,22 @@ def path_of(tree, number):
     return module.method, (*paths, "?") if module.kind is ModuleKind.UNPLACED else paths
 
 
-def ranges_of(trace):
+def scopes_of(trace):
     """Every run, the whole, and random ranges."""
     rng = np.random.default_rng(11)
-    yield trace.start, trace.end, None
+    yield TimeScope(ticks=(trace.start, trace.end))
     for run in trace.runs[:12]:
-        yield run.start, run.end, run.track
+        yield TimeScope(run)
     for a, b in rng.integers(trace.start, max(trace.end, trace.start + 1), (8, 2)).tolist():
-        yield min(a, b), max(a, b), None
+        yield TimeScope(ticks=(min(a, b), max(a, b)))
 
 
 def test_modules_cost_what_a_plain_count_over_the_slices_finds(linked):
     for table in linked:
         tree, costs = module_tree(table.program), Costs(table)
-        for first, last, track in ranges_of(table.trace):
-            found = module_costs(tree, costs.table(first, last, track))
-            plain = brute_force(table, first, last, track)
+        for scope in scopes_of(table.trace):
+            found = module_costs(tree, costs.table(scope))
+            plain = brute_force(table, *scope.span)
             direct = found.self_ticks + found.shared
             assert {
                 path_of(tree, n): int(ticks) for n, ticks in enumerate(direct.tolist()) if ticks
@@ -262,8 +262,8 @@ def test_modules_cost_what_a_plain_count_over_the_slices_finds(linked):
 def test_all_modules_and_the_rest_are_the_whole(linked):
     for table in linked:
         tree, costs = module_tree(table.program), Costs(table)
-        for first, last, track in ranges_of(table.trace):
-            made = costs.table(first, last, track)
+        for scope in scopes_of(table.trace):
+            made = costs.table(scope)
             found = module_costs(tree, made)
             assert found.whole == int(found.total[0]) + made.without_operator == made.whole
             assert int((found.self_ticks + found.shared).sum()) == made.single + made.shared
@@ -278,7 +278,7 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
 def test_medians_are_those_of_the_tables_of_the_runs(linked):
     for table in linked:
         tree, costs = module_tree(table.program), Costs(table)
-        runs = steady_inferences(table.trace)
+        runs = counted_inferences(table.trace, warm_up=False)
         found = run_medians(tree, table, costs)
         assert found.runs == len(runs)
         if len(runs) < 2:
@@ -313,7 +313,7 @@ def test_the_ticks_of_runs_are_those_of_their_tables_wherever_they_begin(linked)
         trace, costs = table.trace, Costs(table)
         runs = [
             Run(RunKind.INFERENCE, 1, "", at, 0, first, last)
-            for first, last, track in ranges_of(trace)
+            for first, last, track in (scope.span for scope in scopes_of(trace))
             for at in (range(len(trace.tracks)) if track is None else (track,))
         ]
         for run, own in zip(runs, costs.ticks_of_node_sets(runs).tolist(), strict=True):

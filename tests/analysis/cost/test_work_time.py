@@ -6,6 +6,7 @@ import pytest
 from tests.builders.delegation_cases import DUMPS, OTHERS, linked, name_of, spans, within
 from viewer.analysis.cost.work_time import WorkPart, WorkTime
 from viewer.analysis.links.linker import unlinked
+from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind
 
 WORK = (
@@ -24,12 +25,14 @@ def test_all_groups_together_are_the_time_in_which_any_event_runs(table):
     for of in (table, unlinked(trace)):
         work = WorkTime(of)
         for run in trace.inferences():
-            assert work.ticks(run).sum() == within(spans(trace, *WORK), run.start, run.end)
+            assert work.ticks(TimeScope(run)).sum() == within(
+                spans(trace, *WORK), run.start, run.end
+            )
 
 
 def test_things_add_up_to_their_groups(table):
     work = WorkTime(table)
-    ticks = work.ticks(None)
+    ticks = work.ticks()
     assert sum(own for _, own in work.by_thing(ticks)) == ticks.sum()
     assert [own for _, own in work.by_thing(ticks)] == sorted(
         (own for _, own in work.by_thing(ticks)), reverse=True
@@ -49,5 +52,5 @@ def test_every_key_of_work_is_in_one_group(table):
 @pytest.mark.parametrize("files", OTHERS, ids=map(name_of, OTHERS))
 def test_other_files_have_work_too(files):
     work = WorkTime(linked(*files))
-    assert work.ticks(None).sum() > 0
+    assert work.ticks().sum() > 0
     assert all(group.part is WorkPart.OTHER for group in work.groups)

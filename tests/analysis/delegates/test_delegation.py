@@ -66,7 +66,7 @@ def test_calls_outside_and_neither_are_the_time_of_the_inferences(of_dump):
     calls = spans(trace, KeyKind.DELEGATE_CALL)
     outside = spans(trace, KeyKind.OPERATOR_CALL, KeyKind.KERNEL)
     for first, last in ranges(trace):
-        report = found.report(first, last)
+        report = found.report(TimeScope(ticks=(first, last)))
         assert report.delegated == within(calls, first, last)
         assert report.not_delegated == within(outside, first, last)
         assert report.whole == within(executes, first, last)
@@ -78,7 +78,7 @@ def test_calls_outside_and_neither_are_the_time_of_the_inferences(of_dump):
 def test_of_every_call_the_part_that_no_event_accounts_for(of_dump):
     trace, found = of_dump.trace, Delegation(of_dump)
     for first, last in ranges(trace):
-        for row in found.report(first, last).instances:
+        for row in found.report(TimeScope(ticks=(first, last))).instances:
             if len(trace.scopes) > 2 or not row.keys:
                 continue  # instruction ids of two methods are told apart by `keys` alone
             calls = spans(trace, KeyKind.DELEGATE_CALL, instruction=row.instruction)
@@ -102,7 +102,10 @@ def test_the_whole_is_that_of_the_costs_and_operators_outside_cost_the_same(tabl
     delegated = set(np.isin(table.trace.keys.kind, (5, 6)).nonzero()[0].tolist())
     inside = {table.set_of_key[k] for k in delegated}
     for first, last in ranges(table.trace):
-        report, cost = found.report(first, last), costs.table(first, last)
+        report, cost = (
+            found.report(TimeScope(ticks=(first, last))),
+            costs.table(TimeScope(ticks=(first, last))),
+        )
         assert report.whole == cost.whole
         charged = {row.operators: (row.ticks, row.slices) for row in cost.rows}
         for row in report.not_delegated_rows:
@@ -121,7 +124,7 @@ def test_ranges_side_by_side_add_up(table):
     found, trace = Delegation(table), table.trace
     cuts = [trace.start, *sorted(run.start for run in trace.runs), trace.end]
     cuts = sorted({*cuts, (trace.start + trace.end) // 2})
-    whole, parts = found.report(), [found.report(*span) for span in pairwise(cuts)]
+    whole, parts = found.report(), [found.report(TimeScope(ticks=span)) for span in pairwise(cuts)]
     assert sum(part.whole for part in parts) == whole.whole
     ticks: Counter[tuple[str, int]] = Counter()
     calls: Counter[tuple[str, int]] = Counter()
@@ -137,7 +140,7 @@ def test_ranges_side_by_side_add_up(table):
 
 def test_the_runs_on_their_tracks_are_the_whole(of_dump):
     found = Delegation(of_dump)
-    parts = [found.report(*TimeScope(run).span) for run in of_dump.trace.inferences()]
+    parts = [found.report(TimeScope(run)) for run in of_dump.trace.inferences()]
     whole = found.report()
     assert sum(part.whole for part in parts) == whole.whole
     assert sum(part.delegated for part in parts) == whole.delegated
@@ -151,7 +154,7 @@ def test_the_groups_of_unlinked_slices_are_all_of_them(table):
     trace, found = table.trace, Delegation(table)
     derived = trace.slices.derived
     for first, last in ranges(trace):
-        report = found.report(first, last)
+        report = found.report(TimeScope(ticks=(first, last)))
         state: Counter[LinkState] = Counter()
         reasons: Counter[str] = Counter()
         for i, key in enumerate(trace.slices.key.tolist()):
@@ -163,7 +166,7 @@ def test_the_groups_of_unlinked_slices_are_all_of_them(table):
         told: Counter[str] = Counter()
         for row in report.unlinked:
             told[row.reason.name] += row.slices
-            assert row.slices == len(found.slices_of(row.keys, first, last))
+            assert row.slices == len(found.slices_of(row.keys, TimeScope(ticks=(first, last))))
         linked_reasons = {r.name for r in Reason if r.state is LinkState.LINKED}
         assert told == Counter({n: c for n, c in reasons.items() if n not in linked_reasons})
         assert report.coverage.linked == state[LinkState.LINKED]
@@ -220,7 +223,7 @@ def test_an_instance_has_its_label_its_method_and_its_operators(attention):
 
 def test_the_report_of_a_run_counts_that_run_alone(attention):
     run = next(attention.table.trace.inferences())
-    report = attention.report(*TimeScope(run).span)
+    report = attention.report(TimeScope(run))
     assert report.whole == run.end - run.start
     assert all(row.calls == 1 for row in report.instances)
 

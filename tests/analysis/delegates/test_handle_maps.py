@@ -28,10 +28,10 @@ def test_the_times_of_identifiers_are_what_events_account_for(pair):
     trace, maps, delegation = table.trace, HandleMaps(table), Delegation(table)
     events = spans(trace, KeyKind.DELEGATE_EVENT)
     for first, last in ranges(trace):
-        rows = maps.rows(first, last)
+        rows = maps.rows(TimeScope(ticks=(first, last)))
         assert sum(row.ticks for row in rows) == within(events, first, last)
         of_calls = [row for row in rows if row.status is not IdentifierStatus.OUTSIDE_CALLS]
-        report = delegation.report(first, last)
+        report = delegation.report(TimeScope(ticks=(first, last)))
         assert sum(row.ticks for row in of_calls) == sum(x.covered for x in report.instances)
         assert sum(row.slices for row in of_calls) == sum(x.events for x in report.instances)
 
@@ -82,7 +82,7 @@ def test_what_a_run_did_not_log_another_may_have():
     table = linked(*DUMPS[1])
     maps = HandleMaps(table)
     load = next(run for run in table.trace.runs if run.kind == 0)
-    rows = maps.rows(*TimeScope(load).span)
+    rows = maps.rows(TimeScope(load))
     assert statuses(rows)["div"] is IdentifierStatus.LOGGED
     assert {row.identifier for row in rows if row.ticks} == {"DEMO_INIT"}
 

@@ -422,7 +422,7 @@ def test_no_finding_is_of_more_than_the_whole_and_each_leads_somewhere(table):
 def test_what_stayed_outside_is_what_the_delegation_report_says():
     table = linked(*DUMPS[0])
     for run in (None, *table.trace.runs[1:]):
-        report = Delegation(table).report(*TimeScope(run).span)
+        report = Delegation(table).report(TimeScope(run))
         answer = FindingsAnalysis(table).of(run, NS)
         (one,) = (one for one in answer.found if one.family is Family.OUTSIDE)
         assert (one.ticks, one.whole) == (report.not_delegated, report.whole)

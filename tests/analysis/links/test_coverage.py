@@ -10,6 +10,7 @@ from viewer.analysis.links.coverage import (
 )
 from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
+from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind
 
 DEMO = DUMPS[1]
@@ -20,7 +21,9 @@ def test_a_kernel_in_its_call_covers_no_time_twice():
     trace = table.trace
     calls = spans(trace, KeyKind.OPERATOR_CALL)
     for first, last in ranges(trace):
-        assert coverage(table, first, last).linked_ticks == within(calls, first, last)
+        assert coverage(table, TimeScope(ticks=(first, last))).linked_ticks == within(
+            calls, first, last
+        )
 
 
 def test_events_without_a_link_count_and_their_call_covers_their_time():
@@ -36,9 +39,9 @@ def test_the_whole_is_what_info_tells():
     assert told["covered_time"] == round(found.linked_ticks / found.linkable_ticks, 4)
 
 
-def test_a_track_alone():
+def test_one_run():
     table = linked(*DUMPS[8])
-    parts = [coverage(table, track=number) for number in range(len(table.trace.tracks))]
+    parts = [coverage(table, TimeScope(run)) for run in table.trace.runs]
     assert sum(part.linkable for part in parts) == coverage(table).linkable == 15
 
 
@@ -58,6 +61,9 @@ def test_gaps_that_a_reader_computed_are_in_no_count():
 def test_ranges_side_by_side_have_every_slice_once():
     trace = open_file(str(DATA / "etdump/demo_str_x4.etdp"))
     middle = (trace.start + trace.end) // 2
-    parts = [starts_within(trace, trace.start, middle), starts_within(trace, middle, trace.end)]
+    parts = [
+        starts_within(trace, TimeScope(ticks=(trace.start, middle))),
+        starts_within(trace, TimeScope(ticks=(middle, trace.end))),
+    ]
     assert sum(int(part.sum()) for part in parts) == len(trace.slices)
     assert not (parts[0] & parts[1]).any()

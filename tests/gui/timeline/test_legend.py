@@ -278,7 +278,7 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
     session, legend = attention.session, legend_of(attention)
     table = session.traces[0].costs.table
     runs = session.traces[0].trace.runs
-    for run, scope in ((runs[session.state.run[1]], "run 2 of 5"), (None, "all 5 runs")):
+    for run, scope in ((runs[session.state.run[1]], "run 2 of 5"), (None, "all 5 inferences")):
         pick_run(session, None if run is None else session.state.run)
         cost = table() if run is None else session.traces[0].costs.of_run(run)
         most_expensive = max(

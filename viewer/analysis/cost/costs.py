@@ -5,8 +5,9 @@ charged once to the set of them: its time is shared, never divided. So operators
 the time without an operator add up to the total. The total is the time of `Method::execute` where
 the file has it (loading is excluded), otherwise the busy time of all tracks. A run that failed logs
 no `Method::execute`; then its total is the instructions that it reached, and the figures of the
-whole trace leave it out (`viewer.model.queries.counted_slices`). Where lanes of one track overlap,
-an instant counts once for each set that is active in it.
+whole trace leave it out (`viewer.model.queries.counted_slices`), and in a `STEADY` scope also the
+inferences that warm up. Where lanes of one track overlap, an instant counts once for each set that
+is active in it.
 """
 
 from __future__ import annotations
@@ -26,11 +27,10 @@ from viewer.model.queries import (
     counted_slices,
     execute_keys,
     foreign,
-    is_whole,
     sum_per_key,
     total_per_group,
 )
-from viewer.model.scope import TimeScope, counted_in
+from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.trace import KeyKind, Run, Trace, Unit
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -93,11 +93,9 @@ class _Figures:
     kernel: Ints
     slices: Ints
 
-    def add_keys(
-        self, trace: Trace, set_of_key: Ints, first: int | None, last: int | None, track: int | None
-    ) -> None:
-        """Count the slices of every key in a range, and add up the time of kernels."""
-        count, total = sum_per_key(trace, first, last, track)
+    def add_keys(self, trace: Trace, set_of_key: Ints, scope: TimeScope) -> None:
+        """Count the slices of every key in a scope, and add up the time of kernels."""
+        count, total = sum_per_key(trace, *scope.span, warm_up=scope.warm_up)
         linked = np.flatnonzero(set_of_key >= 0)
         np.add.at(self.slices, set_of_key[linked], count[linked])
         kernels = linked[trace.keys.kind[linked] == KeyKind.KERNEL]
@@ -148,33 +146,27 @@ class Costs:
     def _set_of_key(self) -> Ints:
         return stated_alone(self._trace, self._table.set_of_key)
 
-    def table(
-        self, first: int | None = None, last: int | None = None, track: int | None = None
-    ) -> CostTable:
-        """Return the cost of every operator set within [first, last] ticks, or in the whole trace.
-
-        track: count only this track, because a run belongs to one track while others continue in
-        parallel.
-        """
+    def table(self, scope: TimeScope = WHOLE) -> CostTable:
+        """Return the cost of every operator set within a scope."""
         sets, node_sets, set_of = (
             self._table.sets,
             self._table.node_sets,
             self._table.set_of_node_set,
         )
-        ticks = total_per_group(self._segments, len(node_sets), first, last, track)
+        ticks = total_per_group(self._segments, len(node_sets), *scope.span, warm_up=scope.warm_up)
         by_node = _Figures(ticks, *np.zeros((2, len(node_sets)), np.int64))
-        by_node.add_keys(self._trace, self._node_set_of_key, first, last, track)
+        by_node.add_keys(self._trace, self._node_set_of_key, scope)
         by_set = by_node.folded(set_of, len(sets))
         operators_of = [sets[i] for i in set_of.tolist()]
         return CostTable(
             by_set.rows(sets, [()] * len(sets)),
-            self._without_operator(first, last, track),
+            self._without_operator(scope),
             by_node.rows(operators_of, node_sets),
         )
 
     def of_run(self, run: Run) -> CostTable:
         """Return the cost of every operator set in one run."""
-        return self.table(run.start, run.end, run.track)
+        return self.table(TimeScope(run))
 
     def ticks_of_node_sets(self, runs: Sequence[Run]) -> Ints:
         """Return the ticks of every node set of the links in every run, as `of_run` counts them.
@@ -227,21 +219,20 @@ class Costs:
         called[own[~is_kernel]] = True
         return np.asarray(found[~is_kernel | ~called[own]])
 
-    def _without_operator(self, first: int | None, last: int | None, track: int | None) -> int:
+    def _without_operator(self, scope: TimeScope) -> int:
         """Return the ticks of `Method::execute` (or of the busy time) without a charged set."""
-        return length_within(self._free, self._trace, first, last, track)
+        return length_within(self._free, self._trace, scope)
 
-    def longest_without_operator(
-        self, first: int | None = None, last: int | None = None, track: int | None = None
-    ) -> tuple[int, int, int] | None:
+    def longest_without_operator(self, scope: TimeScope = WHOLE) -> tuple[int, int, int] | None:
         """Return (track, first, last) of the longest interval of `CostTable.without_operator`.
 
         None if there is no such time.
         """
+        first, last, track = scope.span
         lo = self._trace.start if first is None else first
         hi = self._trace.end if last is None else last
         found = []
-        for number, times in enumerate(self._free.within(first, last)):
+        for number, times in enumerate(self._free.within(scope)):
             start, end = intervals.clip(*times, lo, hi)
             if len(start) and track in (None, number):
                 at = int(np.argmax(end - start))
@@ -287,22 +278,30 @@ def whole_slices(trace: Trace) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class FreeTime:
-    """Time per track in which nothing is charged; `counted`: only that in `counted_slices`."""
+    """Time per track in which nothing is charged.
+
+    counted, steady: only that in `counted_slices`, with and without the warm-up.
+    """
 
     everything: list[intervals.Intervals]
     counted: list[intervals.Intervals]
+    steady: list[intervals.Intervals]
 
-    def within(self, first: int | None, last: int | None) -> list[intervals.Intervals]:
-        """Return the time that figures of a range, or of the whole trace, take their part of."""
-        return self.counted if is_whole(first, last) else self.everything
+    def within(self, scope: TimeScope) -> list[intervals.Intervals]:
+        """Return the time that figures of a scope take their part of."""
+        if not scope.is_whole:
+            return self.everything
+        return self.counted if scope.warm_up else self.steady
 
 
 def free_time(trace: Trace, charged: Segments, of: Bools) -> FreeTime:
     """Return per track the time of the slices in mask `of` during which nothing is charged."""
-    everything, counted = _free_time(trace, charged, of), counted_slices(trace)
-    if counted is None:
-        return FreeTime(everything, everything)
-    return FreeTime(everything, _free_time(trace, charged, of & counted))
+    everything = _free_time(trace, charged, of)
+    counted, steady = (counted_slices(trace, warm_up=warm_up) for warm_up in (True, False))
+    of_counted = everything if counted is None else _free_time(trace, charged, of & counted)
+    if steady is None or steady is counted:
+        return FreeTime(everything, of_counted, of_counted)
+    return FreeTime(everything, of_counted, _free_time(trace, charged, of & steady))
 
 
 def _free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
@@ -347,16 +346,11 @@ def _busy_of(trace: Trace, unit: Unit) -> intervals.Intervals:
     return intervals.union(start, end)
 
 
-def length_within(
-    free: FreeTime,
-    trace: Trace,
-    first: int | None,
-    last: int | None,
-    track: int | None = None,
-) -> int:
-    """Return the ticks of one track's or all free time in [first, last] or the whole trace."""
+def length_within(free: FreeTime, trace: Trace, scope: TimeScope) -> int:
+    """Return the ticks of the free time in a scope."""
+    first, last, track = scope.span
     lo = trace.start if first is None else first
     hi = trace.end if last is None else last
-    times = free.within(first, last)
+    times = free.within(scope)
     chosen = times if track is None else [times[track]]
     return sum(intervals.length(*intervals.clip(*part, lo, hi)) for part in chosen)

@@ -25,7 +25,7 @@ from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
 from viewer.model.trace import Run
-from viewer.model.warm_up import steady_inferences
+from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import ModuleTree
 
 # Limit of runs × modules (or sets) held in memory at once: 80 MB of int64.
@@ -141,7 +141,7 @@ def _sum(a: CostRow, b: CostRow) -> CostRow:
 
 @dataclass(frozen=True, eq=False)
 class RunMedians:
-    """Medians over the inferences that ran a method, without the warm-up, in ticks (float64).
+    """Medians over the finished inferences that ran a method, in ticks (float64).
 
     modules: the median total of every module. sets: the median ticks of every row of
     `ModuleCosts.single` and `sets`, by its module and operators. NaN if no inference is known to
@@ -155,16 +155,22 @@ class RunMedians:
     why: str = ""
 
 
-def run_medians(tree: ModuleTree, table: LinkTable, costs: Costs) -> RunMedians:
-    """Return the medians of modules and sets over the steady inferences of a linked trace."""
-    runs = steady_inferences(table.trace)
+def run_medians(
+    tree: ModuleTree, table: LinkTable, costs: Costs, *, warm_up: bool = False
+) -> RunMedians:
+    """Return the medians of modules and sets over the inferences of a linked trace.
+
+    warm_up: whether inferences that warm up count.
+    """
+    counted = counted_inferences(table.trace, warm_up=warm_up)
+    runs = [run for run in counted if run.finished]
     at, sets, set_of = _charged_sets(tree, table)
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)
     if len(runs) < 2:
-        return RunMedians(modules, {}, len(runs), "The profile has less than two runs")
+        return RunMedians(modules, {}, len(runs), "The profile has fewer than two inferences")
     if len(runs) * max(len(sets), len(modules)) > MOST_OF_RUNS:
-        why = f"{len(runs)} runs times {len(sets)} sets of operators are too many to hold"
+        why = f"{len(runs)} inferences × {len(sets)} sets of operators exceed the memory limit"
         return RunMedians(modules, {}, len(runs), why)
     ticks = np.zeros((len(runs), len(sets)), np.int64)
     np.add.at(ticks.T, set_of, costs.ticks_of_node_sets(runs).T)

@@ -22,7 +22,8 @@ from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.workload.layout_copies import copies_of
 from viewer.arrays import Ints
 from viewer.model.queries import Segments, charge, total_per_group
-from viewer.model.trace import KeyKind, Run
+from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.trace import KeyKind
 
 
 class WorkPart(Enum):
@@ -122,10 +123,9 @@ class WorkTime:
         """The charged time of the groups."""
         return charge(self.table.trace, self.group_of_key)
 
-    def ticks(self, run: Run | None) -> Ints:
-        """Return the ticks of every group in a run, or in the whole trace (int64)."""
-        span = (None, None, None) if run is None else (run.start, run.end, run.track)
-        return total_per_group(self.segments, len(self.groups), *span)
+    def ticks(self, scope: TimeScope = WHOLE) -> Ints:
+        """Return the ticks of every group in a scope (int64)."""
+        return total_per_group(self.segments, len(self.groups), *scope.span, warm_up=scope.warm_up)
 
     def by_thing(self, ticks: Ints) -> list[tuple[str, int]]:
         """Sum ticks (one per group) by thing; only things with time, largest first."""

@@ -38,6 +38,7 @@ from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.remedies import remedy
 from viewer.arrays import Bools, Ints
 from viewer.model.queries import Segments, charge, foreign, total_per_group
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION
 from viewer.program.program import Method, Program
@@ -167,18 +168,16 @@ class Delegation:
         self.table = table
         self._trace = table.trace
 
-    def report(
-        self, first: int | None = None, last: int | None = None, track: int | None = None
-    ) -> DelegationReport:
-        """Return the report for the ticks [first, last], on one track or on all."""
+    def report(self, scope: TimeScope = WHOLE) -> DelegationReport:
+        """Return the report for a scope."""
         trace, table = self._trace, self.table
-        inside = starts_within(trace, first, last, track) & ~made_of_others(trace)
+        inside = starts_within(trace, scope) & ~made_of_others(trace)
         count = np.bincount(trace.slices.key[inside], minlength=len(trace.keys))
         native = np.zeros(len(trace.slices), np.bool_)
         native[foreign(trace.slices)] = True
         on_own_clock = np.bincount(trace.slices.key[inside & native], minlength=len(trace.keys))
         groups = 2 * len(self._places) + len(self._outside)
-        ticks = total_per_group(self._segments, groups, first, last, track)
+        ticks = total_per_group(self._segments, groups, *scope.span, warm_up=scope.warm_up)
         calls, events = ticks[: 2 * len(self._places)].reshape(-1, 2).T.tolist()
         instances = [
             self._instance(place, keys, calls[n], events[n], count, on_own_clock)
@@ -199,23 +198,17 @@ class Delegation:
         return DelegationReport(
             tuple(instances),
             tuple(sorted(outside, key=lambda row: -row.ticks)),
-            length_within(self._free, trace, first, last, track),
-            coverage(table, first, last, track),
-            self._unlinked(first, last, track),
+            length_within(self._free, trace, scope),
+            coverage(table, scope),
+            self._unlinked(scope),
             has_calls=bool(np.isin(trace.keys.kind, (*_DELEGATED, *_CALLED)).any()),
         )
 
-    def slices_of(
-        self,
-        keys: Iterable[int],
-        first: int | None = None,
-        last: int | None = None,
-        track: int | None = None,
-    ) -> Ints:
-        """Return the slices of some keys that start in a range and are not derived, ascending."""
+    def slices_of(self, keys: Iterable[int], scope: TimeScope = WHOLE) -> Ints:
+        """Return the slices of some keys that start in a scope and are not derived, ascending."""
         selected = np.zeros(len(self._trace.keys), np.bool_)
         selected[list(keys)] = True
-        selected = selected[self._trace.slices.key] & starts_within(self._trace, first, last, track)
+        selected = selected[self._trace.slices.key] & starts_within(self._trace, scope)
         if self._trace.slices.derived is not None:
             selected &= ~self._trace.slices.derived
         return np.flatnonzero(selected)
@@ -388,11 +381,9 @@ class Delegation:
                 found.setdefault((link.reason, backend), []).append(key)
         return found
 
-    def _unlinked(
-        self, first: int | None, last: int | None, track: int | None
-    ) -> tuple[Unlinked, ...]:
+    def _unlinked(self, scope: TimeScope) -> tuple[Unlinked, ...]:
         trace, links = self._trace, self.table.links
-        count = stated_per_key(trace, first, last, track)
+        count = stated_per_key(trace, scope)
         rows = []
         for (reason, backend), keys in self._reasons.items():
             slices = int(count[keys].sum())
@@ -412,7 +403,7 @@ class Delegation:
                     reason,
                     backend,
                     slices,
-                    covered_ticks(trace, _mask(len(trace.keys), keys), first, last, track),
+                    covered_ticks(trace, _mask(len(trace.keys), keys), scope),
                     details[0],
                     len(details),
                     remedy(trace, reason, backend, len(calls), operators, details),

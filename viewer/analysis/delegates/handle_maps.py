@@ -23,6 +23,7 @@ from viewer.analysis.delegates.delegation import operators_of
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.model.queries import Segments, charge, foreign, total_per_group
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap, Identifier, is_of_whole_call
 from viewer.program.program import Method, Program
@@ -102,16 +103,13 @@ class HandleMaps:
         self._table = table
         self._trace = table.trace
 
-    def rows(
-        self, first: int | None = None, last: int | None = None, track: int | None = None
-    ) -> tuple[MapRow, ...]:
-        """Return all rows by instance.
-
-        Slices and ticks are those in [first, last], on one track or on all.
-        """
+    def rows(self, scope: TimeScope = WHOLE) -> tuple[MapRow, ...]:
+        """Return all rows by instance, with the slices and ticks in a scope."""
         trace, slices = self._trace, self._trace.slices
-        ticks = total_per_group(self._segments, len(self._rows), first, last, track).tolist()
-        inside = starts_within(trace, first, last, track) & ~made_of_others(trace)
+        ticks = total_per_group(
+            self._segments, len(self._rows), *scope.span, warm_up=scope.warm_up
+        ).tolist()
+        inside = starts_within(trace, scope) & ~made_of_others(trace)
         native = np.zeros(len(slices), np.bool_)
         native[foreign(slices)] = True
         count, own_clock = (

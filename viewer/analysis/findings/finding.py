@@ -20,9 +20,10 @@ from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
-from viewer.model.queries import counted_inferences, execute_keys
+from viewer.model.queries import execute_keys
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.warm_up import counted_inferences
 
 NAMED = 3  # a list in a sentence names this many items and counts the rest
 

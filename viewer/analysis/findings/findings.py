@@ -77,7 +77,14 @@ class FindingsAnalysis:
         """
         cost = self._costs.of_run(run) if run is not None else self._costs.table()
         context = FindingContext(
-            self._costs, self._work, run, rate, estimates, cost, self._work.ticks(run), cost.whole
+            self._costs,
+            self._work,
+            run,
+            rate,
+            estimates,
+            cost,
+            self._work.ticks(TimeScope(run)),
+            cost.whole,
         )
         families: tuple[Callable[[], FamilyAnswer], ...] = (
             lambda: of_operators.largest(context),
@@ -119,5 +126,5 @@ class FindingsAnalysis:
         selected = np.zeros(len(trace.keys), np.bool_)
         selected[list(place.keys)] = True
         inside = selected[trace.slices.key]
-        inside &= starts_within(trace, *TimeScope(run).span)
+        inside &= starts_within(trace, TimeScope(run))
         return np.flatnonzero(inside)

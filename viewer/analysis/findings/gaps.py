@@ -31,9 +31,10 @@ from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Ints
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
-from viewer.model.queries import counted_inferences, foreign, units_of
+from viewer.model.queries import foreign, units_of
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Run, Unit
+from viewer.model.warm_up import counted_inferences
 
 # 5% of an inference; the runtime's overhead between two calls is less.
 GAPS_SHARE = Fraction(1, 20)

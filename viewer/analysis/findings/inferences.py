@@ -30,6 +30,7 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.links.link_table import LinkTable
 from viewer.model.queries import execute_keys
+from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Run, RunKind
 
@@ -234,7 +235,7 @@ def _is_unusual(long: int, usual: int, deviation: int) -> bool:
 
 def _difference(context: FindingContext, first: Run, middle: Run) -> str:
     """Describe which events took longer in the first run than in the median one; they add up."""
-    more = context.work.ticks(first) - context.work.ticks(middle)
+    more = context.work.ticks(TimeScope(first)) - context.work.ticks(TimeScope(middle))
     rest = _length(first) - _length(middle) - int(more.sum())
     named = context.work.by_thing(more)
     named += [("outside of all events", rest)] if rest > 0 else []

@@ -33,6 +33,7 @@ from viewer.analysis.links.coverage import stated_per_key
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import Reason
 from viewer.model.queries import execute_keys
+from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
 
 # Few enough to look at one by one; half of the time makes that worthwhile.
@@ -242,7 +243,7 @@ def no_operator(context: FindingContext) -> FamilyAnswer:
         return NotReported(Family.NO_OPERATOR, why, False)
     rule = f"Told when at least {percent(NO_OPERATOR_SHARE)} of it lies in no operator's slice."
     part = share_text(cost.without_operator, context.whole_ticks)
-    where = context.costs.longest_without_operator(*context.span)
+    where = context.costs.longest_without_operator(TimeScope(context.run))
     if where is None or cost.without_operator < NO_OPERATOR_SHARE * context.whole_ticks:
         why = f"{part} of {context.whole} lies in no slice of an operator. {rule}"
         return NotReported(Family.NO_OPERATOR, why, True)
@@ -266,7 +267,7 @@ def links(context: FindingContext) -> FamilyAnswer:
     table, trace = context.links, context.trace
     if table.program is None:
         return NotReported(Family.LINKS, NO_PROGRAM, False)
-    count = stated_per_key(trace, *context.span)
+    count = stated_per_key(trace, TimeScope(context.run))
     linkable = int(count[table.states > 0].sum())
     found: dict[tuple[Reason, str], int] = {}
     for key in np.flatnonzero((table.states == 1) & (count > 0)).tolist():

@@ -2,8 +2,8 @@
 
 A slice counts where it starts. Only slices in the file count, not those derived from them. Time is
 the union of these slices per track, so a kernel inside its call counts once. Slices on foreign
-clocks count by number only. In figures of the whole trace, inferences that did not finish do not
-count; in how well a file is linked (`coverage_facts`), every slice does.
+clocks count by number only. Figures of the whole trace leave out what `counted_slices` does; in how
+well a file is linked (`coverage_facts`), every slice counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.queries import counted_slices, foreign, is_whole, starts_between
+from viewer.model.queries import counted_slices, foreign, starts_between
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Trace
 
 
@@ -31,37 +32,31 @@ class Coverage:
     linked_ticks: int
 
 
-def coverage(
-    table: LinkTable, first: int | None = None, last: int | None = None, track: int | None = None
-) -> Coverage:
-    """Return the coverage of a range of ticks, on one track or on all."""
+def coverage(table: LinkTable, scope: TimeScope = WHOLE) -> Coverage:
+    """Return the coverage of a scope."""
     trace, states = table.trace, table.states
-    count = stated_per_key(trace, first, last, track)
+    count = stated_per_key(trace, scope)
     return Coverage(
         int(count[states > 0].sum()),
         int(count[states == 2].sum()),
-        covered_ticks(trace, states > 0, first, last, track),
-        covered_ticks(trace, states == 2, first, last, track),
+        covered_ticks(trace, states > 0, scope),
+        covered_ticks(trace, states == 2, scope),
     )
 
 
-def stated_per_key(
-    trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
-) -> Ints:
-    """Return per key the number of slices in the file (not derived) that start in a range."""
-    inside = starts_within(trace, first, last, track)
+def stated_per_key(trace: Trace, scope: TimeScope = WHOLE) -> Ints:
+    """Return per key the number of slices in the file (not derived) that start in a scope."""
+    inside = starts_within(trace, scope)
     if trace.slices.derived is not None:
         inside &= ~trace.slices.derived
     return np.bincount(trace.slices.key[inside], minlength=len(trace.keys)).astype(np.int64)
 
 
-def starts_within(
-    trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
-) -> Bools:
-    """Return per slice whether it starts in [first, last) on the track and counts there."""
-    slices = trace.slices
+def starts_within(trace: Trace, scope: TimeScope = WHOLE) -> Bools:
+    """Return per slice whether it starts in a scope and counts there."""
+    slices, (first, last, track) = trace.slices, scope.span
     inside = starts_between(trace, slices.start, first, last)
-    counted = counted_slices(trace) if is_whole(first, last) else None
+    counted = counted_slices(trace, warm_up=scope.warm_up) if scope.is_whole else None
     if counted is not None:
         inside &= counted
     if track is not None:
@@ -69,23 +64,17 @@ def starts_within(
     return inside
 
 
-def covered_ticks(
-    trace: Trace,
-    of_key: Bools,
-    first: int | None = None,
-    last: int | None = None,
-    track: int | None = None,
-) -> int:
-    """Return the ticks of a range in which slices with some keys run, summed over tracks.
+def covered_ticks(trace: Trace, of_key: Bools, scope: TimeScope = WHOLE) -> int:
+    """Return the ticks of a scope in which slices with some keys run, summed over tracks.
 
     of_key: one bool per key. Foreign slices add nothing.
     """
     if not of_key.any():
         return 0
-    slices = trace.slices
+    slices, (first, last, track) = trace.slices, scope.span
     selected = of_key[slices.key]
     selected[foreign(slices)] = False
-    counted = counted_slices(trace) if is_whole(first, last) else None
+    counted = counted_slices(trace, warm_up=scope.warm_up) if scope.is_whole else None
     if counted is not None:
         selected &= counted
     index = np.flatnonzero(selected)
@@ -108,23 +97,23 @@ def coverage_facts(table: LinkTable, scopes: Ints) -> dict[str, Any]:
     The entries are those that `opscope info --json` prints.
     """
     trace = table.trace
-    keys, everything = trace.keys, (trace.start, trace.end)
+    keys, everything = trace.keys, TimeScope(ticks=(trace.start, trace.end))
     key_in = np.isin(keys.scope, scopes)
     # An ETRecord may have hundreds of methods without a run.
-    count = stated_per_key(trace, *everything) if key_in.any() else np.zeros(len(keys), np.int64)
+    count = stated_per_key(trace, everything) if key_in.any() else np.zeros(len(keys), np.int64)
     by_reason: dict[str, int] = {}
     for k in np.flatnonzero(key_in & (count > 0)).tolist():
         text = table.links[k].reason.text
         by_reason[text] = by_reason.get(text, 0) + int(count[k])
     linkable = int(count[key_in & (table.states > 0)].sum())
     linked = int(count[key_in & (table.states == 2)].sum())
-    possible = covered_ticks(trace, key_in & (table.states > 0), *everything)
+    possible = covered_ticks(trace, key_in & (table.states > 0), everything)
     return {
         "linkable": linkable,
         "linked": linked,
         "coverage": round(linked / linkable, 4) if linkable else None,
         "covered_time": (
-            round(covered_ticks(trace, key_in & (table.states == 2), *everything) / possible, 4)
+            round(covered_ticks(trace, key_in & (table.states == 2), everything) / possible, 4)
             if possible
             else None
         ),

@@ -85,7 +85,6 @@ from viewer.model.queries import (
     Segments,
     Tree,
     charge,
-    counted_inferences,
     counted_slices,
     counted_within,
     execute_keys,
@@ -95,8 +94,10 @@ from viewer.model.queries import (
     total_per_group,
     tree,
 )
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
+from viewer.model.warm_up import counted_inferences
 
 # Nested slices of one name are several occurrences; those of an operator are parts of one.
 _EACH_SLICE = ("name", "location")
@@ -256,7 +257,7 @@ class Grouping:
         else:
             segments, free = self._charged_to(key)
             own = total_per_group(segments, count, first, last)
-            ungrouped = length_within(free, self._trace, first, last)
+            ungrouped = length_within(free, self._trace, _scope(first, last))
         total = self._inclusive(key, count, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
@@ -301,7 +302,7 @@ class Grouping:
     def _costs(self, parts: KeyGroups, first: int | None, last: int | None) -> tuple[Ints, int]:
         """Return the self ticks per group, summed over its sets, and the unlinked time."""
         sets = self._table.node_sets
-        table = self._cost.table(first, last)
+        table = self._cost.table(_scope(first, last))
         operators = [self._table.sets[i] for i in self._table.set_of_node_set.tolist()]
         number = {both: i for i, both in enumerate(zip(operators, sets, strict=True))}
         set_of_key = self._table.node_set_of_key
@@ -410,3 +411,7 @@ class Grouping:
     def _foreign(self, of: Bools, native: Ints, first: int | None, last: int | None) -> int:
         """Return how many slices of a mask are among the foreign ones and start in the range."""
         return int((of[native] & counted_within(self._trace, native, first, last)).sum())
+
+
+def _scope(first: int | None, last: int | None) -> TimeScope:
+    return WHOLE if first is None or last is None else TimeScope(ticks=(first, last))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from viewer.cli.arguments import add_files
+from viewer.cli.arguments import add_files, add_include_warmup
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.delegation import delegation_facts, delegation_text
 
@@ -18,10 +18,11 @@ def run(arguments: list[str]) -> int:
         "linked and why others are not, and debug handle maps with the logged identifiers.",
     )
     add_files(parser, "*")
+    add_include_warmup(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = open_all(parser, chosen)
-    facts = delegation_facts(workspace)
+    facts = delegation_facts(workspace, warm_up=chosen.include_warmup)
     print(json.dumps(facts, indent=1) if chosen.json else delegation_text(facts))
     warn(workspace)
     return 1 if failed else 0

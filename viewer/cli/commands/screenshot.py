@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
+from viewer.cli.arguments import (
+    add_files,
+    add_include_warmup,
+    add_theme,
+    choices_of,
+    complain,
+    files_of,
+)
 from viewer.model.times import parse_range
 
 
@@ -29,6 +36,7 @@ def run(arguments: list[str]) -> int:
         action="store_true",
         help="select the most expensive operator and print its name",
     )
+    add_include_warmup(parser)
     # The former name of the option.
     parser.add_argument(
         "--select-dearest",
@@ -55,6 +63,7 @@ def run(arguments: list[str]) -> int:
         size=size,
         visible=visible,
         theme=chosen.theme or ("dark" if chosen.output.lower().endswith(".png") else "light"),
+        warm_up=chosen.include_warmup,
         report_most_expensive=_print_most_expensive if chosen.select_most_expensive else None,
     )
     for failure in failures:

@@ -105,23 +105,29 @@ def screenshot(
     *,
     size: tuple[int, int],
     visible: tuple[int, int] | None,
+    warm_up: bool = False,
     theme: str,
     report_most_expensive: Callable[[str], object] | None = None,
 ) -> list[str]:
     """Draw the real window offscreen and write it as PNG, or only its timeline as SVG or PDF.
 
     The suffix of `output` selects the format. `visible` is the time range in ns from the start of
-    the trace; None shows the default first view. `report_most_expensive`, if given, is called with
+    the trace; None shows the default first view. `warm_up`: whether figures include inferences that
+    warm up. `report_most_expensive`, if given, is called with
     the name and time of the most expensive operator, which is selected in the image. Returns one
     message per failure; writes nothing if no file could be opened.
     """
     from viewer.codecs.atomic_file import write_whole
+    from viewer.gui.session.inferences import include_warm_up
 
     failures: list[str] = []
     with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
         controller = window.controller
         if visible is not None:
             controller.session.set_range(*visible)
+            window.settle()
+        if warm_up:
+            include_warm_up(controller.session, included=True)
             window.settle()
         if report_most_expensive is not None:
             summary = controller.operators.select_most_expensive()

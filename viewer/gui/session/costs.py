@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
-from viewer.model.scope import TimeScope, left_out
+from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.trace import Run
+from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 # With more inferences than this, panels show no chart of them, and there are no separate tables.
@@ -33,8 +34,8 @@ class CostAnswer:
     per_run: tuple[CostTable, ...]
 
     @property
-    def left_out(self) -> int:
-        """How many inferences the table leaves out because they did not finish."""
+    def left_out(self) -> LeftOut:
+        """How many inferences the table leaves out."""
         return left_out(self.shown.trace, self.scope)
 
 
@@ -51,7 +52,8 @@ class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
         number = self._session.current_trace
         if number is None:
             return None
-        return self._session.traces[number], self._session.scope(number)
+        scope = per_inference(self._session.scope(number), self._session.state)
+        return self._session.traces[number], scope
 
     def _ask(self, question: tuple[OpenTrace, TimeScope]) -> None:
         shown, scope = question
@@ -62,7 +64,7 @@ class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
 def _answer(shown: OpenTrace, scope: TimeScope, known: tuple[CostTable, ...] | None) -> CostAnswer:
     if shown.table.program is None:  # without a program, no time can be charged to operators
         return CostAnswer(shown, scope, CostTable((), 0), ())
-    table = shown.costs.table(*scope.span)
+    table = shown.costs.table(scope)
     per_run = (
         _per_run(shown.costs, list(shown.trace.finished_inferences())) if known is None else known
     )

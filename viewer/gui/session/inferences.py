@@ -23,6 +23,11 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
         session.change(state)
 
 
+def include_warm_up(session: Session, *, included: bool) -> None:
+    """Let figures over all inferences include those that warm up, or leave them out."""
+    session.change(replace(session.state, warm_up=included))
+
+
 def run_span_ns(session: Session, trace: int, run: Run) -> tuple[int, int]:
     """The start and end of an inference, in ns of the axis."""
     return visible_range.run_span_ns(session.traces[trace], run)

@@ -234,7 +234,7 @@ class Session(QObject):
         return self.views[self.traces[number].file, Inferences.AS_RUN]
 
     def show_inferences(self, inferences: Inferences) -> None:
-        """Show inferences as they ran, aligned at the start, or their mean; zooms to all."""
+        """Display inferences in one of the ways of `Inferences`, and zoom to all."""
         self._viewing.cancel()
         if inferences is self.state.inferences:
             return
@@ -480,7 +480,7 @@ class Session(QObject):
             (old.tracks != state.tracks, self.tracks_changed),
             ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloring_changed),
             (old.selection != state.selection, self.selection_changed),
-            (old.run != state.run, self.run_picked),
+            ((old.run, old.warm_up) != (state.run, state.warm_up), self.run_picked),
             (old.marking != state.marking, self.bookmarks_changed),
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
             (old.ruler is not state.ruler, self.ruler_changed),

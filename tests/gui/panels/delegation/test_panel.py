@@ -10,8 +10,9 @@ from viewer.gui.panels.delegation import page as delegation_page
 from viewer.gui.panels.delegation.page import NO_CALLS, NONE_CALLED, UPPER_BOUND, DelegationLine
 from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
+from viewer.model.scope import STEADY
 from viewer.model.trace import KeyKind
 
 NARROW = "\u202f"
@@ -19,9 +20,19 @@ NARROW = "\u202f"
 
 @pytest.fixture
 def panel(sample, show_panel):
+    """The delegation of all five inferences."""
     made = show_panel(DelegationPanel, sample("attention_xnnpack"), 900, 700)
     pick_run(made.session, None)
+    include_warm_up(made.session, included=True)
     return made
+
+
+def test_the_warm_up_is_left_out_unless_it_is_included(panel):
+    include_warm_up(panel.session, included=False)
+    assert panel.subtitle.text().startswith("4 of 5 inferences · ")
+    assert panel.footer.text().endswith("1 inference warms up and is not counted")
+    steady = Delegation(panel.session.traces[0].table).report(STEADY)
+    assert panel.model.page.whole == steady.whole == 209_553
 
 
 def lines(panel, line):
@@ -151,7 +162,8 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, make_panel, m
     assert of.ticks == sum(out.ticks for out in report.not_delegated_rows[3:])
     panel.table.chosen.emit(row_of(panel, "others with less time"))
     assert len(panel.session.state.slices) == sum(
-        len(panel.answer.delegation.slices_of(out.keys)) for out in report.not_delegated_rows[3:]
+        len(panel.answer.delegation.slices_of(out.keys, STEADY))
+        for out in report.not_delegated_rows[3:]
     )
 
 

@@ -137,7 +137,7 @@ def test_runs_of_another_method_are_none_of_an_operators(opened, data):
     shown = session.traces[0]
     own = next(op for op in shown.table.program.operators if op.method == "decode")
     assert sum(1 for _ in shown.trace.inferences()) == 6
-    assert " for 3 calls in all 6 runs" in rows(work(session, own.index))["Rates"]
+    assert " for 3 calls in all 6 inferences" in rows(work(session, own.index))["Rates"]
 
 
 def test_settings_are_told_in_words():

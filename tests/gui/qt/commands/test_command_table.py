@@ -160,7 +160,14 @@ NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
-NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
+NEEDS_RUNS = {
+    "go.include_warm_up",
+    "go.next_run",
+    "go.previous_run",
+    "go.runs_aligned",
+    "go.runs_mean",
+    "go.runs_median",
+}
 NEEDS_A_FILE = {
     "file.close_all", "view.panels", "file.save_session", "file.export_operators",
     "file.save_session_as", "file.reload", *PANELS_MENU,

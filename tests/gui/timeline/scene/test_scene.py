@@ -250,6 +250,6 @@ def test_inferences_without_room_are_told(scene_of, data, monkeypatch):
     scene = scene_of(data / "etdump" / "cnn_portable_x10.etdp")
     session = scene.session
     session.show_inferences(Inferences.ALIGNED)
-    assert process_note(scene, 0).startswith("3 more inferences have no room · ")
+    assert process_note(scene, 0).startswith("3 more inferences not shown · ")
     session.show_inferences(Inferences.MEAN)
-    assert "no room" not in process_note(scene, 0)
+    assert "not shown" not in process_note(scene, 0)

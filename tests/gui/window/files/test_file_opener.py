@@ -135,9 +135,10 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
     assert attention.toolbar.run.currentText() == "Run 2 of 5"
     assert runs_offered(attention) == [
-        "All runs", "All runs, aligned", "Mean of runs", "", *(f"Run {n} of 5" for n in range(1, 6))
+        "All inferences", "All, aligned", "Median inference", "Mean without warm-up", "",
+        "Run 1 of 5 · warm-up", *(f"Run {n} of 5" for n in range(2, 6)),
     ]  # fmt: skip
-    note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
+    note = "Showing run 2 of 5 (skipping load and warm-up)"
     assert process_note(attention.timeline.scene, 0) == note
     assert attention.toolbar.link_state.text() == (
         f"100{THIN}% of linkable time · 56{THIN}% of slices linked   match 1.00"
@@ -157,7 +158,7 @@ def test_where_runs_fill_the_span_the_first_view_is_all(controller, qtbot):
     state, span = controller.session.state, controller.session.span_ns()
     assert state.run is None
     assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
-    assert controller.toolbar.run.currentText() == "All runs"
+    assert controller.toolbar.run.currentText() == "All inferences"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

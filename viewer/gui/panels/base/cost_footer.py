@@ -13,7 +13,7 @@ from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import CostAnswer
 from viewer.model.executorch_names import EXECUTE
 from viewer.model.queries import execute_keys
-from viewer.model.scope import left_out_text
+from viewer.model.scope import LeftOut
 from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.trace import Trace
 
@@ -57,15 +57,15 @@ class CostFooter(QWidget):
         self.show_parts(parts, total_ns, what, answer.left_out)
 
     def show_parts(
-        self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str, left_out: int
+        self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str, left_out: LeftOut
     ) -> None:
         """Show parts that add up to a total: the name, color token ("": hatched) and ns of each.
 
-        whole: the total in ns. what: the name of the total. left_out: how many inferences it leaves
-        out, for the tooltip.
+        whole: the total in ns. what: the name of the total. left_out: the inferences that it
+        leaves out, for the tooltip.
         """
         self._parts, self._whole, self._what = parts, whole, what
-        self._note = left_out_text(left_out)
+        self._note = left_out.text
         self.setAccessibleName(self.text())
         explain(self, self.text().replace(", ", "\n"))
         self.show()

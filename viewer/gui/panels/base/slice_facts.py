@@ -25,7 +25,6 @@ from viewer.model.queries import (
     NATIVE_UNIT,
     busy_time,
     children_of,
-    counted_inferences,
     self_time_of,
 )
 from viewer.model.scope import TimeScope, whole_scope_text
@@ -45,6 +44,7 @@ from viewer.model.times import (
 from viewer.model.timing import timing_sentence
 from viewer.model.trace import KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
+from viewer.model.warm_up import counted_inferences
 from viewer.program.program import Frame, Operator, Program, Tensor
 from viewer.view.open_trace import OpenTrace
 from viewer.view.selected_slices import chosen_in
@@ -330,5 +330,5 @@ def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
         return f"the selected range of {format_time(ns)}"
     counts = [run.count for run in counted_inferences(shown.trace)]
     if counts and max(counts) > 1:
-        return f"the mean of {sum(counts)} runs"
-    return whole_scope_text(shown.trace)
+        return f"the mean of {sum(counts)} inferences"
+    return whole_scope_text(shown.trace, scope)

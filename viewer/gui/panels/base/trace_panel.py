@@ -11,21 +11,24 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.model.scope import WHOLE, TimeScope
+from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import OpenTrace
 
 Answer = TypeVar("Answer")
 TraceScope = tuple[OpenTrace | None, TimeScope]
 
 
-def current_scope(session: Session, *, ranges: bool) -> TraceScope:
-    """Return the current trace, with inferences as they ran, and the scope of its costs.
+def current_scope(session: Session, *, ranges: bool, by_inference: bool = False) -> TraceScope:
+    """Return the current trace, with inferences as they ran, and the scope of its figures.
 
-    ranges: whether the scope may be a selected range, not only an inference.
+    ranges: whether the scope may be a selected range, not only an inference. by_inference: whether
+    the figures are per inference, so that the warm-up is left out unless it is included.
     """
     trace = session.current_trace
     if trace is None:
         return None, WHOLE
-    return session.as_run(trace), session.scope(trace, ranges=ranges)
+    scope = session.scope(trace, ranges=ranges)
+    return session.as_run(trace), per_inference(scope, session.state) if by_inference else scope
 
 
 def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
@@ -37,6 +40,9 @@ def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
 
 class TracePanel(AnswerPanel[Answer]):
     """A panel that refreshes when the trace or scope changes, not on every selection."""
+
+    # Whether its figures are per inference (`current_scope`).
+    BY_INFERENCE = False
 
     def __init__(
         self, session: Session, theme: Theme, parent: QWidget | None = None, *, ranges: bool = False
@@ -50,7 +56,7 @@ class TracePanel(AnswerPanel[Answer]):
 
     def current_scope(self) -> TraceScope:
         """Return the trace and scope that the panel shows now."""
-        return current_scope(self._session, ranges=self._ranges)
+        return current_scope(self._session, ranges=self._ranges, by_inference=self.BY_INFERENCE)
 
     @Slot()
     def _follow(self) -> None:

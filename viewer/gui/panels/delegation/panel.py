@@ -63,6 +63,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
     # With up to this many slices, each with its own identifier, the answer takes less than 40 ms:
     # no thread.
     SYNC_LIMIT = 5000
+    BY_INFERENCE = True
     model: DelegationModel
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -162,7 +163,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
             session.select_operators(number, of.operators)
             return
         keys = answer.delegation.call_keys(of) if isinstance(of, Instance) else list(of.keys)
-        found = answer.delegation.slices_of(keys, *answer.scope.span)
+        found = answer.delegation.slices_of(keys, answer.scope)
         if len(found):
             self._select_slices(answer.shown, number, found)
         elif isinstance(of, Instance) and of.operators:
@@ -176,5 +177,5 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
 
 def _answer(shown: OpenTrace, scope: TimeScope, known: Delegation | None) -> DelegationAnswer:
     delegation = known or Delegation(shown.table)
-    report = delegation.report(*scope.span)
+    report = delegation.report(scope)
     return DelegationAnswer(shown, scope, delegation, report, page_of(shown, report))

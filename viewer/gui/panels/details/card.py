@@ -423,12 +423,14 @@ class Card(CardFrame):
             color = slice_color(self._colors(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
         chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
-        what = "Own cost" if is_single else "Cost of the set"
+        what = "Self" if is_single else "Time of the set"
         self._column.addWidget(
-            label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
+            label(f"{what} per inference, {chart.unit}", self._theme, "caption", "text2")
         )
         self._column.addWidget(chart)
-        spread = spread_text(shown.trace, runs, [tick_to_ns(c, rate) for c in costs])
+        warm_up = self._session.state.warm_up
+        times = [tick_to_ns(c, rate) for c in costs]
+        spread = spread_text(shown.trace, runs, times, warm_up=warm_up)
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:

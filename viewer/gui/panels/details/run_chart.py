@@ -16,22 +16,24 @@ from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import MOST_RUNS
 from viewer.model.times import format_in, format_time, unit_for
 from viewer.model.trace import Run, Trace
-from viewer.model.warm_up import included_text, warm_up_inferences
+from viewer.model.warm_up import counted_inferences, included_text
 
 _BAR_SPACE = 44
 _WIDEST = 28
 _GAP = 6
 
 
-def spread_text(trace: Trace, runs: Sequence[Run], costs: Sequence[int]) -> str:
-    """Return the percentiles of costs without the warm-up, and what they cover.
+def spread_text(
+    trace: Trace, runs: Sequence[Run], costs: Sequence[int], *, warm_up: bool = False
+) -> str:
+    """Return the percentiles of costs, and which inferences they cover.
 
-    costs: ns for each of the runs.
+    costs: ns for each of the runs. warm_up: whether those that warm up count.
     """
-    warm = warm_up_inferences(trace)
-    steady = [cost for run, cost in zip(runs, costs, strict=True) if run not in warm]
-    p10, p50, p90 = map(format_time, np.percentile(steady, (10, 50, 90)))
-    return f"p10 {p10} · p50 {p50} · p90 {p90} of {included_text(trace)}"
+    counted = set(counted_inferences(trace, warm_up=warm_up))
+    included = [cost for run, cost in zip(runs, costs, strict=True) if run in counted]
+    p10, p50, p90 = map(format_time, np.percentile(included, (10, 50, 90)))
+    return f"p10 {p10} · p50 {p50} · p90 {p90} of {included_text(trace, warm_up=warm_up)}"
 
 
 class RunChart(QWidget):
@@ -52,7 +54,7 @@ class RunChart(QWidget):
         self.unit, self._factor = unit_for(max(costs, default=0))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         values = ", ".join(format_in(c, self._factor, 1) for c in costs)
-        self.setAccessibleName(f"Own cost per run in {self.unit}: {values}")
+        self.setAccessibleName(f"Self time per inference in {self.unit}: {values}")
 
     @guard(QSize())
     def sizeHint(self) -> QSize:

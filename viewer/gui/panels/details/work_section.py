@@ -16,10 +16,11 @@ from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.workload.operator_tensors import used_elsewhere
 from viewer.analysis.workload.operator_work import OperatorFigures, figures_of, figures_of_nodes
 from viewer.gui.panels.base.slice_facts import MISSING, Figure, run_of, scope_text
-from viewer.model.queries import counted_inferences, starts_in_run
+from viewer.model.queries import starts_in_run
 from viewer.model.scope import TimeScope, counted_in
 from viewer.model.text import amount_in_unit
 from viewer.model.times import NARROW_SPACE, RateOrigin, format_time, group_digits, tick_to_ns
+from viewer.model.warm_up import counted_inferences
 from viewer.program.program import Operator, Setting, base_name
 from viewer.view.open_trace import OpenTrace
 
@@ -154,7 +155,8 @@ def _timed(
         return timed_in(table, operator, starts_in_run(trace, scope.run, slices), 1)
     # An ETDump may contain inferences of other methods too.
     scopes = set(np.unique(trace.keys.scope[trace.slices.key[slices]]).tolist())
-    runs = sum(each.scope in scopes for each in counted_inferences(trace))
+    counted = counted_inferences(trace, warm_up=scope.warm_up)
+    runs = sum(each.scope in scopes for each in counted)
     return timed_in(table, operator, counted_in(trace, scope, slices), max(runs, 1))
 
 

@@ -194,7 +194,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         if number is None:
             return
         has_key = np.isin(answer.shown.trace.slices.key, entry.keys)
-        found = np.flatnonzero(has_key & starts_within(answer.shown.trace, *answer.scope.span))
+        found = np.flatnonzero(has_key & starts_within(answer.shown.trace, answer.scope))
         if len(found):
             self._select_slices(answer.shown, number, found)
         elif entry.operators:
@@ -252,5 +252,5 @@ def summary_text(rows: tuple[MapRow, ...]) -> str:
 
 def _answer(shown: OpenTrace, scope: TimeScope, known: HandleMaps | None) -> HandleMapAnswer:
     source = known or HandleMaps(shown.table)
-    rows = source.rows(*scope.span)
+    rows = source.rows(scope)
     return HandleMapAnswer(shown, scope, source, maps_of(rows, shown.table.program, shown))

@@ -40,10 +40,15 @@ NOTHING = "Open a profile and the record of its model to see what its modules co
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswer:
-    """The costs of a module tree. of: the trace with inferences as they ran, for the medians."""
+    """The costs of a module tree.
+
+    of: the trace with inferences as they ran, for the medians. warm_up: whether these include the
+    inferences that warm up.
+    """
 
     given: CostAnswer
     of: OpenTrace
+    warm_up: bool
     costed: ModelCosts
 
 
@@ -86,9 +91,11 @@ class ModelPanel(CostPanel[ModelAnswer]):
         assert number is not None
         known, of = self.answer, self._session.as_run(number)
         tree = self._tree if self._tree is not None and self._tree.program is program else None
-        medians = known.costed.medians if known is not None and known.of is of else None
-        size = len(cost_answer.shown.trace.slices)
-        return Question(_answer, (cost_answer, of, program, tree, medians), size, about=cost_answer)
+        size, warm_up = len(cost_answer.shown.trace.slices), self._session.state.warm_up
+        is_known = known is not None and known.of is of and known.warm_up is warm_up
+        medians = known.costed.medians if known is not None and is_known else None
+        given = cost_answer, of, program, tree, warm_up, medians
+        return Question(_answer, given, size, about=cost_answer)
 
     def show_empty_state(self) -> None:
         """Show a program that is open without a profile, or a sentence."""
@@ -139,7 +146,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
             f" · {counted(without_slice, 'operator')} without a slice here" if without_slice else ""
         )
         if costed.medians.runs > 1:
-            note += f" · medians of {included_text(answer.of.trace)}"
+            note += f" · medians of {included_text(answer.of.trace, warm_up=answer.warm_up)}"
         self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
 
@@ -283,14 +290,15 @@ def _answer(
     of: OpenTrace,
     program: Program,
     tree: ModuleTree | None,
+    warm_up: bool,
     medians: RunMedians | None,
 ) -> ModelAnswer:
     tree = tree or module_tree(program)
-    medians = medians or run_medians(tree, of.table, of.costs)
+    medians = medians or run_medians(tree, of.table, of.costs, warm_up=warm_up)
     costs = module_costs(tree, given.table)
     costed = ModelCosts(given.shown, given.scope, costs, medians)
     _ = costs.in_sets, costed.units  # cached by the worker thread: both pass over all rows
-    return ModelAnswer(given, of, costed)
+    return ModelAnswer(given, of, warm_up, costed)
 
 
 def _counts(tree: ModuleTree) -> str:

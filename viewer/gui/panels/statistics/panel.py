@@ -33,7 +33,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import TimeScope, left_out, left_out_text
+from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import group_digits, tick_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -156,8 +156,8 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             parts.append("slices on a delegate's clock count, but in no time or share")
         if table.foreign:
             parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
-        if uncounted:
-            parts.append(left_out_text(uncounted))
+        if uncounted.text:
+            parts.append(uncounted.text)
         self.subtitle.setText(" · ".join(parts))
         self.show_page()
         self._mark()
@@ -290,7 +290,7 @@ def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) ->
     return StatisticsAnswer(shown, grouping, grouping.by(key, first, last), scope)
 
 
-def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: int) -> None:
+def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: LeftOut) -> None:
     """Show the parts that add up to the total.
 
     Each part is rounded down, as in the table, so their sum can be a few ns less than the total.

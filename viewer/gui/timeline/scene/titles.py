@@ -6,7 +6,7 @@ from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
-from viewer.model.times import RateOrigin, counted, format_time, group_digits
+from viewer.model.times import RateOrigin, counted, format_time
 from viewer.render.canvas import Canvas
 from viewer.view.open_trace import OpenTrace
 from viewer.view.visible_range import file_span_ns
@@ -15,8 +15,9 @@ from viewer.view.visible_range import file_span_ns
 SLIVER_RATIO = 20
 SLIVER = "a sliver of the view · right click its name to zoom to this file"
 _VIEW_NOTES = {
-    Inferences.ALIGNED: "inferences from one start · loads are not in it",
-    Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
+    Inferences.ALIGNED: "inferences aligned at their starts, without loads",
+    Inferences.MEDIAN: "inference of median duration, without warm-up",
+    Inferences.MEAN: "mean start and end of every slice (derived), without warm-up",
 }
 
 
@@ -40,11 +41,12 @@ def process_note(scene: Scene, process: int) -> str:
     if process < 0:
         return ""
     trace = scene.processes[process].trace
-    note = _VIEW_NOTES.get(scene.session.state.inferences)
+    view = scene.session.state.inferences
+    note = _VIEW_NOTES.get(view)
     shown = scene.rasters[trace].shown
     if note and shown.trace is not shown.file:
-        more = f"{group_digits(shown.left_out)} more inferences have no room · "
-        return f"{more if shown.left_out else ''}{note}"
+        cut = shown.left_out if view is Inferences.ALIGNED else 0
+        return f"{counted(cut, 'more inference')} not shown · {note}" if cut else note
     rate = shown.rate
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
     parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []

@@ -10,6 +10,7 @@ from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
+from viewer.gui.session.inferences import include_warm_up
 from viewer.gui.window.commands.clock import clock_commands
 from viewer.gui.window.commands.color import color_commands
 from viewer.gui.window.commands.context import CommandContext
@@ -62,11 +63,11 @@ def _go_commands(context: CommandContext) -> list[Command]:
     session, close_guard = context.session, context.close_guard
     has_slice = selected_slice(session)
     has_runs = Precondition(
-        "a profile that tells its inferences",
+        "a profile with inferences",
         lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
     )
     has_several_runs = Precondition(
-        "a profile of several inferences",
+        "a profile with several inferences",
         lambda: any(has_run_views(shown.file) for shown in session.traces),
     )
 
@@ -149,9 +150,19 @@ def _go_commands(context: CommandContext) -> list[Command]:
                 keywords="compare",
             )
             for name, title, view in (
-                ("aligned", "All runs &aligned", Inferences.ALIGNED),
-                ("mean", "&Mean of runs", Inferences.MEAN),
+                ("aligned", "All inferences &aligned", Inferences.ALIGNED),
+                ("median", "Me&dian inference", Inferences.MEDIAN),
+                ("mean", "&Mean without warm-up", Inferences.MEAN),
             )
+        ),
+        Command(
+            "go.include_warm_up",
+            "Include &warm-up inferences in figures",
+            "Go",
+            lambda: include_warm_up(session, included=not session.state.warm_up),
+            enabled=has_runs,
+            checked=lambda: session.state.warm_up,
+            keywords="warmup first cold",
         ),
         Command(
             "go.next_slice",

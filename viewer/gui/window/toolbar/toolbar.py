@@ -20,6 +20,7 @@ from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
+from viewer.model.warm_up import warm_up_inferences
 from viewer.render.color_schemes import SCHEMES
 from viewer.view.open_trace import OpenTrace
 
@@ -161,10 +162,12 @@ class Toolbar(QToolBar):
             self._runs_of = shown
             texts = run_texts(session, trace) if trace is not None else {}
             self.run.clear()
-            self.run.addItem("All runs" if texts else "No runs", Inferences.AS_RUN)
+            every = "All inferences" if texts else "No inferences"
+            self.run.addItem(every, Inferences.AS_RUN)
             if shown is not None and has_run_views(shown.file):
-                self.run.addItem("All runs, aligned", Inferences.ALIGNED)
-                self.run.addItem("Mean of runs", Inferences.MEAN)
+                self.run.addItem("All, aligned", Inferences.ALIGNED)
+                self.run.addItem("Median inference", Inferences.MEDIAN)
+                self.run.addItem("Mean without warm-up", Inferences.MEAN)
                 self.run.insertSeparator(self.run.count())
             first = self.run.count()
             self._places = {number: first + at for at, number in enumerate(texts)}
@@ -206,13 +209,17 @@ class Toolbar(QToolBar):
 def run_texts(session: Session, trace: int) -> dict[int, str]:
     """Map from an inference's index in `runs` to its text in the picker.
 
-    The text is "Run 2 of 5", with the method's name in front if there are several.
+    The text is "Run 2 of 5", with the method's name in front if there are several, and "warm-up" at
+    the end for those that figures over all inferences leave out.
     """
     file = session.traces[trace].file
+    warm = warm_up_inferences(file)
     runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
     tracks = {run.track for run in runs.values()}
-    if len(tracks) == 1:
-        return {i: run_number(run).capitalize() for i, run in runs.items()}
     table = session.workspace.links(file)
-    names = {track: track_name(table, track) for track in tracks}
-    return {i: f"{names[run.track]} · {run_number(run)}" for i, run in runs.items()}
+    names = {track: f"{track_name(table, track)} · " for track in tracks if len(tracks) > 1}
+    texts = {}
+    for i, run in runs.items():
+        text = f"{names.get(run.track, '')}{run_number(run)}{' · warm-up' if run in warm else ''}"
+        texts[i] = text if names else text.capitalize()
+    return texts
