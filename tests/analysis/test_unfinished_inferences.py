@@ -19,7 +19,7 @@ from viewer.analysis.links.linker import link
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.queries import counted_slices, unattributed_time
-from viewer.model.scope import LeftOut, TimeScope, left_out
+from viewer.model.scope import WHOLE, LeftOut, TimeScope, left_out
 from viewer.model.trace import KeyKind, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import module_tree
@@ -143,7 +143,7 @@ def test_delegates_maps_work_and_findings_leave_it_out(table):
     )
     work = WorkTime(table)
     assert np.array_equal(work.ticks(), sum(work.ticks(scope) for scope in runs))
-    findings = FindingsAnalysis(table).of(None, table.trace.clock.ns_per_tick)
+    findings = FindingsAnalysis(table).of(WHOLE, table.trace.clock.ns_per_tick)
     assert findings.scope == "2 of 3 inferences"
     assert {one.whole for one in findings.found if one.whole and not one.across} == {
         executed(table.trace)

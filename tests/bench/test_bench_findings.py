@@ -16,7 +16,8 @@ from tests.builders.bench_sizes import rounds
 from tests.builders.many_calls import RUNS, opened
 from tests.gui.dark_theme import dark_theme
 from viewer.analysis.findings.findings import FindingsAnalysis
-from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
+from viewer.gui.panels.findings.list import FindingsList, FindingsModel
+from viewer.model.scope import WHOLE
 
 NS = Fraction(1)
 
@@ -38,7 +39,7 @@ def printed(shown):
 
     findings = FindingsAnalysis(shown.table, shown.costs)
     run = shown.trace.runs[RUNS // 2]
-    cold = _best(lambda: FindingsAnalysis(shown.table, shown.costs).of(None, NS))
+    cold = _best(lambda: FindingsAnalysis(shown.table, shown.costs).of(WHOLE, NS))
     every, one = (_best(lambda of=of: findings.of(of, NS)) for of in (None, run))
     costs = _best(lambda: shown.costs.table())
     print(
@@ -58,19 +59,19 @@ def _best(ask) -> float:
 
 def test_the_first_findings(benchmark, shown):
     answer = benchmark.pedantic(
-        lambda: FindingsAnalysis(shown.table, shown.costs).of(None, NS), rounds=rounds(3)
+        lambda: FindingsAnalysis(shown.table, shown.costs).of(WHOLE, NS), rounds=rounds(3)
     )
     assert answer.found
 
 
 def test_the_findings_of_another_run(benchmark, shown):
     findings = FindingsAnalysis(shown.table, shown.costs)
-    findings.of(None, NS)
+    findings.of(WHOLE, NS)
     assert benchmark(findings.of, shown.trace.runs[RUNS // 2], NS).found
 
 
 def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
-    rows = rows_of(FindingsAnalysis(shown.table, shown.costs).of(None, NS))
+    findings = FindingsAnalysis(shown.table, shown.costs).of(WHOLE, NS)
     model = FindingsModel()
     view = FindingsList(model, dark_theme())
     qtbot.addWidget(view)
@@ -78,7 +79,7 @@ def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
     view.show()
 
     def show():
-        model.show(rows)
+        model.show(findings)
         view.doItemsLayout()
 
     benchmark(show)
@@ -86,5 +87,5 @@ def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
 
 def test_a_click_finds_its_slices(benchmark, shown):
     findings = FindingsAnalysis(shown.table, shown.costs)
-    one = next(one for one in findings.of(None, NS).found if one.family.key == "outside")
+    one = next(one for one in findings.of(WHOLE, NS).found if one.family.key == "outside")
     assert len(benchmark(findings.slices_of, one, None))

@@ -10,7 +10,7 @@
     opscope stats FILES... --by KEY         time by operator, line, unit, ...
     opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
-    opscope findings FILES... [--json]      performance findings, ranked, with their rules
+    opscope findings FILES... [--json]      performance findings, ranked by possible gain
     opscope inspect --etdump_path DUMP ...  time per event, as in ExecuTorch's Inspector
     opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
 

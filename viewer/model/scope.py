@@ -109,14 +109,25 @@ def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     They cover only inferences if the runtime logs `Method::execute`; otherwise they also cover what
     ran between them: "the whole trace".
     """
-    count = sum(run.count for run in counted_inferences(trace, warm_up=scope.warm_up))
-    every = sum(run.count for run in trace.inferences())
-    if not count or not execute_keys(trace).any():
+    if not any(trace.inferences()) or not execute_keys(trace).any():
         without = ", without the warm-up" if left_out(trace, scope).warm_up else ""
         return f"the whole trace{without}"
+    return inferences_text(trace, scope)
+
+
+def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
+    """Return which inferences count.
+
+    "all 5 inferences", "the inference", "4 inferences after warm-up"; "2 of 3 inferences" if one did
+    not finish.
+    """
+    count = sum(run.count for run in counted_inferences(trace, warm_up=scope.warm_up))
+    every = sum(run.count for run in trace.inferences())
+    if left_out(trace, scope).warm_up:
+        return f"{counted(count, 'inference')} after warm-up"
     if count < every:
         return f"{count} of {counted(every, 'inference')}"
-    return "the one inference" if count == 1 else f"all {counted(count, 'inference')}"
+    return "the inference" if count == 1 else f"all {counted(count, 'inference')}"
 
 
 def _warms(number: int) -> str:

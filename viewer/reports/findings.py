@@ -1,4 +1,4 @@
-"""The output of `opscope findings`: the findings of every profile with their rules. No Qt.
+"""The output of `opscope findings`: the findings of every profile, ranked. No Qt.
 
 The data is a stable contract for scripts; the text is derived from it. Every profile is reported in
 ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rate).
@@ -10,6 +10,7 @@ import os
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.findings.finding import (
+    Family,
     Finding,
     FindingPlace,
     NotReported,
@@ -19,13 +20,15 @@ from viewer.analysis.findings.finding import (
     SliceKeys,
     SliceNumbers,
     TimeSpan,
+    checks_text,
 )
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
+from viewer.model.scope import TimeScope
 from viewer.model.text import one_line
-from viewer.model.times import plain_spaces, tick_to_ns
-from viewer.model.trace import Run, Trace
+from viewer.model.times import counted, plain_spaces, tick_to_ns
+from viewer.model.trace import Trace
 from viewer.reports.info import Facts, clock_facts
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
@@ -37,20 +40,22 @@ class NoSuchRun(ValueError):
     """No open profile has an inference of that number; the message lists the existing ones."""
 
 
-def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
+def findings_facts(
+    workspace: Workspace, number: int | None = None, *, warm_up: bool = False
+) -> Facts:
     """Return the findings of all profiles, as `--json` prints them.
 
-    number: only inferences with this number, in each profile that has one. Raises `NoSuchRun` if
-    none has.
+    number: only inferences with this number, in each profile that has one. warm_up: whether figures
+    over all inferences include those that warm up. Raises `NoSuchRun` if none has the number.
     """
     of_all_files = of_workspace(workspace)
     answers = []
     for trace in workspace.traces:
-        runs: list[Run | None] = [None]
+        scopes = [TimeScope(warm_up=warm_up)]
         if number is not None:
-            runs = [run for run in trace.inferences() if run.number == number]
+            scopes = [TimeScope(run) for run in trace.inferences() if run.number == number]
         findings = FindingsAnalysis(workspace.links(trace))
-        answers += [_facts(workspace, trace, findings, run, of_all_files) for run in runs]
+        answers += [_facts(workspace, trace, findings, one, of_all_files) for one in scopes]
     if number is not None and not answers:
         numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
         most = max(numbers, default=0)
@@ -60,28 +65,33 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
 
 
 def _facts(
-    workspace: Workspace, trace: Trace, findings: FindingsAnalysis, run: Run | None, made: Estimates
+    workspace: Workspace,
+    trace: Trace,
+    findings: FindingsAnalysis,
+    scope: TimeScope,
+    made: Estimates,
 ) -> Facts:
     rate = workspace.clocks.ns_per_tick(trace)
-    answer = findings.of(run, rate, made)
+    answer = findings.of(scope, rate, made)
     table = workspace.links(trace)
     return {
         "path": trace.path,
         "program": table.program.path if table.program else None,
         "clock": clock_facts(workspace, trace),
-        "run": run.number if run else None,
+        "run": scope.run.number if scope.run else None,
         "scope": plain_spaces(answer.scope),
         "findings": [
             {
                 "kind": one.family.key,
                 "title": plain_spaces(one.title),
                 "detail": plain_spaces(one.detail),
-                "threshold": plain_spaces(one.threshold),
+                "severity": one.severity.key,
+                "threshold": plain_spaces(one.rule),
                 "compares_all_inferences": one.across,
                 "ticks": one.ticks,
                 "ns": tick_to_ns(one.ticks, rate),
                 "share": None if one.share is None else round(one.share, 6),
-                "place": _place_facts(one, table, findings, run),
+                "place": _place_facts(one, table, findings, scope),
             }
             for one in answer.found
         ],
@@ -91,11 +101,16 @@ def _facts(
 
 
 def _not_reported_facts(one: NotReported) -> Facts:
-    return {"kind": one.family.key, "rule_asked": one.applicable, "why": plain_spaces(one.why)}
+    return {
+        "kind": one.family.key,
+        "rule_asked": one.applicable,
+        "why": plain_spaces(one.why),
+        "threshold": plain_spaces(one.rule),
+    }
 
 
 def _place_facts(
-    finding: Finding, table: LinkTable, findings: FindingsAnalysis, run: Run | None
+    finding: Finding, table: LinkTable, findings: FindingsAnalysis, scope: TimeScope
 ) -> Facts:
     """Return where a finding is: ticks and tracks, a run, a command, or a number of slices."""
     place: FindingPlace = finding.place
@@ -106,7 +121,7 @@ def _place_facts(
         return {"run": table.trace.runs[place.run].number}
     if isinstance(place, PanelRef):
         return {"command": place.name}
-    facts: Facts = {"slices": len(findings.slices_of(finding, run))}
+    facts: Facts = {"slices": len(findings.slices_of(finding, scope))}
     if isinstance(place, OperatorSets) and table.program is not None:
         operators = table.program.operators
         facts["operators"] = [[operators[i].label for i in own] for own in place.sets]
@@ -122,34 +137,35 @@ def _place_facts(
 # -- text ------------------------------------------------------------------------------------------
 
 
-def findings_text(facts: Facts) -> str:
-    """Format the facts for people."""
+_INDENT = " " * 11  # of the lines below a title: as wide as "  1 medium "
+
+
+def findings_text(facts: Facts, with_rules: bool = False) -> str:
+    """Format the facts for people. with_rules: with rules, and the checks without a finding."""
     if not facts["files"]:
         return NOTHING
-    return "\n\n".join("\n".join(_file_lines(file)) for file in facts["files"])
+    files = ("\n".join(_file_lines(file, with_rules)) for file in facts["files"])
+    return "\n\n".join(files)
 
 
-def _file_lines(file: Facts) -> list[str]:
+def _file_lines(file: Facts, with_rules: bool) -> list[str]:
     record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
     lines = [f"{os.path.basename(file['path'])}{record}: {file['scope']}"]
     for number, one in enumerate(file["findings"], 1):
-        lines += _finding_lines(number, one)
+        lines += ["", f"{number:3} {one['severity']:6} {one_line(one['title'])}"]
+        lines.append(f"{_INDENT}{one_line(one['detail'])}")
+        if with_rules:
+            lines.append(f"{_INDENT}Rule: {one_line(one['threshold'])}")
     if not file["findings"]:
-        lines.append("  no finding: every rule was looked at, and none was met")
+        lines += ["", "  No findings."]
     if file["left_out"]:
-        lines.append(f"  and {file['left_out']} more")
-    for title, asked in (("rules that were not met", True), ("rules that do not apply", False)):
-        families = [one for one in file["not_told"] if one["rule_asked"] is asked]
-        if families:
-            lines += ["", f"  {title}"]
-            lines += [f"    {one['kind']}: {one_line(one['why'])}" for one in families]
+        lines += ["", f"  {counted(file['left_out'], 'more finding')} with a smaller gain"]
+    lines.append("")
+    for is_passed in (True, False):
+        checks = [one for one in file["not_told"] if one["rule_asked"] is is_passed]
+        if checks:
+            lines.append(f"  {checks_text(len(checks), is_passed)}{':' if with_rules else ''}")
+        for one in checks if with_rules else ():
+            lines.append(f"    {Family.of_key(one['kind']).title}: {one_line(one['why'])}")
+            lines.append(f"      Rule: {one_line(one['threshold'])}")
     return lines
-
-
-def _finding_lines(number: int, one: Facts) -> list[str]:
-    return [
-        "",
-        f"  {number}. {one_line(one['title'])}",
-        f"     {one_line(one['detail'])}",
-        f"     {one_line(one['threshold'])}",
-    ]

@@ -173,7 +173,7 @@ def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
 
 
 def finding_row(controller, qtbot, is_report):
-    """The row of the first finding that another panel tells, or that is of the profile itself."""
+    """The row of the first finding that another panel details, or that is in the profile itself."""
     controller.commands.run("panel.findings")
     settle(qtbot, controller)
     rows = controller.findings.model.rows
@@ -183,18 +183,18 @@ def finding_row(controller, qtbot, is_report):
     )  # fmt: skip
 
 
-def test_the_menu_of_a_finding_selects_what_it_is_of(attention, qtbot):
+def test_the_menu_of_a_finding_selects_its_slices(attention, qtbot):
     row = finding_row(attention, qtbot, is_report=False)
     before = attention.session.state
     view = attention.findings.list
     view.scrollTo(view.model().index(row, 0))
     found = ask(view.viewport(), row_of(view, row))
     assert found[0] == "Copy findings as text"
-    assert found[1:] == [*titles(attention, ROWS["findings"]), "Help"]
+    assert found[1:] == ["Show rule", *titles(attention, ROWS["findings"]), "Help"]
     assert attention.session.state != before
 
 
-def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(controller, qtbot, monkeypatch):
+def test_the_menu_of_a_finding_that_a_panel_details_leads_there(controller, qtbot, monkeypatch):
     OPENED.clear()
     monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
     open_sample(qtbot, controller, "delegate_handle_map")
@@ -203,10 +203,10 @@ def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(controller, qtbot,
     view.setFocus()
     view.setCurrentIndex(view.model().index(row, 0))
     qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
-    assert texts()[:2] == ["Copy findings as text", "Show all of it"]
+    assert texts()[:2] == ["Copy findings as text", "Show full report"]
     assert controller.session.state == before
     assert controller.findings.isVisible()
-    choose("Show all of it")
+    choose("Show full report")
     settle(qtbot, controller)
     name = controller.findings.model.rows[row].finding.place.name
     assert not controller.docks.by_name[name].visibleRegion().isEmpty()

@@ -12,10 +12,12 @@ import numpy as np
 
 from viewer.analysis.findings.finding import (
     NAMED,
+    NO_GAIN,
     Family,
     FamilyAnswer,
     Finding,
     FindingContext,
+    Gain,
     NotReported,
     SliceNumbers,
     joined,
@@ -32,8 +34,8 @@ from viewer.model.trace import Unit
 OFF = 2
 
 _RULE = (
-    f"Told when the mean over all runs is more than {OFF} times the estimate, or less than "
-    f"1/{OFF} of it."
+    f"Reported when the mean over all inferences is more than {OFF} times the estimate, or less "
+    f"than 1/{OFF} of it."
 )
 
 
@@ -42,50 +44,63 @@ def estimates(context: FindingContext) -> FamilyAnswer:
     compared = context.estimates
     if compared is None or (context.trace.path, "measurement") not in compared.sources:
         why = "no estimates of what this profile measured are open"
-        return NotReported(Family.ESTIMATES, why, False)
+        return NotReported(Family.ESTIMATES, why, _RULE, False)
     rows = [row for row in compared.actions if row.ratio is not None]
     if not rows:
         why = "nothing that is estimated was measured"
-        return NotReported(Family.ESTIMATES, why, False)
+        return NotReported(Family.ESTIMATES, why, _RULE, False)
     longer = [row for row in rows if row.ratio is not None and row.ratio > OFF]
     shorter = [row for row in rows if row.ratio is not None and row.ratio * OFF < 1]
-    found = [
-        _finding(context, own, len(rows), how)
-        for own, how in (
-            (longer, "more than twice their estimate"),
-            (shorter, "less than half of their estimate"),
-        )
-        if own
-    ]
+    found = [_slow(context, longer, rows)] if longer else []
+    if shorter:
+        of_all = f"{len(shorter)} of {counted(len(rows), 'estimated action')}"
+        what = plural(len(shorter), "it took", "they took")
+        action = f"Check the estimates of {of_all}: {what} less than half of them"
+        found.append(_finding(context, shorter, action, NO_GAIN))
     if found:
         return found
     ratios = [row.ratio for row in rows if row.ratio is not None]
-    why = f"the ratios are from {min(ratios):.2f} to {max(ratios):.2f}"
-    return NotReported(Family.ESTIMATES, f"{why}. {_RULE}", True)
+    why = f"measured / estimated is {min(ratios):.2f} to {max(ratios):.2f}"
+    return NotReported(Family.ESTIMATES, why, _RULE, True)
 
 
-def _finding(context: FindingContext, rows: list[ActionRow], of: int, how: str) -> Finding:
+def _slow(
+    context: FindingContext, longer: Sequence[ActionRow], rows: Sequence[ActionRow]
+) -> Finding:
+    """Return the finding on actions above their estimate; the gain is what they took more."""
+    each = context.run is not None
+    more = sum(_off(row) * (1 if each else _runs(row)) for row in longer)
+    took = sum(_mean(row) * (1 if each else _runs(row)) for row in rows)
+    of_all = f"{len(longer)} of {counted(len(rows), 'estimated action')}"
+    ticks, whole = round(more / context.rate), round(took / context.rate)
+    gain = context.gain(ticks, whole, "of the time of estimated actions")
+    return _finding(context, longer, f"Look into {of_all} above twice the estimate", gain)
+
+
+def _finding(
+    context: FindingContext, rows: Sequence[ActionRow], action: str, gain: Gain
+) -> Finding:
     rows = sorted(rows, key=lambda row: -_off(row))
-    off = sum(_off(row) * (1 if context.run is not None else _runs(row)) for row in rows)
-    their = how.replace("their", plural(len(rows), "its", "their"))
     return Finding(
         Family.ESTIMATES,
-        f"{len(rows)} of {counted(of, 'estimated action')} took {their}",
-        f"{joined([_told(row) for row in rows[:NAMED]], len(rows))}.",
+        action,
+        gain,
+        f"{joined([_compared(row) for row in rows[:NAMED]], len(rows))}.",
         _RULE,
-        round(off / float(context.rate)),
-        0,
         SliceNumbers(tuple(_slices_of(context, rows).tolist())),
         across=True,
     )
 
 
-def _told(row: ActionRow) -> str:
-    mean, estimate = row.measured.mean if row.measured else 0.0, row.estimate_ns or 0.0
+def _compared(row: ActionRow) -> str:
     return (
-        f"{_name(row)} {format_time(mean)} instead of {format_time(estimate)} "
+        f"{_name(row)} {format_time(_mean(row))} instead of {format_time(row.estimate_ns or 0.0)} "
         f"({row.ratio or 0:.1f} times)"
     )
+
+
+def _mean(row: ActionRow) -> float:
+    return row.measured.mean if row.measured else 0.0
 
 
 def _runs(row: ActionRow) -> int:
@@ -94,7 +109,7 @@ def _runs(row: ActionRow) -> int:
 
 def _off(row: ActionRow) -> float:
     """Return the absolute difference between mean and estimate, in ns."""
-    return abs((row.measured.mean if row.measured else 0.0) - (row.estimate_ns or 0.0))
+    return abs(_mean(row) - (row.estimate_ns or 0.0))
 
 
 def _name(row: ActionRow) -> str:

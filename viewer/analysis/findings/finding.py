@@ -1,11 +1,10 @@
-"""A finding: one sentence about a profile that its data proves, and the rule behind it.
+"""A finding: one piece of advice that the data of a profile supports, and the rule behind it.
 
-A family of findings checks one thing, such as copies or gaps. Each has a threshold that is shown
-with its result. A family without a finding says why: either it is below the threshold, with the
-actual value, or it does not apply to this trace. Findings name numbers, never causes.
+A family of findings checks one thing, such as copies or gaps. Each has a rule with a threshold. A
+family without a finding says why: either the profile passes the check, with the actual value, or
+the check does not apply to this trace. Findings name numbers and what to do, never causes.
 
-`ticks` is the upper bound of the possible savings, in ticks of the trace; findings are ranked by
-it.
+A `Gain` is the upper bound of the possible savings; findings are ranked by it.
 """
 
 from __future__ import annotations
@@ -14,15 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 
-from viewer.analysis.cost.costs import Costs, CostTable
+import numpy as np
+
+from viewer.analysis.cost.costs import Costs, CostTable, whole_slices
 from viewer.analysis.cost.work_time import WorkTime
+from viewer.analysis.findings.severity import Severity, severity_of
+from viewer.analysis.findings.thread_time import ThreadTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
 from viewer.model.queries import execute_keys
+from viewer.model.scope import TimeScope, whole_scope_text
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
-from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.warm_up import counted_inferences
 
 NAMED = 3  # a list in a sentence names this many items and counts the rest
@@ -31,13 +36,13 @@ NAMED = 3  # a list in a sentence names this many items and counts the rest
 class Family(Enum):
     """The families of findings: a key for scripts and a title for people."""
 
-    LARGEST = ("largest", "Dearest")
+    LARGEST = ("largest", "Hot spots")
     COPIES = ("copies", "Copies")
-    OUTSIDE = ("outside", "Outside delegates")
+    OUTSIDE = ("outside", "Not delegated")
     GAPS = ("gaps", "Gaps")
     NO_OPERATOR = ("no_operator", "No operator")
-    DMA = ("dma", "Only DMA")
-    WARM_UP = ("warm_up", "First inference")
+    DMA = ("dma", "DMA without compute")
+    WARM_UP = ("warm_up", "Warm-up")
     SLOW_RUNS = ("slow_runs", "Slow inferences")
     ESTIMATES = ("estimates", "Estimates")
     LINKS = ("links", "Links")
@@ -45,6 +50,11 @@ class Family(Enum):
     def __init__(self, key: str, title: str) -> None:
         self.key = key
         self.title = title
+
+    @classmethod
+    def of_key(cls, key: str) -> Family:
+        """Return the family with a key. Raises StopIteration if there is none."""
+        return next(family for family in cls if family.key == key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,36 +105,98 @@ FindingPlace = OperatorSets | SliceKeys | SliceNumbers | TimeSpan | RunRef | Pan
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One fact that the data proves.
+class Gain:
+    """The upper bound of what could be saved.
 
-    title: a plain sentence with the main number. detail: the other numbers. threshold: the rule
-    that it meets. ticks: upper bound of the savings; whole: what `ticks` is a share of, 0 if it is
-    no share. place: where to look. across: it compares all inferences, whichever is selected.
+    ticks: of all that the scope covers. whole: what `ticks` is a share of, 0 if it is no share.
+    time: the bound as text, per inference if `of` says so. of: what it is saved from: "per
+    inference", "of inference 2", "of the busy time".
     """
 
-    family: Family
-    title: str
-    detail: str
-    threshold: str
-    ticks: int
-    whole: int
-    place: FindingPlace
-    across: bool = False
+    ticks: int = 0
+    whole: int = 0
+    time: str = ""
+    of: str = ""
 
     @property
     def share(self) -> float | None:
         """`ticks` / `whole`, 0 to 1; None if it is no share."""
         return min(self.ticks / self.whole, 1.0) if self.whole > 0 else None
 
+    @property
+    def text(self) -> str:
+        """The gain in words: "up to 19.232 µs (29.6 %) per inference"; "" if there is none."""
+        if not self.time:
+            return ""
+        part = "" if self.share is None else share_text(self.ticks, self.whole)
+        if self.of == PER_INFERENCE:
+            return f"up to {self.time}{f' ({part})' if part else ''} {self.of}"
+        return f"up to {self.time}{f' ({part} {self.of})' if part else ''}"
+
+
+PER_INFERENCE = "per inference"
+NO_GAIN = Gain()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One piece of advice that the data supports.
+
+    action: what to do, as a short command. gain: the most that it saves. detail: the numbers behind
+    it. rule: when it is reported. place: where to look. across: it compares all inferences,
+    whichever is selected.
+    """
+
+    family: Family
+    action: str
+    gain: Gain
+    detail: str
+    rule: str
+    place: FindingPlace
+    across: bool = False
+
+    @property
+    def title(self) -> str:
+        """The action with its gain: "Delegate 8 operators …: up to 19.2 µs (29.6 %) …"."""
+        return f"{self.action}: {self.gain.text}" if self.gain.text else self.action
+
+    @property
+    def ticks(self) -> int:
+        """The upper bound of the savings, in ticks of the trace."""
+        return self.gain.ticks
+
+    @property
+    def whole(self) -> int:
+        """What `ticks` is a share of, 0 if it is no share."""
+        return self.gain.whole
+
+    @property
+    def share(self) -> float | None:
+        """`ticks` / `whole`, 0 to 1; None if it is no share."""
+        return self.gain.share
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters, by its share."""
+        return severity_of(self.ticks, self.whole)
+
 
 @dataclass(frozen=True, slots=True)
 class NotReported:
-    """A family without a finding, and why. asked: whether its rule applies to this trace."""
+    """A family without a finding, why, and its rule. applicable: the trace passes the check."""
 
     family: Family
     why: str
+    rule: str
     applicable: bool
+
+
+def checks_text(count: int, is_passed: bool) -> str:
+    """Return "2 checks passed", or "7 checks do not apply to this trace"."""
+    checks = counted(count, "check")
+    if is_passed:
+        return f"{checks} passed"
+    return f"{checks} {plural(count, 'does', 'do')} not apply to this trace"
 
 
 # The result of a family: findings, or why there are none.
@@ -133,21 +205,22 @@ FamilyAnswer = Sequence[Finding] | NotReported
 
 @dataclass(frozen=True, eq=False)
 class FindingContext:
-    """The input of a family: a linked trace, one run or all, and how to describe that in text.
+    """The input of a family: a linked trace, a run or all of it, and how to describe that in text.
 
-    table, ticks: the cost of operator sets there, and of the groups of `work`. whole_ticks: the
+    table: the cost of operator sets there. ticks: of the groups of `work` there. whole_ticks: the
     total that both are shares of. rate: ns per tick. estimates: of all open files, None if nothing
-    is compared.
+    is compared. threads: how busy threads add up, for a plain profile.
     """
 
     costs: Costs
     work: WorkTime
-    run: Run | None
+    within: TimeScope
     rate: Fraction
     estimates: Estimates | None
     table: CostTable
     ticks: Ints
     whole_ticks: int
+    threads: ThreadTime | None
 
     @property
     def links(self) -> LinkTable:
@@ -160,50 +233,107 @@ class FindingContext:
         return self.work.table.trace
 
     @property
-    def span(self) -> tuple[int | None, int | None, int | None]:
-        """First tick, last tick and track that the numbers cover; None for all."""
-        run = self.run
-        return (None, None, None) if run is None else (run.start, run.end, run.track)
+    def run(self) -> Run | None:
+        """The run that the numbers cover, None for all."""
+        return self.within.run
 
     @property
     def scope(self) -> str:
-        """The scope in words: "run 2", "all 5 inferences", "the whole trace"."""
-        return scope_text(self.links, self.run)
+        """The scope in words: "inference 2", "all 5 inferences", "the whole trace"."""
+        return scope_text(self.links, self.within)
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether the runtime timed its inferences, so that they are the whole behind shares."""
+        return bool(execute_keys(self.trace).any())
 
     @property
     def whole(self) -> str:
-        """The total behind all shares in words: the inferences' time, else the busy time."""
-        timed = execute_keys(self.trace).any()
-        return f"{'the time' if timed else 'the busy time'} of {self.scope}"
+        """The total behind all shares in words: "all 5 inferences", "the busy time of …"."""
+        if self.is_timed:
+            return self.scope
+        if self.run is not None or self._busy_tracks <= 1:
+            return f"the busy time of {self.scope}"
+        return f"the {self.busy[0].lower()}{self.busy[1:]}"
+
+    @property
+    def busy(self) -> str:
+        """What the busy time is the sum of: "Busy time", "Busy time of 6 tracks, added up"."""
+        if self.run is not None or self._busy_tracks <= 1:
+            return "Busy time"
+        what = "track" if self.threads is None else "thread"
+        return f"Busy time of {counted(self._busy_tracks, what)}, added up"
+
+    @cached_property
+    def _busy_tracks(self) -> int:
+        """How many tracks the busy time of the whole trace adds up."""
+        if self.threads is not None:
+            return self.threads.threads
+        tracks = np.unique(self.trace.slices.tracks_of(np.flatnonzero(whole_slices(self.trace))))
+        units = [self.trace.tracks[i].unit for i in tracks.tolist()]
+        # A HAL track is of the host's thread, and counts only where the host's track is idle.
+        return len(units) - (units.count(Unit.HAL) if Unit.HOST in units else 0)
+
+    @cached_property
+    def per(self) -> int:
+        """How many inferences figures are divided by: all of them if they run one method, else 1.
+
+        1 for one inference too, and if the figures do not cover inferences alone.
+        """
+        if self.run is not None or not self.is_timed:
+            return 1
+        return _inferences_alike(self.trace, self.within)
+
+    def gain(self, ticks: int, whole: int | None = None, of: str = "") -> Gain:
+        """Return a gain in the scope of the context.
+
+        whole, of: what it is a share of, and the name of that, if it is not the context's whole.
+        """
+        if of or self.per == 1:
+            busy = "the busy time" if self.run is None else f"the busy time of {self.scope}"
+            base = of or f"of {self.scope if self.is_timed else busy}"
+            time = self.time(ticks)
+        else:
+            base, time = PER_INFERENCE, self.time_per(ticks)
+        return Gain(ticks, self.whole_ticks if whole is None else whole, time, base)
 
     def time(self, ticks: float) -> str:
         """Format a duration in ticks: "1.643 µs"."""
         return format_time(tick_to_ns(round(ticks), self.rate))
 
-    def listed(self, items: Sequence[tuple[str, int]]) -> str:
-        """Format names with their ticks: "conv 3 µs, relu 1 µs and 4 more"."""
-        named = [f"{name} {self.time(ticks)}" for name, ticks in items[:NAMED]]
+    def time_per(self, ticks: int) -> str:
+        """Format a duration in ticks, per inference if figures are: see `per`."""
+        if self.per == 1:
+            return self.time(ticks)
+        mean = ticks * self.rate / self.per
+        return format_time(round(mean) or float(mean))
+
+    def listed(self, items: Sequence[tuple[str, int]], with_share: bool = False) -> str:
+        """Format names with their ticks: "conv 3 µs (12 %), relu 1 µs (4 %) and 4 more"."""
+        named = [
+            f"{name} {self.time_per(ticks)}"
+            + (f" ({share_text(ticks, self.whole_ticks)})" if with_share else "")
+            for name, ticks in items[:NAMED]
+        ]
         return joined(named, len(items))
 
 
-def scope_text(table: LinkTable, run: Run | None) -> str:
-    """Return the scope in words: "run 2", "all 5 inferences", "the whole trace"."""
-    trace = table.trace
-    if run is not None and run.kind is RunKind.LOAD:
+def _inferences_alike(trace: Trace, scope: TimeScope) -> int:
+    """Return the number of inferences that figures cover, 1 if they run several methods."""
+    runs = counted_inferences(trace, warm_up=scope.warm_up)
+    alike = len({run.scope for run in runs}) == 1 and all(run.count == 1 for run in runs)
+    return len(runs) if alike else 1
+
+
+def scope_text(table: LinkTable, scope: TimeScope) -> str:
+    """Return the scope in words: "inference 2", "all 5 inferences", "the whole trace"."""
+    trace, run = table.trace, scope.run
+    if run is None:
+        return whole_scope_text(trace, scope)
+    if run.kind is RunKind.LOAD:
         return "the load"
-    if run is not None:
-        several = len({one.scope for one in trace.inferences()}) > 1
-        return f"run {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
-    # Numbers cover inferences alone only if the runtime timed `Method::execute`.
-    return inferences_text(trace) if execute_keys(trace).any() else "the whole trace"
-
-
-def inferences_text(trace: Trace) -> str:
-    """Return "all 5 inferences", "the one inference", or "2 of 3 inferences" if one is left out."""
-    count, every = len(counted_inferences(trace)), sum(1 for _ in trace.inferences())
-    if count < every:
-        return f"{count} of {counted(every, 'inference')}"
-    return "the one inference" if count == 1 else f"all {counted(count, 'inference')}"
+    several = len({one.scope for one in trace.inferences()}) > 1
+    return f"inference {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
 
 
 def scope_name(table: LinkTable, scope: int) -> str:

@@ -1,8 +1,8 @@
-"""Findings of a profile: a short ranked list, each with its numbers and its rule.
+"""Findings of a profile: a short list of advice, ranked by possible gain.
 
 Every family of `viewer.analysis.findings.finding.Family` is evaluated. Numbers cover one scope: the
 selected run or the whole trace. Findings that compare inferences cover all of them, and rank after
-the others if one run is selected. The ranking is by possible savings. Families without a finding
+the others if one run is selected. The ranking is by possible gain. Families without a finding
 are listed with the reason, so an empty list is a result too.
 """
 
@@ -31,13 +31,15 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.gaps import dma, gaps
 from viewer.analysis.findings.inferences import slow_runs, warm_up
+from viewer.analysis.findings.thread_time import ThreadTime
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
+from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Run
+from viewer.model.trace import Unit
 
 # More would not be read; a file with many methods could have one or two for each of them.
 MOST = 12
@@ -45,10 +47,10 @@ MOST = 12
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings of a scope, largest possible savings first, and the families without one.
+    """The findings of a scope, largest possible gain first, and the families without one.
 
     not_reported: the families without a finding. left_out: how many more findings there are.
-    scope: "run 2", "all 5 inferences".
+    scope: "inference 2", "all 5 inferences".
     """
 
     scope: str
@@ -65,26 +67,32 @@ class FindingsAnalysis:
         self.table = table
         self._costs = costs or Costs(table)
         self._work = WorkTime(table)
+        self._threads = ThreadTime(self._work)
 
     @cached_property
     def _overview(self) -> UnitOverview:
         return UnitOverview(self.table.trace)
 
-    def of(self, run: Run | None, rate: Fraction, estimates: Estimates | None = None) -> Findings:
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the trace has neither timed inferences nor units of an NPU."""
+        trace = self.table.trace
+        has_units = any(track.unit is not Unit.NONE for track in trace.tracks)
+        return not has_units and not execute_keys(trace).any()
+
+    def of(self, scope: TimeScope, rate: Fraction, estimates: Estimates | None = None) -> Findings:
         """Return the findings of one run, or of the whole trace.
 
         rate: ns per tick, for the texts. estimates: the comparison across all open files.
         """
-        cost = self._costs.of_run(run) if run is not None else self._costs.table()
+        cost = self._costs.table(scope)
+        threads = self._threads if self._is_plain and not cost.rows else None
+        if threads is None:
+            ticks, whole = self._work.ticks(scope), cost.whole
+        else:
+            ticks, whole = threads.ticks(scope)
         context = FindingContext(
-            self._costs,
-            self._work,
-            run,
-            rate,
-            estimates,
-            cost,
-            self._work.ticks(TimeScope(run)),
-            cost.whole,
+            self._costs, self._work, scope, rate, estimates, cost, ticks, whole, threads
         )
         families: tuple[Callable[[], FamilyAnswer], ...] = (
             lambda: of_operators.largest(context),
@@ -106,12 +114,13 @@ class FindingsAnalysis:
                 not_reported.append(answer)
             else:
                 found += answer
-        found.sort(key=lambda one: (run is not None and one.across, not one.ticks, -one.ticks))
-        scope = scope_text(self.table, run)
-        return Findings(scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0))
+        is_one = scope.run is not None
+        found.sort(key=lambda one: (is_one and one.across, not one.ticks, -one.ticks))
+        where = scope_text(self.table, scope)
+        return Findings(where, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0))
 
-    def slices_of(self, finding: Finding, run: Run | None) -> Ints:
-        """Return the slices that a finding is about, ascending, in a run or in the whole trace.
+    def slices_of(self, finding: Finding, scope: TimeScope) -> Ints:
+        """Return the slices that a finding is about, ascending, in a scope.
 
         Empty if the finding is about a time range, a run or a report.
         """
@@ -119,12 +128,12 @@ class FindingsAnalysis:
         if isinstance(place, SliceNumbers):
             return np.array(place.numbers, np.int64)
         if isinstance(place, OperatorSets):
-            return self._costs.slices_of(place.sets, TimeScope(run))
+            return self._costs.slices_of(place.sets, scope)
         if not isinstance(place, SliceKeys):
             return np.empty(0, np.int64)
         trace = self.table.trace
         selected = np.zeros(len(trace.keys), np.bool_)
         selected[list(place.keys)] = True
         inside = selected[trace.slices.key]
-        inside &= starts_within(trace, TimeScope(run))
+        inside &= starts_within(trace, scope)
         return np.flatnonzero(inside)

@@ -21,7 +21,6 @@ from viewer.analysis.findings.finding import (
     FindingContext,
     NotReported,
     TimeSpan,
-    inferences_text,
     joined,
     percent,
     share_text,
@@ -32,6 +31,7 @@ from viewer.arrays import Ints
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
 from viewer.model.queries import foreign, units_of
+from viewer.model.scope import inferences_text
 from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Run, Unit
 from viewer.model.warm_up import counted_inferences
@@ -43,7 +43,15 @@ DMA_SHARE = Fraction(1, 4)
 
 _UNITS = (Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS)
 _DMA = _UNITS[:3]
-_GAPS_RULE = f"Told when these gaps are at least {percent(GAPS_SHARE)} of it."
+_GAPS_RULE = (
+    f"Reported when gaps are at least {percent(GAPS_SHARE)} of the time: of an inference, between "
+    "its first delegate call and its last, when no event runs; of an NPU, between its jobs, or "
+    "when no unit is active."
+)
+_DMA_RULE = (
+    f"Reported when DMA is active without a compute unit for at least {percent(DMA_SHARE)} of the "
+    "time."
+)
 
 
 def gaps(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
@@ -54,35 +62,32 @@ def gaps(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
         return _between_calls(context)
     if any(track.unit is Unit.NSS for track in context.trace.tracks):
         return _between_jobs(context)
-    why = "the file has no delegate calls, NSS jobs or units between which gaps could be"
-    return NotReported(Family.GAPS, why, False)
+    why = "the file has no delegate calls, NSS jobs or NPU units"
+    return NotReported(Family.GAPS, why, _GAPS_RULE, False)
 
 
 def dma(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     """Report time in which only DMA is active."""
     if not _has_units(context):
-        why = "the file does not tell when DMA and when compute units are at work"
-        return NotReported(Family.DMA, why, False)
-    first, last, _ = context.span
+        why = "the file does not list when DMA and compute units are active"
+        return NotReported(Family.DMA, why, _DMA_RULE, False)
+    first, last, _ = context.within.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     alone, overall = rows["only_dma"], rows["overall"]
-    rule = f"Told when only DMA is at work for at least {percent(DMA_SHARE)} of the time."
-    part = share_text(alone, overall)
     where = overview.longest("only_dma", first, last)
     if where is None or alone < DMA_SHARE * overall:
-        why = f"only DMA is at work for {part} of {context.scope}. {rule}"
-        return NotReported(Family.DMA, why, True)
+        why = f"only DMA is active for {share_text(alone, overall)} of {context.scope}"
+        return NotReported(Family.DMA, why, _DMA_RULE, True)
     start, end = where
     return [
         Finding(
             Family.DMA,
-            f"For {part} of {context.scope} only DMA is at work, and no compute unit",
-            f"{context.time(alone)} of {context.time(overall)}; compute units are at work for "
-            f"{share_text(rows['compute'], overall)}. The longest such stretch is "
+            "Overlap DMA with compute",
+            context.gain(alone, overall, f"of {context.scope}"),
+            f"Compute units are active for {share_text(rows['compute'], overall)} of "
+            f"{context.time(overall)}. The longest interval without them is "
             f"{context.time(end - start)}{_transfers_in(context, start, end)}.",
-            rule,
-            alone,
-            overall,
+            _DMA_RULE,
             TimeSpan(start, end, _tracks_of(context, *_UNITS)),
         )
     ]
@@ -95,13 +100,13 @@ def _has_units(context: FindingContext) -> bool:
 
 
 def _transfers_in(context: FindingContext, start: int, end: int) -> str:
-    """Return ", of tosa.conv2d@L11": the labels of the transfers in a time range."""
+    """Return ", during transfers of tosa.conv2d@L11": the transfers in a time range."""
     slices = context.trace.slices
     at = np.flatnonzero(np.isin(units_of(context.trace), _DMA))
     at = at[(slices.start[at] < end) & (slices.end[at] > start)]
     labels = key_labels(context.links)
     names = dict.fromkeys(labels[key] for key in slices.key[at].tolist())
-    return f", of {joined(list(names))}" if names else ""
+    return f", during transfers of {joined(list(names))}" if names else ""
 
 
 def _tracks_of(context: FindingContext, *units: Unit) -> tuple[int, ...]:
@@ -109,30 +114,30 @@ def _tracks_of(context: FindingContext, *units: Unit) -> tuple[int, ...]:
 
 
 def _idle_units(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
-    first, last, _ = context.span
+    first, last, _ = context.within.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     idle, overall = rows["idle"], rows["overall"]
     where = overview.longest("idle", first, last)
-    part = share_text(idle, overall)
     if where is None or idle < GAPS_SHARE * overall:
-        why = f"no unit is at work for {part} of {context.scope}. {_GAPS_RULE}"
-        return NotReported(Family.GAPS, why, True)
+        why = f"no unit is active for {share_text(idle, overall)} of {context.scope}"
+        return NotReported(Family.GAPS, why, _GAPS_RULE, True)
     return [
         Finding(
             Family.GAPS,
-            f"For {part} of {context.scope} no unit is at work",
-            f"{context.time(idle)} of {context.time(overall)}; the longest such stretch is "
-            f"{context.time(where[1] - where[0])}.",
+            "Keep the NPU units busy",
+            context.gain(idle, overall, f"of {context.scope}"),
+            f"No unit is active for {context.time(idle)} of {context.time(overall)}; the longest "
+            f"interval is {context.time(where[1] - where[0])}.",
             _GAPS_RULE,
-            idle,
-            overall,
             TimeSpan(*where, _tracks_of(context, *_UNITS)),
         )
     ]
 
 
 def _runs(context: FindingContext) -> list[Run]:
-    return [context.run] if context.run is not None else counted_inferences(context.trace)
+    if context.run is not None:
+        return [context.run]
+    return counted_inferences(context.trace, warm_up=context.within.warm_up)
 
 
 def _between_calls(context: FindingContext) -> FamilyAnswer:
@@ -152,14 +157,7 @@ def _between_calls(context: FindingContext) -> FamilyAnswer:
         lo, hi = np.searchsorted(segments.track, np.array([track, track + 1])).tolist()
         busy = segments.start[lo:hi], segments.end[lo:hi]
         found.append((track, intervals.subtract(hulls, busy)))
-    return _told_gaps(
-        context,
-        found,
-        "time between instructions is",
-        "from the first delegate call of an inference to its last in which no event of the runtime "
-        "or of a delegate lies",
-        sum(run.end - run.start for run in runs),
-    )
+    return _gaps_answer(context, found, "instructions", sum(run.end - run.start for run in runs))
 
 
 def _between_jobs(context: FindingContext) -> FamilyAnswer:
@@ -176,9 +174,7 @@ def _between_jobs(context: FindingContext) -> FamilyAnswer:
         hulls, whole = (start, end), 0
     track = _tracks_of(context, Unit.NSS)[0]
     free = intervals.subtract(hulls, (start, end))
-    return _told_gaps(
-        context, [(track, free)], "gaps between NSS jobs are", "in which no job runs", whole
-    )
+    return _gaps_answer(context, [(track, free)], "NSS jobs", whole)
 
 
 def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
@@ -198,22 +194,22 @@ def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
     return start[lo], stops
 
 
-def _told_gaps(
-    context: FindingContext, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
+def _gaps_answer(
+    context: FindingContext, found: list[tuple[int, Intervals]], between: str, whole: int
 ) -> FamilyAnswer:
     """Report the gaps if they reach the threshold.
 
-    found: (track, gaps) pairs. what: a noun phrase with its verb. where: a clause on the location.
-    whole: the total ticks that the share is relative to.
+    found: (track, gaps) pairs. between: what the gaps are between. whole: the ticks that the share
+    is relative to.
     """
     count = sum(len(start) for _, (start, _) in found)
     total = sum(int((end - start).sum()) for _, (start, end) in found)
-    part, scope = share_text(total, whole), context.scope
+    scope = context.scope
     if context.run is None and any(context.trace.inferences()):
-        scope = inferences_text(context.trace)
+        scope = inferences_text(context.trace, context.within)
     if not count or total < GAPS_SHARE * whole:
-        why = f"{what} {part} of the time of {scope}. {_GAPS_RULE}"
-        return NotReported(Family.GAPS, why, True)
+        why = f"gaps between {between} are {share_text(total, whole)} of {scope}"
+        return NotReported(Family.GAPS, why, _GAPS_RULE, True)
     length, track, start = max(
         (int((end - start).max()), track, int(start[np.argmax(end - start)]))
         for track, (start, end) in found
@@ -222,12 +218,11 @@ def _told_gaps(
     return [
         Finding(
             Family.GAPS,
-            f"{what[0].upper()}{what[1:]} {part} of the time of {scope}",
-            f"{counted(count, 'gap')} {where}, {context.time(total)} together; the "
-            f"largest is {context.time(length)}.",
+            f"Close gaps between {between}",
+            context.gain(total, whole, "" if context.is_timed else f"of {scope}"),
+            f"{counted(count, 'gap')} in {scope}, {context.time(total)} in total; the longest is "
+            f"{context.time(length)}.",
             _GAPS_RULE,
-            total,
-            whole,
             TimeSpan(start, start + length, (track,)),
         )
     ]

@@ -1,10 +1,10 @@
-"""Findings that compare the inferences of one scope: a slow first one, and slow others.
+"""Findings that compare the inferences of one scope: slow warm-up, and slow steady inferences.
 
-An inference is unusual if it takes more than 1.3 times the median of the others and exceeds that
-median by more than 5 median absolute deviations. The median is the length of an actual run: the
-middle one by length, or the shorter of the middle two. So its events can be compared, and the
-differences add up. The first inference is never one of "the others", slow or not. Inferences that
-did not finish have no length to compare.
+`viewer.model.warm_up` decides which inferences warm up; all others are steady. An inference is slow
+if it takes more than 1.3 times the median of the steady ones and exceeds that median by more than 5
+median absolute deviations. The median is the length of an actual inference: the middle one by
+length, or the shorter of the middle two. So its events can be compared, and the differences add up.
+Inferences that did not finish have no length to compare.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from viewer.analysis.findings.finding import (
     FamilyAnswer,
     Finding,
     FindingContext,
+    Gain,
     NotReported,
     RunRef,
     joined,
     scope_name,
-    share_text,
     times_text,
 )
 from viewer.analysis.links.link_table import LinkTable
@@ -33,20 +33,29 @@ from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Run, RunKind
+from viewer.model.warm_up import MOST, warm_up_inferences
 
 # With fewer inferences, a typical spread cannot be estimated.
-LEAST_OTHERS = 3
+LEAST_STEADY = 3
 LEAST_COMPARED = 5
-# Undisturbed runs of small models stayed within 1.1 times their median.
+# Undisturbed inferences of small models stayed within 1.1 times their median.
 TIMES = Fraction(13, 10)
-# In a normal distribution 1 run in 2,600 exceeds the median by this much: 3.4 σ.
+# In a normal distribution 1 inference in 2,600 exceeds the median by this much: 3.4 σ.
 DEVIATIONS = 5
-# For this many first inferences, the events that took longer are listed: two passes over all each.
+# For this many scopes, the events that took longer are listed: two passes over all each.
 _EXPLAINED = 12
 
-_UNUSUAL = (
-    f"more than {float(TIMES):g} times the median, and lies more than {DEVIATIONS} times the "
-    "median deviation above it"
+_SLOW = (
+    f"more than {float(TIMES):g} times the median of the steady inferences, and more than "
+    f"{DEVIATIONS} median absolute deviations above it"
+)
+_WARM_UP_RULE = (
+    f"Reported when an inference that warms up takes {_SLOW}. The first quarter of the inferences "
+    f"after a load warms up, at most {MOST}; there must be at least {LEAST_STEADY} steady ones."
+)
+_SLOW_RULE = (
+    f"Reported when a steady inference takes {_SLOW}. There must be at least {LEAST_COMPARED} "
+    "steady ones; those that warm up are left out."
 )
 
 
@@ -54,135 +63,117 @@ _UNUSUAL = (
 class _Scope:
     """The finished inferences of one scope, by their number.
 
-    name: " of Execute 2" or "".
+    name: " of Execute 2" or "". warm: those of `runs` that warm up; steady: the others.
     """
 
     name: str
     runs: tuple[Run, ...]
+    warm: tuple[Run, ...]
+    steady: tuple[Run, ...]
     numbers: Mapping[tuple[int, int], int]  # track and start -> position in `Trace.runs`
-
-    @property
-    def others(self) -> tuple[Run, ...]:
-        """All inferences but the first."""
-        return self.runs[1:]
-
-    @property
-    def count(self) -> str:
-        return f"{counted(len(self.runs), 'inference')}{self.name}"
 
     def place(self, run: Run) -> RunRef:
         return RunRef(self.numbers[run.track, run.start])
 
-    def share(self, ticks: int) -> str:
-        """Format what share of the time of all inferences some ticks are."""
-        part = share_text(ticks, self.whole)
-        return f"{part} of the time of all {counted(len(self.runs), 'inference')}"
-
-    @property
-    def whole(self) -> int:
-        return sum(map(_length, self.runs))
+    def gain(self, context: FindingContext, ticks: int) -> Gain:
+        """Return the gain of some ticks of all inferences."""
+        count = len(self.runs)
+        whole = sum(map(_length, self.runs))
+        every = f"of all {counted(count, 'inference')}{self.name}"
+        return context.gain(ticks, whole, every)
 
 
 def warm_up(context: FindingContext) -> FamilyAnswer:
-    """Report the first inference of each scope, if it took unusually long."""
-    rule = f"Told when the first takes {_UNUSUAL}; both are of the others, at least {LEAST_OTHERS}."
-    unusual: list[tuple[int, _Scope, Run]] = []
+    """Report the inferences of each scope that warm up, if any took unusually long."""
+    slow: list[tuple[int, _Scope, list[Run], Run]] = []
     why: list[str] = []
-    scopes = _scopes(context.links)
-    for scope in scopes:
-        if len(scope.others) < LEAST_OTHERS:
-            why.append(_too_few(scope, LEAST_OTHERS))
+    applies = False
+    for scope in _scopes(context.links):
+        if not scope.warm:
+            why.append(f"too few inferences{scope.name} after a load for any to warm up")
             continue
-        middle, deviation = _middle(scope.others)
-        long, usual = _length(scope.runs[0]), _length(middle)
-        if _is_unusual(long, usual, deviation):
-            unusual.append((long - usual, scope, middle))
+        if len(scope.steady) < LEAST_STEADY:
+            why.append(_too_few(scope, LEAST_STEADY))
+            continue
+        applies = True
+        middle, deviation = _middle(scope.steady)
+        usual = _length(middle)
+        long = _slow_ones(scope.warm, usual, deviation)
+        if long:
+            slow.append((sum(_length(run) - usual for run in long), scope, long, middle))
         else:
-            ratio = times_text(long, usual)
-            why.append(f"the first inference{scope.name} took {ratio} the median of the others")
+            ratio = times_text(max(map(_length, scope.warm)), usual)
+            why.append(f"the slowest inference{scope.name} that warms up took {ratio} the median")
     found: list[Finding] = []
-    for more, scope, middle in sorted(unusual, key=lambda one: -one[0]):
-        first = scope.runs[0]
-        detail = (
-            f"{context.time(_length(first))}, the median is {context.time(_length(middle))}: "
-            f"{context.time(more)} more, {scope.share(more)}."
-        )
+    for more, scope, long, middle in sorted(slow, key=lambda one: -one[0]):
+        detail = f"{_against_median(context, scope, long, middle)}."
         if len(found) < _EXPLAINED:
-            detail += _difference(context, first, middle)
-        ratio = times_text(_length(first), _length(middle))
-        title = f"The first of {scope.count} took {ratio} the median of the others"
+            detail += _difference(context, long[0], middle)
+        action = f"Warm up before the first inference{scope.name}"
+        gain = scope.gain(context, more)
+        place = scope.place(long[0])
         found.append(
-            Finding(
-                Family.WARM_UP,
-                title,
-                detail,
-                rule,
-                more,
-                scope.whole,
-                scope.place(first),
-                across=True,
-            )
+            Finding(Family.WARM_UP, action, gain, detail, _WARM_UP_RULE, place, across=True)
         )
-    return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS, scopes)
+    return found or _none_found(Family.WARM_UP, why, _WARM_UP_RULE, applies)
 
 
 def slow_runs(context: FindingContext) -> FamilyAnswer:
-    """Report inferences after the first that took unusually long; one finding per scope."""
-    rule = (
-        f"Told when one takes {_UNUSUAL}; the first is left out, and there are at least "
-        f"{LEAST_COMPARED} others."
-    )
+    """Report steady inferences that took unusually long; one finding per scope."""
     found: list[Finding] = []
     why: list[str] = []
-    scopes = _scopes(context.links)
-    for scope in scopes:
-        if len(scope.others) < LEAST_COMPARED:
+    applies = False
+    for scope in _scopes(context.links):
+        if len(scope.steady) < LEAST_COMPARED:
             why.append(_too_few(scope, LEAST_COMPARED))
             continue
-        middle, deviation = _middle(scope.others)
+        applies = True
+        middle, deviation = _middle(scope.steady)
         usual = _length(middle)
-        slow = [run for run in scope.others if _is_unusual(_length(run), usual, deviation)]
-        slow.sort(key=lambda run: -_length(run))
+        slow = _slow_ones(scope.steady, usual, deviation)
         if slow:
-            found.append(_slow(context, scope, slow, usual, rule))
+            found.append(_slow(context, scope, slow, middle))
         else:
-            ratio = times_text(max(map(_length, scope.others)), usual)
-            why.append(f"the slowest inference{scope.name} took {ratio} the median")
-    return found or _silent(Family.SLOW_RUNS, why, rule, LEAST_COMPARED, scopes)
+            ratio = times_text(max(map(_length, scope.steady)), usual)
+            why.append(f"the slowest steady inference{scope.name} took {ratio} the median")
+    return found or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
 
 
-def _slow(
-    context: FindingContext, scope: _Scope, slow: Sequence[Run], usual: int, rule: str
-) -> Finding:
-    runs = [
-        f"{'run' if at else 'Run'} {group_digits(run.number)} {context.time(_length(run))} "
-        f"({times_text(_length(run), usual)})"
-        for at, run in enumerate(slow)
-    ]
-    more = sum(_length(run) - usual for run in slow)
-    others = f"{counted(len(scope.others), 'inference')}{scope.name} after the first"
-    worst = times_text(_length(slow[0]), usual)
-    title = f"{group_digits(len(slow))} of {others} took up to {worst} their median"
+def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:
+    worst = _times(slow[0], middle)
+    action = (
+        f"Look into {group_digits(len(slow))} of {counted(len(scope.steady), 'steady inference')}"
+        f"{scope.name} that took up to {worst} the median"
+    )
     if len(slow) == 1:
-        title = f"Run {group_digits(slow[0].number)} took {worst} the median of the {others}"
+        number = group_digits(slow[0].number)
+        action = f"Look into inference {number}{scope.name}, which took {worst} the median"
     return Finding(
         Family.SLOW_RUNS,
-        title,
-        f"{joined(runs)}; the median is {context.time(usual)}. {context.time(more)} more together, "
-        f"{scope.share(more)}.",
-        rule,
-        more,
-        scope.whole,
+        action,
+        scope.gain(context, sum(_length(run) - _length(middle) for run in slow)),
+        f"{_against_median(context, scope, slow, middle)}.",
+        _SLOW_RULE,
         scope.place(slow[0]),
         across=True,
     )
 
 
-def _silent(
-    family: Family, why: list[str], rule: str, least: int, scopes: Sequence[_Scope]
-) -> NotReported:
-    applies = any(len(scope.others) >= least for scope in scopes)
-    return NotReported(family, f"{joined(why) or 'there are no inferences'}. {rule}", applies)
+def _against_median(
+    context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run
+) -> str:
+    """Return the longest of some inferences and what they are compared with, in words."""
+    named = [
+        f"{'inference' if at else 'Inference'} {group_digits(run.number)}{'' if at else ' took'} "
+        f"{context.time(_length(run))} ({_times(run, middle)})"
+        for at, run in enumerate(slow)
+    ]
+    steady = counted(len(scope.steady), "steady inference")
+    return f"{joined(named)}; the median of {steady} is {context.time(_length(middle))}"
+
+
+def _none_found(family: Family, why: list[str], rule: str, applies: bool) -> NotReported:
+    return NotReported(family, joined(why) or "there are no inferences", rule, applies)
 
 
 def _scopes(table: LinkTable) -> list[_Scope]:
@@ -207,11 +198,13 @@ def _scopes(table: LinkTable) -> list[_Scope]:
     for number, run in sorted(numbered, key=lambda one: one[1].number):
         place = trace.tracks[run.track].process, run.scope
         found.setdefault(place, []).append((number, run))
-    several = len(found) > 1
+    several, warm = len(found) > 1, warm_up_inferences(trace)
     return [
         _Scope(
             f" of {scope_name(table, scope)}" if several else "",
             tuple(run for _, run in own),
+            tuple(run for _, run in own if run in warm),
+            tuple(run for _, run in own if run not in warm),
             {(run.track, run.start): number for number, run in own},
         )
         for (_, scope), own in found.items()
@@ -229,26 +222,34 @@ def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
     return middle, deviations[(len(deviations) - 1) // 2]
 
 
-def _is_unusual(long: int, usual: int, deviation: int) -> bool:
-    return long > TIMES * usual and long > usual + DEVIATIONS * deviation
+def _slow_ones(runs: Sequence[Run], usual: int, deviation: int) -> list[Run]:
+    """Return the runs that are slow by the rule, the longest first."""
+    slow = (
+        run
+        for run in runs
+        if _length(run) > TIMES * usual and _length(run) > usual + DEVIATIONS * deviation
+    )
+    return sorted(slow, key=lambda run: -_length(run))
 
 
-def _difference(context: FindingContext, first: Run, middle: Run) -> str:
-    """Describe which events took longer in the first run than in the median one; they add up."""
-    more = context.work.ticks(TimeScope(first)) - context.work.ticks(TimeScope(middle))
-    rest = _length(first) - _length(middle) - int(more.sum())
+def _times(run: Run, middle: Run) -> str:
+    return times_text(_length(run), _length(middle))
+
+
+def _difference(context: FindingContext, slow: Run, middle: Run) -> str:
+    """Describe which events took longer in a run than in the median one; they add up."""
+    more = context.work.ticks(TimeScope(slow)) - context.work.ticks(TimeScope(middle))
+    rest = _length(slow) - _length(middle) - int(more.sum())
     named = context.work.by_thing(more)
-    named += [("outside of all events", rest)] if rest > 0 else []
+    named += [("outside all events", rest)] if rest > 0 else []
     named.sort(key=lambda one: -one[1])
     if not named:
         return ""
     text = ", ".join(f"{name} {context.time(ticks)}" for name, ticks in named[:NAMED])
-    return f" The largest parts of that, beside run {middle.number} (the median): {text}."
+    return f" Largest increases over the median (inference {middle.number}): {text}."
 
 
 def _too_few(scope: _Scope, least: int) -> str:
-    count = len(scope.others)
-    return (
-        f"it needs {least} inferences{scope.name} after the first, there "
-        f"{'is' if count == 1 else 'are'} {count or 'none'}"
-    )
+    count = len(scope.steady)
+    are = "is" if count == 1 else "are"
+    return f"it needs {least} steady inferences{scope.name}; there {are} {count or 'none'}"

@@ -1,4 +1,4 @@
-"""Findings about operators: most expensive, copies, not delegated, time without operator, links.
+"""Findings about operators: hot spots, copies, not delegated, time without an operator, links.
 
 Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, which charge
 every instant once, so nothing is counted twice. Time shared by several operators is reported as
@@ -15,6 +15,7 @@ import numpy as np
 from viewer.analysis.cost.costs import CostRow
 from viewer.analysis.cost.work_time import WorkPart
 from viewer.analysis.findings.finding import (
+    NO_GAIN,
     Family,
     FamilyAnswer,
     Finding,
@@ -26,14 +27,11 @@ from viewer.analysis.findings.finding import (
     TimeSpan,
     joined,
     percent,
-    plural,
     share_text,
 )
 from viewer.analysis.links.coverage import stated_per_key
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import Reason
-from viewer.model.queries import execute_keys
-from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
 
 # Few enough to look at one by one; half of the time makes that worthwhile.
@@ -46,7 +44,29 @@ NO_OPERATOR_SHARE = Fraction(1, 10)
 # The same for linkable slices without a link.
 UNLINKED_SHARE = Fraction(1, 10)
 
-NO_PROGRAM = "no record or source is linked to this profile"
+NO_PROGRAM = "no ETRecord or source is linked to this profile"
+_LONGEST_IN_TITLE = 40  # longer lists of names are in the detail only
+
+_FEW_RULE = (
+    f"Reported when at most {FEW} operators (or groups of operators with shared time), and no more "
+    f"than half of those with any time, take at least {percent(HALF)} of the time. Without linked "
+    "operators, the same of events by name; spans that cover their whole thread do not count."
+)
+_COPIES_RULE = (
+    "Reported when events that copy, rearrange or convert data take at least "
+    f"{percent(COPIES_SHARE)} of the time."
+)
+_OUTSIDE_RULE = (
+    f"Reported when a delegate ran, and at least {percent(OUTSIDE_SHARE)} of the time ran outside "
+    "delegates. The bound is never reached, because a delegate takes time too."
+)
+_NO_OPERATOR_RULE = (
+    f"Reported when no operator's slice runs in at least {percent(NO_OPERATOR_SHARE)} of the time "
+    "of the inferences."
+)
+_LINKS_RULE = (
+    f"Reported when at least {percent(UNLINKED_SHARE)} of the linkable slices have no operator."
+)
 
 
 def largest(context: FindingContext) -> FamilyAnswer:
@@ -62,21 +82,16 @@ def largest(context: FindingContext) -> FamilyAnswer:
         if row.ticks and not all(program.operators[i].is_function for i in row.operators)
     ]
     count, ticks = _until_half([row.ticks for row in rows], context.whole_ticks)
-    things = "operators, or sets that share slices,"
-    if why := _not_few(count, ticks, len(rows), context, things):
-        return why
+    if why := _not_few(count, ticks, len(rows), context):
+        return NotReported(Family.LARGEST, why, _FEW_RULE, bool(rows))
     named = [(_row_name(context, row), row.ticks) for row in rows[:count]]
-    who = _operators_text(rows[:count])
     return [
         Finding(
             Family.LARGEST,
-            f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, context.whole_ticks)} of "
-            f"{context.whole}",
-            f"{_shares(context, named, context.whole_ticks)}. "
-            f"{group_digits(len(rows))} in all have any time.",
-            _few_rule(things),
-            ticks,
-            context.whole_ticks,
+            f"Speed up {named[0][0] if count == 1 else _operators_text(rows[:count])}",
+            context.gain(ticks),
+            f"{_parts(context, named)} of {_counted_rows(rows)}.{_busy_text(context)}",
+            _FEW_RULE,
             OperatorSets(tuple(row.operators for row in rows[:count])),
         )
     ]
@@ -87,23 +102,49 @@ def _largest_events(context: FindingContext) -> FamilyAnswer:
     work, whole = context.work, context.whole_ticks
     named = work.by_thing(context.ticks)
     count, most = _until_half([ticks for _, ticks in named], whole)
-    if why := _not_few(count, most, len(named), context, "events, by name,"):
-        return why
-    who = plural(count, "Events of one name take", f"Events of {count} names take")
+    if why := _not_few(count, most, len(named), context):
+        return NotReported(Family.LARGEST, why, _FEW_RULE, bool(named))
+    who = " and ".join(name for name, _ in named[:count])
+    if count > 1 and len(who) > _LONGEST_IN_TITLE:
+        who = f"the {count} most expensive events"
     most_expensive = {name for name, _ in named[:count]}
     groups = (group for group in work.groups if work.things[group.thing] in most_expensive)
     return [
         Finding(
             Family.LARGEST,
-            f"{who} {share_text(most, whole)} of {context.whole}",
-            f"{_shares(context, named[:count], whole)}. {group_digits(len(named))} in all have any "
-            "time; which operators they are of is not known.",
-            _few_rule("events, by name,"),
-            most,
-            whole,
+            f"Speed up {who}",
+            context.gain(most),
+            f"{_parts(context, named[:count])} of {counted(len(named), 'event name')}."
+            f"{_busy_text(context)}",
+            _FEW_RULE,
             SliceKeys(tuple(key for group in groups for key in group.keys)),
         )
     ]
+
+
+def _parts(context: FindingContext, named: Sequence[tuple[str, int]]) -> str:
+    """Return the time and share of each of several names; not of one: the title has them."""
+    if len(named) == 1:
+        return "The most expensive"
+    return f"{context.listed(named, with_share=True)},"
+
+
+def _counted_rows(rows: Sequence[CostRow]) -> str:
+    if any(row.is_shared for row in rows):
+        return f"{group_digits(len(rows))} operators and groups"
+    return counted(len(rows), "operator")
+
+
+def _busy_text(context: FindingContext) -> str:
+    """Return what the busy time is that shares are of, and which spans are not in it."""
+    if context.is_timed:
+        return ""
+    text = f" {context.busy}: {context.time(context.whole_ticks)}"
+    if context.threads is not None and context.run is None:
+        trace, spans = context.trace, context.threads.not_counted
+        names = list(dict.fromkeys(trace.name(i) for i in spans.tolist()))
+        text += f", not counting {joined(names)}" if names else ""
+    return f"{text}."
 
 
 def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
@@ -119,50 +160,31 @@ def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
     return 0, total
 
 
-def _not_few(
-    count: int, ticks: int, of: int, context: FindingContext, things: str
-) -> NotReported | None:
+def _not_few(count: int, ticks: int, of: int, context: FindingContext) -> str:
+    """Return why `count` of `of` operators are no hot spots, "" if they are."""
     if not of or not context.whole_ticks:
-        return NotReported(Family.LARGEST, f"nothing in {context.scope} has a length", False)
+        return f"nothing in {context.scope} has a duration to compare"
     if not count:
         part = share_text(ticks, context.whole_ticks)
-        why = f"all {group_digits(of)} with any time take {part} of {context.whole}"
-        return NotReported(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
+        return f"all {group_digits(of)} with any time take {part} of {context.whole}"
     if count > FEW or 2 * count > of:
-        why = f"it takes {count} of {group_digits(of)} to make half of {context.whole}"
-        return NotReported(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
-    return None
-
-
-def _few_rule(things: str) -> str:
-    return (
-        f"Told when at most {FEW} {things} and no more than half of those with any time, take "
-        f"{percent(HALF)} of it."
-    )
+        return f"{group_digits(count)} of {group_digits(of)} are needed for half of {context.whole}"
+    return ""
 
 
 def _operators_text(rows: Sequence[CostRow]) -> str:
-    """Return "3 operators", "1 operator and 2 sets of operators that share slices"."""
+    """Return "the 3 most expensive operators", "3 operators and 2 groups with shared time"."""
     shared = sum(row.is_shared for row in rows)
     alone = len(rows) - shared
-    parts = [counted(alone, "operator")] if alone else []
-    if shared:
-        parts.append(
-            f"{counted(shared, 'set')} of operators that {plural(shared, 'shares', 'share')} slices"
-        )
-    return " and ".join(parts)
+    if not shared:
+        return f"the {alone} most expensive operators"
+    groups = f"{counted(shared, 'group')} of operators with shared time"
+    return f"{counted(alone, 'operator')} and {groups}" if alone else groups
 
 
 def _row_name(context: FindingContext, row: CostRow) -> str:
     name = set_label(context.links, row.operators)
     return f"{name} (shared by {len(row.operators)})" if row.is_shared else name
-
-
-def _shares(context: FindingContext, named: Sequence[tuple[str, int]], whole: int) -> str:
-    """Format names with times and shares: "conv 3 µs (12 %), relu 1 µs (4 %) and 2 more"."""
-    return joined(
-        [f"{name} {context.time(ticks)} ({share_text(ticks, whole)})" for name, ticks in named]
-    )
 
 
 # -- copies ----------------------------------------------------------------------------------------
@@ -173,25 +195,22 @@ def copies(context: FindingContext) -> FamilyAnswer:
     ticks, whole = context.ticks, context.whole_ticks
     copy_groups = [(n, group) for n, group in enumerate(context.work.groups) if group.copy]
     total = sum(int(ticks[n]) for n, _ in copy_groups)
-    rule = f"Told when copies take at least {percent(COPIES_SHARE)} of it."
     if not copy_groups:
-        return NotReported(Family.COPIES, "no event is known to be a copy", True)
+        return NotReported(Family.COPIES, "no event is known to be a copy", _COPIES_RULE, True)
     if not whole or total < COPIES_SHARE * whole:
-        part = share_text(total, whole)
-        return NotReported(Family.COPIES, f"copies take {part} of {context.whole}. {rule}", True)
+        why = f"copies take {share_text(total, whole)} of {context.whole}"
+        return NotReported(Family.COPIES, why, _COPIES_RULE, True)
     by_name: dict[str, int] = {}
     for n, group in copy_groups:
         by_name[group.copy] = by_name.get(group.copy, 0) + int(ticks[n])
-    named = sorted(by_name.items(), key=lambda item: -item[1])
+    named = sorted((item for item in by_name.items() if item[1]), key=lambda item: -item[1])
     return [
         Finding(
             Family.COPIES,
-            f"Copies, changes of layout and conversions take {share_text(total, whole)} of "
-            f"{context.whole}",
-            f"{context.time(total)}: {context.listed([item for item in named if item[1]])}.",
-            rule,
-            total,
-            whole,
+            "Avoid copies, layout changes and conversions",
+            context.gain(total),
+            f"{context.listed(named)}.{_busy_text(context)}",
+            _COPIES_RULE,
             SliceKeys(tuple(key for _, group in copy_groups for key in group.keys)),
         )
     ]
@@ -205,29 +224,33 @@ def outside(context: FindingContext) -> FamilyAnswer:
     groups, ticks, whole = context.work.groups, context.ticks, context.whole_ticks
     delegated = any(g.part is WorkPart.DELEGATED and ticks[n] for n, g in enumerate(groups))
     if not delegated:
-        return NotReported(Family.OUTSIDE, f"no delegate ran in {context.scope}", False)
+        why = f"no delegate ran in {context.scope}"
+        return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, False)
     is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)
     outside_ticks = np.where(is_outside, ticks, 0)
     total = int(outside_ticks.sum())
-    rule = f"Told when what ran outside of delegates takes at least {percent(OUTSIDE_SHARE)} of it."
     if not whole or total < OUTSIDE_SHARE * whole:
-        part = share_text(total, whole)
-        why = f"what ran outside of delegates takes {part} of {context.whole}. {rule}"
-        return NotReported(Family.OUTSIDE, why, True)
-    named = context.work.by_thing(outside_ticks)
+        why = f"{share_text(total, whole)} of {context.whole} ran outside delegates"
+        return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, True)
     keys = tuple(key for i in np.flatnonzero(outside_ticks).tolist() for key in groups[i].keys)
     return [
         Finding(
             Family.OUTSIDE,
-            f"What ran outside of delegates takes {share_text(total, whole)} of {context.whole}",
-            f"{context.time(total)}: {context.listed(named)}. Delegating it would save at most "
-            "this, since a delegate takes time too.",
-            rule,
-            total,
-            whole,
+            f"Delegate {_outside_text(context, keys)} that ran outside",
+            context.gain(total),
+            f"{context.listed(context.work.by_thing(outside_ticks))}.",
+            _OUTSIDE_RULE,
             SliceKeys(keys),
         )
     ]
+
+
+def _outside_text(context: FindingContext, keys: Sequence[int]) -> str:
+    """Return "3 operators", or "the work" if not all of it is linked to operators."""
+    operators = [context.links.links[key].operators for key in keys]
+    if not all(operators):
+        return "the work"
+    return counted(len({i for own in operators for i in own}), "operator")
 
 
 # -- without an operator ---------------------------------------------------------------------------
@@ -235,28 +258,26 @@ def outside(context: FindingContext) -> FamilyAnswer:
 
 def no_operator(context: FindingContext) -> FamilyAnswer:
     """Report time of inferences in which no linked slice runs."""
-    cost = context.table
+    cost, rule = context.table, _NO_OPERATOR_RULE
     if context.links.program is None:
-        return NotReported(Family.NO_OPERATOR, NO_PROGRAM, False)
-    if not execute_keys(context.trace).any() or not context.whole_ticks or not cost.rows:
+        return NotReported(Family.NO_OPERATOR, NO_PROGRAM, rule, False)
+    if not context.is_timed or not context.whole_ticks or not cost.rows:
         why = "the file has no Method::execute, or no operator is linked"
-        return NotReported(Family.NO_OPERATOR, why, False)
-    rule = f"Told when at least {percent(NO_OPERATOR_SHARE)} of it lies in no operator's slice."
-    part = share_text(cost.without_operator, context.whole_ticks)
-    where = context.costs.longest_without_operator(TimeScope(context.run))
+        return NotReported(Family.NO_OPERATOR, why, rule, False)
+    where = context.costs.longest_without_operator(context.within)
     if where is None or cost.without_operator < NO_OPERATOR_SHARE * context.whole_ticks:
-        why = f"{part} of {context.whole} lies in no slice of an operator. {rule}"
-        return NotReported(Family.NO_OPERATOR, why, True)
+        part = share_text(cost.without_operator, context.whole_ticks)
+        why = f"no operator's slice runs in {part} of {context.whole}"
+        return NotReported(Family.NO_OPERATOR, why, rule, True)
     track, start, end = where
     return [
         Finding(
             Family.NO_OPERATOR,
-            f"{part} of {context.whole} lies in no slice of an operator",
-            f"{context.time(cost.without_operator)} of Method::execute; the longest stretch "
-            f"without one is {context.time(end - start)}.",
+            "Look into time without an operator",
+            context.gain(cost.without_operator),
+            f"Time of Method::execute in which no operator's slice runs; the longest interval is "
+            f"{context.time(end - start)}.",
             rule,
-            cost.without_operator,
-            context.whole_ticks,
             TimeSpan(start, end, (track,)),
         )
     ]
@@ -266,8 +287,8 @@ def links(context: FindingContext) -> FamilyAnswer:
     """Report linkable slices that have no link, by the most frequent reasons."""
     table, trace = context.links, context.trace
     if table.program is None:
-        return NotReported(Family.LINKS, NO_PROGRAM, False)
-    count = stated_per_key(trace, TimeScope(context.run))
+        return NotReported(Family.LINKS, NO_PROGRAM, _LINKS_RULE, False)
+    count = stated_per_key(trace, context.within)
     linkable = int(count[table.states > 0].sum())
     found: dict[tuple[Reason, str], int] = {}
     for key in np.flatnonzero((table.states == 1) & (count > 0)).tolist():
@@ -275,14 +296,13 @@ def links(context: FindingContext) -> FamilyAnswer:
         place = link.reason, link.backend
         found[place] = found.get(place, 0) + int(count[key])
     missing = sum(found.values())
-    rule = f"Told when at least {percent(UNLINKED_SHARE)} of the linkable slices have no operator."
     if not linkable:
-        return NotReported(Family.LINKS, f"no slice of {context.scope} could be linked", False)
+        why = f"no slice of {context.scope} can be linked"
+        return NotReported(Family.LINKS, why, _LINKS_RULE, False)
     part = f"{group_digits(missing)} of {counted(linkable, 'linkable slice')}"
     if missing < UNLINKED_SHARE * linkable:
-        return NotReported(
-            Family.LINKS, f"{part} of {context.scope} have no operator. {rule}", True
-        )
+        why = f"{part} of {context.scope} have no operator"
+        return NotReported(Family.LINKS, why, _LINKS_RULE, True)
     reasons = [
         f"{group_digits(n)}: {reason.text}{f' ({backend})' if backend else ''}"
         for (reason, backend), n in sorted(found.items(), key=lambda item: -item[1])
@@ -290,12 +310,10 @@ def links(context: FindingContext) -> FamilyAnswer:
     return [
         Finding(
             Family.LINKS,
-            f"{part} of {context.scope} ({share_text(missing, linkable)}) have no operator of "
-            "their own",
-            f"{joined(reasons)}. The delegation report says what can be done.",
-            rule,
-            0,
-            0,
+            f"Link {part} ({share_text(missing, linkable)}) to their operators",
+            NO_GAIN,
+            f"{joined(reasons)}. The delegation report lists what to do.",
+            _LINKS_RULE,
             PanelRef("delegation"),
         )
     ]

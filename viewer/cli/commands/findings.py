@@ -1,11 +1,11 @@
-"""`opscope findings`: performance findings, ranked, each with its numbers and its rule."""
+"""`opscope findings`: what to improve, ranked by possible gain."""
 
 from __future__ import annotations
 
 import argparse
 import json
 
-from viewer.cli.arguments import add_files, complain
+from viewer.cli.arguments import add_files, add_include_warmup, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.findings import NoSuchRun, findings_facts, findings_text
 
@@ -14,12 +14,19 @@ def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope findings",
-        description="Report performance findings, ranked: the most expensive operators, copies, "
-        "gaps, slow inferences, wrong estimates and more, each with its numbers and its rule.",
+        description="Report what to improve, ranked by the most time that it could save: the most "
+        "expensive operators, work outside delegates, copies, gaps, slow inferences, wrong "
+        "estimates and more.",
     )
     add_files(parser, "+")
     parser.add_argument(
         "--run", type=int, metavar="N", help="report only inference N, counted from 1"
+    )
+    add_include_warmup(parser)
+    parser.add_argument(
+        "--rules",
+        action="store_true",
+        help="also print the rule of each finding, and the checks without one with their reasons",
     )
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
@@ -28,11 +35,11 @@ def run(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        facts = findings_facts(workspace, chosen.run)
+        facts = findings_facts(workspace, chosen.run, warm_up=chosen.include_warmup)
     except NoSuchRun as error:
         complain(str(error))
         return 1 if failed else 2
-    print(json.dumps(facts, indent=1) if chosen.json else findings_text(facts))
+    print(json.dumps(facts, indent=1) if chosen.json else findings_text(facts, chosen.rules))
     reported = {file["path"] for file in facts["files"]}
     for trace in workspace.traces:
         if trace.path not in reported:

@@ -8,13 +8,13 @@ from tests.builders.delegation_cases import DATA
 from viewer.analysis.findings.finding import Family
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.formats import open_file
-from viewer.gui.panels.findings.list import NONE_FOUND, NOT_APPLICABLE, NOT_MET, FindingLine
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
+from viewer.gui.panels.findings.rows import NONE_FOUND, RowKind
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import WHOLE
+from viewer.model.scope import STEADY
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 
@@ -45,38 +45,39 @@ def click(qtbot, panel, family):
 
 def test_the_list_is_the_answer_by_rank(panel):
     shown = panel.session.traces[0]
-    answer = FindingsAnalysis(shown.table).of(None, shown.axis.ns_per_tick)
-    rows = [row for row in panel.model.rows if row.line is FindingLine.FINDING]
-    assert [row.finding.title for row in rows] == [one.title for one in answer.found]
+    answer = FindingsAnalysis(shown.table).of(STEADY, shown.axis.ns_per_tick)
+    rows = [row for row in panel.model.rows if row.kind is RowKind.FINDING]
+    assert [row.finding for row in rows] == list(answer.found)
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
     assert plain_spaces(panel.subtitle.text()) == (
-        f"{len(rows)} findings of all 5 inferences · attn_xnnpack_x5.etdp"
+        f"{len(rows)} findings · 4 inferences after warm-up · attn_xnnpack_x5.etdp"
     )
 
 
-def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
-    row = panel.model.rows[row_of(panel, Family.GAPS)]
-    assert plain_spaces(row.plain).endswith("Told when these gaps are at least 5 % of it.")
-    assert ". Gaps: Time between instructions is 5.9 %" in plain_spaces(row.plain)
-    said = panel.model.data(panel.model.index(0), Qt.ItemDataRole.AccessibleTextRole)
-    assert said == panel.model.rows[0].plain
-    headings = [row.plain for row in panel.model.rows if row.line is FindingLine.HEADING]
-    assert headings == [NOT_MET, NOT_APPLICABLE]
-    quiet = [row.plain for row in panel.model.rows if row.line is FindingLine.QUIET]
-    assert "Estimates: No estimates of what this profile measured are open." in quiet
+def test_the_other_checks_are_two_lines(panel):
+    groups = [row.title for row in panel.model.rows if row.kind is RowKind.GROUP]
+    assert groups == ["1 check passed", "3 checks do not apply to this trace"]
+    assert not [row for row in panel.model.rows if row.kind is RowKind.CHECK]
+
+
+def test_checks_that_were_expanded_stay_so_for_another_inference(panel):
+    panel.model.toggle(len(panel.model.rows) - 1)
+    pick_run(panel.session, (0, 3))
+    checks = [row.title for row in panel.model.rows if row.kind is RowKind.CHECK]
+    assert "Estimates: no estimates of what this profile measured are open" in checks
 
 
 def test_it_follows_the_picked_run(panel):
     pick_run(panel.session, (0, 3))
-    assert "of run 3" in panel.subtitle.text()
+    assert "inference 3" in panel.subtitle.text()
     assert finding(panel, Family.GAPS).ticks == 3770
 
 
-def test_a_click_selects_all_slices_of_the_dearest_operators(panel, qtbot):
+def test_a_click_selects_all_slices_of_the_hot_spots(panel, qtbot):
     click(qtbot, panel, Family.LARGEST)
     state, shown = panel.session.state, panel.session.traces[0]
     sets = finding(panel, Family.LARGEST).place.sets
-    assert state.slices.of[0].tolist() == shown.costs.slices_of(sets, WHOLE).tolist()
+    assert state.slices.of[0].tolist() == shown.costs.slices_of(sets, STEADY).tolist()
 
 
 def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
@@ -91,7 +92,7 @@ def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
 
 
 def test_an_area_has_the_ticks_of_its_stretch(opened, make_panel):
-    """A tick is 1.25 ns: an area that begins a ns too early has a part of what ended there."""
+    """A tick is 1.25 ns: an area that starts a ns too early has a part of what ended there."""
     panel = make_panel(FindingsPanel, opened(DATA / "torq" / "compile_c3_taskid.csv"))
     panel.list.chosen.emit(row_of(panel, Family.DMA))
     area, place = panel.session.state.area, finding(panel, Family.DMA).place
@@ -99,7 +100,7 @@ def test_an_area_has_the_ticks_of_its_stretch(opened, make_panel):
     assert [axis.to_ticks_floor(t) for t in (area.t0, area.t1)] == [place.start, place.end]
 
 
-def test_enter_on_the_first_inference_picks_it_and_keeps_the_mark(panel, qtbot):
+def test_enter_on_the_warm_up_picks_its_inference_and_stays_current(panel, qtbot):
     panel.list.setCurrentIndex(panel.model.index(row_of(panel, Family.WARM_UP)))
     qtbot.keyClick(panel.list, Qt.Key.Key_Return)
     trace, number = panel.session.state.run
@@ -107,10 +108,10 @@ def test_enter_on_the_first_inference_picks_it_and_keeps_the_mark(panel, qtbot):
     assert panel.list.currentIndex().row() == row_of(panel, Family.WARM_UP)
 
 
-def test_a_click_on_links_asks_for_the_report(panel, qtbot):
-    with qtbot.waitSignal(panel.report_requested) as asked:
+def test_a_click_on_links_requests_the_report(panel, qtbot):
+    with qtbot.waitSignal(panel.report_requested) as requested:
         click(qtbot, panel, Family.LINKS)
-    assert asked.args == ["delegation"]
+    assert requested.args == ["delegation"]
 
 
 def test_a_selection_leaves_the_list_as_it_is(panel):
@@ -143,32 +144,18 @@ def test_what_is_copied_is_text(panel):
     assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(panel.model.rows)
 
 
-def test_rows_are_as_tall_as_their_texts(panel):
-    row = panel.model.index(row_of(panel, Family.LARGEST))
-    wide = panel.list.visualRect(row).height()
-    panel.resize(420, 600)
-    panel.list.doItemsLayout()
-    assert panel.list.visualRect(row).height() > wide
-
-
-def test_letters_are_left_to_the_window(panel, qtbot):
-    before = panel.list.currentIndex()
-    qtbot.keyClick(panel.list, Qt.Key.Key_G)
-    assert panel.list.currentIndex() == before
-
-
 def test_nothing_open_and_nothing_found(make_panel):
     session = Session()
     panel = make_panel(FindingsPanel, session)
     assert panel.sentence == NOTHING
     session.add([open_file(str(DATA / "table_csv" / "two_threads.csv"))])
     assert not panel.is_empty
-    told = [row.plain for row in panel.model.rows]
-    assert (NONE_FOUND in told) == (not panel.answer.findings.found)
-    assert NOT_APPLICABLE in told
+    titles = [row.title for row in panel.model.rows]
+    assert (NONE_FOUND in titles) == (not panel.answer.findings.found)
+    assert "8 checks do not apply to this trace" in titles
 
 
-def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, make_panel, qtbot, monkeypatch):
+def test_a_large_trace_is_analyzed_when_the_panel_is_seen(sample, make_panel, qtbot, monkeypatch):
     monkeypatch.setattr(FindingsPanel, "SYNC_LIMIT", 0)
     panel = make_panel(FindingsPanel, sample("attention_xnnpack"))
     assert panel.sentence == BEING_COUNTED

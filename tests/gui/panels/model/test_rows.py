@@ -82,7 +82,7 @@ def test_another_run_has_other_figures_and_the_same_rows_open(panel):
     panel.view.expand(index(panel, block))
     before = opened_rows(panel)
     pick_run(panel.session, None)
-    assert panel.subtitle.text() == "4 of 5 inferences · attn_xnnpack_x5.etdp"
+    assert panel.subtitle.text() == "4 inferences after warm-up · attn_xnnpack_x5.etdp"
     assert texts(panel, row_at(panel, "forward"))[ModelColumn.SLICES] == "160"
     assert opened_rows(panel) == before == ["forward", "blocks.0"]
 

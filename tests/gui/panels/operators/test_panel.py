@@ -51,7 +51,7 @@ def test_the_footer_adds_up_to_method_execute(panel):
 def test_the_head_says_which_run_of_which_file(panel):
     assert panel.subtitle.text() == "run 2 of 5 · attn_xnnpack_x5.etdp"
     pick_run(panel.session, None)
-    assert panel.subtitle.text() == "4 of 5 inferences · attn_xnnpack_x5.etdp"
+    assert panel.subtitle.text() == "4 inferences after warm-up · attn_xnnpack_x5.etdp"
 
 
 def test_a_click_selects_the_operator_and_the_row_follows_the_selection(panel, qtbot):

@@ -1,4 +1,4 @@
-"""The Findings panel: a short ranked list of findings in the current profile, each with its rule.
+"""The Findings panel: what to improve in the current profile, ranked by possible gain.
 
 It follows the current profile and inference. A click or Enter on a finding selects operators or
 slices, shows a time range, makes an inference current, or opens the panel with the details.
@@ -28,36 +28,36 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.base.trace_panel import TracePanel
-from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
+from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
+from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
-from viewer.model.trace import Run
 from viewer.render.layout import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
-NOTHING = "Open a profile of a run to see what it proves: what is dearest, copies, gaps, slow runs."
-NO_SLICES = "This profile has no slices: there is nothing to find."
+NOTHING = "Open a profile to see findings."
+NO_SLICES = "This profile has no slices, so there are no findings."
 
 
 @dataclass(frozen=True, slots=True)
 class FindingsAnswer:
     """The findings of a profile.
 
-    run: the current inference, None for all. of: the cached analysis of the profile. space: the
+    scope: the current inference, or all. of: the cached analysis of the profile. space: the
     workspace whose estimates `made` compares.
     """
 
     shown: OpenTrace
-    run: Run | None
+    scope: TimeScope
     of: FindingsAnalysis
     findings: Findings
     space: Workspace
@@ -70,6 +70,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
     # With up to this many slices in all open files, each with its own identifier, the answer takes
     # less than 40 ms even on a busy machine: no thread.
     SYNC_LIMIT = 2000
+    BY_INFERENCE = True
 
     report_requested = Signal(str)
 
@@ -104,7 +105,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         of = known.of if known is not None and known.of.table is shown.table else None
         estimates = known.made if known is not None and known.space is space else None
         size = sum(len(trace.slices) for trace in space.traces)
-        return Question(_answer, (shown, scope.run, of, space, estimates), size)
+        return Question(_answer, (shown, scope, of, space, estimates), size)
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
@@ -112,23 +113,23 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
 
     def show_answer(self, answer: FindingsAnswer) -> None:
         """List the findings, and highlight the same kind of finding as before."""
-        marked = self._marked_family()
+        current = self._current_family()
         if not len(answer.shown.trace.slices):
             self.show_sentence(NO_SLICES)
             return
-        self.model.show(rows_of(answer.findings))
-        self._mark(marked)
+        self.model.show(answer.findings)
+        self._make_current(current)
         count = len(answer.findings.found) + answer.findings.left_out
         name = display_name(answer.shown.trace.path)
-        self.subtitle.setText(f"{counted(count, 'finding')} of {answer.findings.scope} · {name}")
+        self.subtitle.setText(f"{counted(count, 'finding')} · {answer.findings.scope} · {name}")
         self.show_page()
 
-    def _marked_family(self) -> Family | None:
+    def _current_family(self) -> Family | None:
         row = self.list.currentIndex().row()
         found = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
         return None if found is None else found.family
 
-    def _mark(self, family: Family | None) -> None:
+    def _make_current(self, family: Family | None) -> None:
         """Highlight the finding of a kind; it may belong to another inference than before."""
         for row, listed in enumerate(self.model.rows):
             if listed.finding is not None and listed.finding.family is family:
@@ -136,7 +137,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
                 return
 
     def clear_page(self) -> None:
-        self.model.show(())
+        self.model.show(None)
 
     # -- navigation ------------------------------------------------------------------------------
 
@@ -169,26 +170,30 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if isinstance(place, OperatorSets) and len(place.sets) == 1:
             session.select_operators(number, place.sets[0])
             return
-        found = answer.of.slices_of(finding, answer.run)
+        found = answer.of.slices_of(finding, answer.scope)
         if len(found):
             first = SliceRef(number, longest_slice(answer.shown, found))
             session.select_slices(SliceSet({number: found}), first, reveal=True)
 
     @Slot(QMenu)
     def _offer(self, menu: QMenu) -> None:
-        """Add an entry to a finding's context menu that opens the panel with its details."""
-        row = self.list.currentIndex().row()
-        finding = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
-        if finding is not None and isinstance(finding.place, PanelRef):
-            name = finding.place.name
-            menu.addAction("Show all of it", partial(self.report_requested.emit, name))
+        """Add entries to the context menu: the panel with a finding's details, and a row's rule."""
+        at = self.list.currentIndex().row()
+        if not 0 <= at < len(self.model.rows):
+            return
+        row = self.model.rows[at]
+        if row.finding is not None and isinstance(row.finding.place, PanelRef):
+            name = row.finding.place.name
+            menu.addAction("Show full report", partial(self.report_requested.emit, name))
+        if row.rule:
+            menu.addAction("Show rule", partial(self.list.show_rule, at))
 
     @Slot()
     def copy(self) -> None:
         """Copy the selected rows as text, or all rows if none is selected."""
-        marked = sorted(index.row() for index in self.list.selectedIndexes())
+        selected = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
-        copied = [rows[i] for i in marked] or list(rows)
+        copied = [rows[i] for i in selected] or list(rows)
         if copied:
             text = "\n".join([self.subtitle.text(), *(row.plain for row in copied)])
             QGuiApplication.clipboard().setText(f"{text}\n")
@@ -202,11 +207,12 @@ def _first_ns(axis: Axis, tick: int) -> int:
 
 def _answer(
     shown: OpenTrace,
-    run: Run | None,
+    scope: TimeScope,
     of: FindingsAnalysis | None,
     space: Workspace,
     made: Estimates | None,
 ) -> FindingsAnswer:
     of = of or FindingsAnalysis(shown.table, shown.costs)
     made = made or of_workspace(space)
-    return FindingsAnswer(shown, run, of, of.of(run, shown.axis.ns_per_tick, made), space, made)
+    findings = of.of(scope, shown.axis.ns_per_tick, made)
+    return FindingsAnswer(shown, scope, of, findings, space, made)

@@ -1,0 +1,146 @@
+"""The time of plain profiles: no thread counts twice, no span of a whole thread is a finding."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.paths import DATA
+from viewer.analysis.cost.work_time import WorkTime
+from viewer.analysis.findings.finding import Family, SliceKeys
+from viewer.analysis.findings.findings import FindingsAnalysis
+from viewer.analysis.findings.thread_time import ThreadTime
+from viewer.analysis.links.linker import unlinked
+from viewer.formats import open_file
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.scope import WHOLE
+from viewer.model.times import plain_spaces
+from viewer.model.trace import Clock, KeyKind, Trace
+
+NS = Fraction(1)
+
+
+def plain(*slices: tuple[str, str, int, int]) -> Trace:
+    """A profile without identities; each slice is (thread, name, start, end)."""
+    builder = TraceBuilder("plain", "test", "", Clock())
+    builder.scope("file")
+    for thread, name, start, end in slices:
+        builder.add(
+            track=builder.track("p", thread), start=np.array([start]), end=np.array([end]),
+            name=builder.intern(name), key=builder.key(KeyKind.PLAIN, name),
+        )  # fmt: skip
+    return builder.build()
+
+
+def times(trace: Trace) -> tuple[dict[str, int], int]:
+    """The time of every name, and the busy time."""
+    work = WorkTime(unlinked(trace))
+    ticks, whole = ThreadTime(work).ticks(WHOLE)
+    return dict(work.by_thing(ticks)), whole
+
+
+def spans(trace: Trace) -> list[str]:
+    return [trace.name(i) for i in ThreadTime(WorkTime(unlinked(trace))).whole_spans.tolist()]
+
+
+def hot_spots(trace: Trace):
+    answer = FindingsAnalysis(unlinked(trace)).of(WHOLE, NS)
+    families = (*answer.found, *answer.not_reported)
+    return next(one for one in families if one.family is Family.LARGEST)
+
+
+STEPS = (("t", "step", 0, 50), ("t", "conv", 0, 40), ("t", "step", 50, 100), ("t", "relu", 60, 70))
+
+
+def test_a_span_around_a_thread_is_not_counted_but_what_is_nested_in_it():
+    trace = plain(("t", "main", 0, 100), *STEPS)
+    assert spans(trace) == ["main"]
+    assert times(trace) == ({"step": 50, "conv": 40, "relu": 10}, 100)
+
+
+def test_a_profiler_that_covers_the_trace_on_a_track_of_its_own_is_not_counted():
+    trace = plain(("profiler", "PyTorch Profiler (0)", 0, 100), *STEPS)
+    assert spans(trace) == ["PyTorch Profiler (0)"]
+    assert times(trace) == ({"step": 50, "conv": 40, "relu": 10}, 100)
+    one = hot_spots(trace)
+    assert plain_spaces(one.title) == "Speed up step: up to 50 ns (50.0 % of the busy time)"
+    assert plain_spaces(one.detail) == (
+        "The most expensive of 3 event names. Busy time: 100 ns, not counting PyTorch Profiler (0)."
+    )
+    assert isinstance(one.place, SliceKeys)
+
+
+@pytest.mark.parametrize(("end", "covers"), [(95, True), (94, False)])
+def test_a_span_covers_its_thread_from_95_percent_of_it(end, covers):
+    trace = plain(("t", "main", 0, end), ("t", "conv", 0, 60), ("t", "exit", 99, 100))
+    assert spans(trace) == (["main"] if covers else [])
+
+
+def test_spans_in_spans_are_all_left_out():
+    trace = plain(("t", "exec", 0, 100), ("t", "main", 1, 99), ("t", "conv", 1, 60))
+    assert spans(trace) == ["exec", "main"]
+    assert times(trace) == ({"conv": 59}, 59)
+
+
+def test_a_span_with_nothing_inside_is_the_work_itself():
+    trace = plain(("t", "load", 0, 3), ("t", "conv", 3, 100))
+    assert spans(trace) == []
+    assert times(trace) == ({"conv": 97, "load": 3}, 100)
+    assert spans(plain(("t", "conv", 0, 100))) == []
+
+
+def test_a_thread_that_has_one_short_slice_is_counted():
+    trace = plain(*STEPS, ("worker", "upload", 20, 30))
+    assert spans(trace) == []
+    assert times(trace)[1] == 110
+    detail = hot_spots(plain(*STEPS, ("worker", "conv", 20, 50))).detail
+    assert plain_spaces(detail).endswith("Busy time of 2 threads, added up: 130 ns.")
+
+
+def test_time_of_a_span_that_nothing_explains_stays_in_the_whole():
+    """One event of 1 ns in a span of 100 is no hot spot of "100 % of the busy time"."""
+    trace = plain(("t", "main", 0, 100), ("t", "conv", 10, 11), ("t", "relu", 11, 12))
+    assert spans(trace) == ["main"]
+    assert times(trace) == ({"conv": 1, "relu": 1}, 100)
+    assert plain_spaces(hot_spots(trace).why) == (
+        "all 2 with any time take 2.0 % of the busy time of the whole trace"
+    )
+
+
+def test_slices_that_overlap_on_a_thread_count_once_for_the_last_to_start():
+    trace = plain(("t", "a", 0, 60), ("t", "b", 40, 90), ("t", "c", 95, 100))
+    assert times(trace) == ({"a": 40, "b": 50, "c": 5}, 95)
+
+
+def test_of_slices_that_start_together_the_shorter_counts():
+    trace = plain(("t", "a", 0, 60), ("t", "b", 40, 90), ("t", "c", 40, 50), ("t", "d", 99, 100))
+    assert times(trace) == ({"a": 40, "b": 40, "c": 10, "d": 1}, 91)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_overlapping_slices_against_each_tick_by_itself(seed):
+    random = np.random.default_rng(seed)
+    start = random.integers(0, 200, 60)
+    end = start + random.integers(1, 40, 60)
+    trace = plain(*((f"t{i % 3}", f"n{i % 7}", *at) for i, at in enumerate(zip(start, end))))  # noqa: B905
+    slices = trace.slices
+    expected: dict[str, int] = {}
+    for track in range(3):
+        own = [i for i in range(len(slices)) if slices.track(i) == track]
+        for tick in range(250):
+            active = [i for i in own if slices.start[i] <= tick < slices.end[i]]
+            if active:
+                last = max(active, key=lambda i: (slices.start[i], -slices.end[i]))
+                expected[trace.name(last)] = expected.get(trace.name(last), 0) + 1
+    assert times(trace) == (expected, sum(expected.values()))
+
+
+def test_a_pytorch_profile_is_not_busier_than_it_is_long():
+    trace = open_file(str(DATA / "chrome_json" / "kineto_cpu.json"))
+    ticks, whole = times(trace)
+    assert sum(ticks.values()) <= whole <= trace.end - trace.start
+    assert not [name for name in ticks if name.startswith("PyTorch Profiler")]
+
+
+def test_an_empty_trace_has_no_time():
+    assert times(plain()) == ({}, 0)

@@ -1,0 +1,185 @@
+"""The time of plain profiles by event, with every instant of a thread counted once.
+
+Plain profiles (PyTorch, Perfetto, CSV) have no inferences and no linked operators: their whole is
+the time in which a thread is busy. Two things would count a thread twice. Slices that overlap
+without nesting are on different lanes of one track; here an instant belongs to the slice that
+started last on any lane. And a span may cover all of its thread, such as a script's main function,
+or all of the trace, on a track of its own, such as a profiler's own span. Such a span shows that
+something was recorded, not what it took, so it is never the most expensive event. If other events
+cover at least half of it, its remaining time does not count as busy time either; otherwise nothing
+else accounts for that time, so it stays in the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.cost.work_time import WorkTime
+from viewer.arrays import Bools, Ints
+from viewer.model import intervals
+from viewer.model.queries import Segments, charge, total_per_group
+from viewer.model.scope import TimeScope
+from viewer.model.trace import Slices, Trace
+
+# A span that covers this share of its thread is the thread, apart from how it starts and ends.
+COVERS = Fraction(19, 20)
+# If other events cover half of such a span, they are what it consists of.
+EXPLAINED = Fraction(1, 2)
+
+
+class ThreadTime:
+    """The busy time of a plain profile; charging happens once, so range queries are cheap."""
+
+    def __init__(self, work: WorkTime) -> None:
+        self._work = work
+        self._trace = work.table.trace
+
+    def ticks(self, scope: TimeScope) -> tuple[Ints, int]:
+        """Return the ticks of every group of `WorkTime` (int64), and the busy time of all threads.
+
+        Both are those within a scope.
+        """
+        groups = len(self._work.groups) + 1
+        total = total_per_group(self._segments, groups, *scope.span, warm_up=scope.warm_up)
+        return total[:-1], int(total.sum())
+
+    @property
+    def threads(self) -> int:
+        """The number of threads with any busy time."""
+        return len(np.unique(self._segments.track))
+
+    @cached_property
+    def whole_spans(self) -> Ints:
+        """The slices that cover (almost) all of their thread or of the trace, ascending."""
+        return spans_of_threads(self._trace)
+
+    @cached_property
+    def not_counted(self) -> Ints:
+        """Those of `whole_spans` that other events explain, ascending."""
+        slices, spans = self._trace.slices, self.whole_spans
+        if not len(spans):
+            return spans
+        others = np.ones(len(slices), np.bool_)
+        others[spans] = False
+        others &= ~made_of_others(self._trace)
+        united = intervals.union(slices.start[others], slices.end[others])
+        start, end = slices.start[spans], slices.end[spans]
+        covered = intervals.covered_until(united, end) - intervals.covered_until(united, start)
+        long = intervals.durations(start, end)
+        return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
+
+    @cached_property
+    def _segments(self) -> Segments:
+        """The busy time: disjoint on each track; a group of `WorkTime`, or their count for none."""
+        trace, slices = self._trace, self._trace.slices
+        group = self._work.group_of_key[slices.key]
+        group[group < 0] = len(self._work.groups)
+        group[self.whole_spans] = len(self._work.groups)
+        owner = np.arange(len(slices))
+        owner[self.not_counted] = -1
+        owner[made_of_others(trace)] = -1
+        # Each slice as a key of its own: two slices of one key can differ in what they cover.
+        of_slices = replace(
+            trace, slices=replace(slices, key=np.arange(len(slices), dtype=np.uint32))
+        )
+        charged = charge(of_slices, owner)
+        if charged.lanes:
+            charged = started_last(charged, slices)
+        return charged.taken(slice(None), group[charged.group])
+
+
+def spans_of_threads(trace: Trace) -> Ints:
+    """Return the slices that cover at least `COVERS` of their thread or of the trace, ascending.
+
+    Of a thread: of the time from its first slice to its last, if another slice is inside. Of the
+    trace: if nothing else is on its track, and there are slices on other tracks.
+    """
+    slices = trace.slices
+    if not len(slices):
+        return np.empty(0, np.int64)
+    track = slices.row_track[slices.rows()]
+    start, end = slices.start, slices.end
+    timed = np.flatnonzero(end > start)
+    limits = np.iinfo(np.int64)
+    first = np.full(len(trace.tracks), limits.max)
+    last = np.full(len(trace.tracks), limits.min)
+    np.minimum.at(first, track[timed], start[timed])
+    np.maximum.at(last, track[timed], end[timed])
+    wide = _covers(start, end, first[track], last[track]) & (end > start)
+    # Of each thread, the last to start (the innermost) of its wide slices.
+    found = np.flatnonzero(wide)
+    found = found[np.lexsort((slices.order[found], start[found], track[found]))]
+    is_last = np.append(track[found][1:] != track[found][:-1], True) if len(found) else wide[:0]
+    inner = found[is_last]
+    of_track = np.full(len(trace.tracks), -1)
+    of_track[track[inner]] = inner
+    rest = timed[~wide[timed]]
+    around = of_track[track[rest]]
+    inside = (around >= 0) & (start[rest] >= start[around]) & (end[rest] <= end[around])
+    has_content = np.zeros(len(trace.tracks), np.bool_)
+    has_content[track[rest[inside]]] = True
+    of_thread = wide.copy()
+    of_thread[inner[~has_content[track[inner]]]] = False
+    count = np.bincount(track[timed], minlength=len(trace.tracks))
+    lone = inner[count[track[inner]] == 1]
+    if len(rest) and len(lone):
+        of_trace = _covers(start[lone], end[lone], first.min(), last.max())
+        of_thread[lone[of_trace]] = True
+    return np.flatnonzero(of_thread)
+
+
+def _covers(start: Ints, end: Ints, first: Ints, last: Ints) -> Bools:
+    """Return whether each span covers at least `COVERS` of the time from `first` to `last`."""
+    long = intervals.durations(start, end).astype(np.float64)
+    all_of_it = intervals.durations(np.minimum(first, last), np.maximum(first, last))
+    covers: Bools = long >= float(COVERS) * all_of_it
+    return covers
+
+
+def started_last(segments: Segments, slices: Slices) -> Segments:
+    """Return segments whose groups are slices, with only the slice that started last at any time.
+
+    Of slices that start together, the shorter one counts. The result is disjoint on each track.
+    """
+    track, start, end, owner = segments.track, segments.start, segments.end, segments.group
+    count = len(start)
+    by_rank = np.lexsort((-slices.end[owner], slices.start[owner]))
+    rank = np.empty(count, np.int64)
+    rank[by_rank] = np.arange(count)
+    times, tracks = np.concatenate([start, end]), np.concatenate([track, track])
+    order = np.lexsort((times, tracks))
+    times, tracks = times[order], tracks[order]
+    is_new = np.append(True, (times[1:] != times[:-1]) | (tracks[1:] != tracks[:-1]))
+    place = np.empty(2 * count, np.int64)
+    place[order] = np.cumsum(is_new) - 1
+    times, tracks = times[is_new], tracks[is_new]
+    best = _highest(place[:count], place[count:], rank, len(times))[:-1]
+    busy = np.flatnonzero(best >= 0)
+    chosen = by_rank[best[busy]]
+    found = segments.taken(chosen)
+    return replace(found, track=tracks[busy], start=times[busy], end=times[busy + 1], lanes=False)
+
+
+def _highest(first: Ints, last: Ints, value: Ints, count: int) -> Ints:
+    """Return for each of `count` places the highest value whose range [first, last) has it, or -1.
+
+    A range is the union of two blocks whose length is a power of two. From the longest blocks to
+    the shortest, each hands its value to its halves: n log n steps, all on arrays.
+    """
+    level = np.frexp((last - first).astype(np.float64))[1] - 1
+    best = np.full(count, -1)
+    for step in range(int(level.max(initial=0)), -1, -1):
+        own = np.flatnonzero(level == step)
+        np.maximum.at(best, first[own], value[own])
+        np.maximum.at(best, last[own] - (1 << step), value[own])
+        if step:
+            half = 1 << (step - 1)
+            halves = best.copy()
+            np.maximum(halves[half:], best[:-half], out=halves[half:])
+            best = halves
+    return best
