@@ -1,8 +1,10 @@
 """The list of findings: its info marks and rules, its groups of checks, its mouse and its keys."""
 
+from itertools import pairwise
+
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QHelpEvent
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QFontMetrics, QHelpEvent
 from PySide6.QtWidgets import QToolTip
 
 from tests.builders.delegation_cases import SAMPLES
@@ -11,6 +13,7 @@ from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
+from viewer.gui.panels.findings.painting import breakable
 from viewer.gui.panels.findings.rows import RowKind
 from viewer.model.scope import WHOLE
 
@@ -164,8 +167,22 @@ def test_no_part_of_a_row_covers_another_or_is_cut(view, width):
             assert not any(part.intersects(other) for other in parts[at + 1 :])
 
 
-def test_rows_are_as_tall_as_their_texts(view):
+@pytest.mark.parametrize("width", [60, 120, 300])
+def test_names_break_only_if_they_are_wider_than_their_column(qapp, width):
+    metrics = QFontMetrics(dark_theme().font("caption"))
+    wide = "aten::_scaled_dot_product_flash_attention_for_cpu"
+    text = f"conv 3\u202fµs, {wide} and {'x' * 90}"
+    shown = breakable(text, metrics, width)
+    assert shown.replace("\u200b", "") == text
+    assert shown.startswith("conv 3\u202fµs, ")
+    flags = int(Qt.TextFlag.TextWordWrap)
+    assert metrics.boundingRect(QRect(0, 0, width, 0), flags, shown).width() <= width
+    assert ("\u200b" in shown.split(" ")[2]) == (metrics.horizontalAdvance(wide) > width)
+
+
+def test_rows_are_as_tall_as_their_texts_at_any_width(view, qtbot):
     wide = view.visualRect(view.model().index(0)).height()
     view.resize(320, 700)
-    view.doItemsLayout()
-    assert view.visualRect(view.model().index(0)).height() > wide
+    qtbot.waitUntil(lambda: view.visualRect(view.model().index(0)).height() > wide)
+    rects = [view.visualRect(view.model().index(i)) for i in range(len(rows(view)))]
+    assert all(one.bottom() + 1 == after.top() for one, after in pairwise(rects))

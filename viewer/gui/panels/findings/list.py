@@ -7,7 +7,7 @@ click on a row's info mark, or Space, shows the row's rule; so does the mouse ov
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolTip
 
 from viewer.analysis.findings.finding import PanelRef
@@ -100,7 +100,6 @@ class FindingsList(QListView):
         self.setModel(model)
         self.setAccessibleName("Findings")
         self.setItemDelegate(self._painted)
-        self.setResizeMode(QListView.ResizeMode.Adjust)  # row heights depend on the width
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -181,6 +180,12 @@ class FindingsList(QListView):
             QToolTip.showText(event.globalPos(), tip(self.tip_at(event.pos())), self.viewport())
             return True
         return bool(super().viewportEvent(event))
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out again: heights of rows depend on the width, also when a scroll bar comes."""
+        super().resizeEvent(event)
+        self.scheduleDelayedItemsLayout()
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

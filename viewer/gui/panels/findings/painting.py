@@ -27,9 +27,9 @@ _LEAST = 80
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 _RIGHT = _WRAP | int(Qt.AlignmentFlag.AlignRight)
 _COLORS = {Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "text3"}
-# Long names from profiles have no spaces, so lines may break after these characters in them too.
-_LONG_NAME = re.compile(r"\S{24,}")
+# Names from profiles have no spaces. If one is too wide, its lines break after these characters.
 _BREAKS = re.compile(r"(?<=[_:./])(?=\w)")
+_HERE = "\u200b"  # a line may break here
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,8 @@ class FindingDelegate(QStyledItemDelegate):
     def _text(self, text: str, role: str, left: int, top: int, width: int) -> QRect:
         """Return the place of a wrapped text, `width` wide and as tall as it needs."""
         metrics = QFontMetrics(self._font(role))
-        height = metrics.boundingRect(QRect(0, 0, width, 0), _WRAP, _breakable(text)).height()
+        shown = breakable(text, metrics, width)
+        height = metrics.boundingRect(QRect(0, 0, width, 0), _WRAP, shown).height()
         return QRect(left, top, width, height)
 
     def _font(self, role: str) -> QFont:
@@ -150,9 +151,10 @@ class FindingDelegate(QStyledItemDelegate):
         self, painter: QPainter, place: QRect, text: str, role: str, tone: str, flags: int = _WRAP
     ) -> None:
         if text:
-            painter.setFont(self._font(role))
+            font = self._font(role)
+            painter.setFont(font)
             painter.setPen(self._theme.color(tone))
-            painter.drawText(place, flags, _breakable(text))
+            painter.drawText(place, flags, breakable(text, QFontMetrics(font), place.width()))
 
     def _icon(self, painter: QPainter, place: QRect, name: str, tone: str) -> None:
         ratio = self._view.devicePixelRatioF()
@@ -195,6 +197,18 @@ def paint_severity(painter: QPainter, place: QRectF, severity: Severity, theme: 
     painter.restore()
 
 
-def _breakable(text: str) -> str:
-    """Return a text that can wrap inside the names of operators and events."""
-    return _LONG_NAME.sub(lambda name: _BREAKS.sub("\u200b", name[0]), text)
+def breakable(text: str, metrics: QFontMetrics, width: int) -> str:
+    """Return a text with places to break the words that are wider than a column of `width` px.
+
+    A part of such a word that is too wide as well may break anywhere.
+    """
+
+    def fitting(part: str) -> str:
+        return part if metrics.horizontalAdvance(part) <= width else _HERE.join(part)
+
+    return " ".join(
+        word
+        if metrics.horizontalAdvance(word) <= width
+        else _HERE.join(fitting(part) for part in _BREAKS.split(word))
+        for word in text.split(" ")
+    )
