@@ -1,8 +1,8 @@
 """Converts between ticks and nanoseconds, and formats and parses times. The only place that does.
 
 A tick is the unit in which a file counts. `Clock.ns_per_tick` is exact, so a conversion floors once
-and never drifts. Formatted times follow one rule: three decimals, and a unit if a time stands
-alone.
+and never drifts. A formatted duration has three decimals, and the unit that suits it. A formatted
+position has as many decimals as the view resolves.
 """
 
 from __future__ import annotations
@@ -149,11 +149,61 @@ def format_in(ns: float, factor: int, decimals: int | None = None) -> str:
 
 
 def format_time(ns: float) -> str:
-    """Format a time with its unit: "1.643 µs", "55.212 µs", "0"."""
+    """Format a time with its unit: "1.643 µs", "55.212 µs", "385 ns", "0"."""
     if ns == 0:
         return "0"
     unit, factor = unit_for(ns)
     return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
+
+
+def split_time(text: str) -> tuple[str, str]:
+    """Split a formatted time into number and unit; the unit is "" for other texts, and for "0"."""
+    number, space, unit = text.rpartition(NARROW_SPACE)
+    return (number, unit) if space and unit in _UNIT_NS else (text, "")
+
+
+def is_fraction_of_ns(text: str) -> bool:
+    """Whether a formatted time is in ns and has decimals: "385.500 ns"."""
+    number, unit = split_time(text)
+    return unit == "ns" and "." in number
+
+
+def format_fixed(ns: int, factor: int, decimals: int) -> str:
+    """Format a time without its unit, rounded to some decimals; exact for any integer.
+
+    factor: the ns of the unit. The decimals are grouped in threes: "3.876 412 385".
+    """
+    scaled = (2 * abs(ns) * 10**decimals + factor) // (2 * factor)
+    whole, rest = divmod(scaled, 10**decimals)
+    text = (MINUS if ns < 0 else "") + group_digits(whole)
+    if not decimals:
+        return text
+    digits = f"{rest:0{decimals}d}"
+    return f"{text}.{THIN_SPACE.join(digits[i : i + 3] for i in range(0, decimals, 3))}"
+
+
+def format_position(ns: int, resolution_ns: float = 1) -> str:
+    """Format a position with the decimals that distinguish its neighbors: "3.876 412 385 s".
+
+    resolution_ns: the distance of neighbors, such as the ns per pixel of a view; by default 1,
+    which shows whole ns. There are three decimals at least.
+    """
+    if ns == 0:
+        return "0"
+    units = ((unit, factor, _decimals(factor, resolution_ns)) for unit, factor in _UNITS)
+    # Of the units in which it rounds to 1 or more, the greatest.
+    unit, factor, decimals = next(
+        (unit, factor, decimals)
+        for unit, factor, decimals in units
+        if 2 * abs(ns) * 10**decimals + factor >= 2 * factor * 10**decimals
+    )
+    return f"{format_fixed(ns, factor, decimals)}{NARROW_SPACE}{unit}"
+
+
+def _decimals(factor: int, resolution_ns: float) -> int:
+    """Return how many decimals of a unit resolve some ns, at least three (of ns none)."""
+    whole_ns = len(str(factor)) - 1
+    return max(whole_ns - len(str(max(int(resolution_ns), 1))) + 1, min(whole_ns, 3))
 
 
 def format_share(part: float, whole: float) -> str:
@@ -167,7 +217,8 @@ def format_span(first: int, last: int) -> str:
     decimals = 3
     while decimals < 9 and factor > 1 and (last - first) * 10**decimals < 100 * factor:
         decimals += 1
-    ends = (format_in(ns, factor, decimals) for ns in (first, last))
+    decimals = min(decimals, len(str(factor)) - 1)
+    ends = ("0" if ns == 0 else format_fixed(ns, factor, decimals) for ns in (first, last))
     return f"{' – '.join(ends)}{NARROW_SPACE}{unit}"
 
 

@@ -14,8 +14,8 @@ from viewer.arrays import Ints
 from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
-    format_in,
-    format_time,
+    format_fixed,
+    format_position,
     group_digits,
     nice_step,
     unit_for,
@@ -67,10 +67,13 @@ class Scale:
         unit = unit_for(span) if self.cycles is None else CYCLES
         return f"{unit[0]} from {self.start}"
 
-    def text(self, ns: int) -> str:
-        """Format a time on the shared axis like the ruler: "1.250 µs", "1 000 cycles"."""
+    def text(self, ns: int, resolution_ns: float = 1) -> str:
+        """Format a time on the shared axis like the ruler: "1.250 µs", "1 000 cycles".
+
+        resolution_ns: the ns per pixel of the view, by default whole ns.
+        """
         if self.cycles is None:
-            return format_time(ns - self.origin)
+            return format_position(ns - self.origin, resolution_ns)
         cycles = self.cycles.to_ticks_floor(ns) - self.origin
         sign = MINUS if cycles < 0 else ""
         return f"{sign}{group_digits(abs(cycles))}{NARROW_SPACE}cycles"
@@ -120,13 +123,7 @@ def _decimals(step: int, factor: int) -> int:
 
 
 def _label(ns: int, factor: int, decimals: int) -> str:
-    """Format a multiple of the step in the unit, exactly: a float's 53 bits are not enough."""
-    if ns == 0:
-        return "0"
-    whole, rest = divmod(abs(ns), factor)
-    sign = format_in(-1, 1)[0] if ns < 0 else ""
-    text = sign + format_in(whole, 1)
-    return f"{text}.{rest * 10**decimals // factor:0{decimals}d}" if decimals else text
+    return "0" if ns == 0 else format_fixed(ns, factor, decimals)
 
 
 def _minor(t0: int, t1: int, width: int, origin: int, step: int, digit: int) -> Ints:

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from viewer import SCHEMA, __version__
+from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.scope import LeftOut, left_out
 from viewer.model.text import one_line
-from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for
+from viewer.model.times import format_in, format_time, group_digits, ns_to_tick, split_time
 from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.info import Facts, clock_facts, format_words
@@ -25,6 +26,13 @@ from viewer.workspace.workspace import Workspace
 
 WHOLE, UNGROUPED = "whole", "ungrouped"
 # Units for the text, as options have them: the name on screen, and its ns.
+_LENGTH_TITLES = {
+    "mean": figure_terms.MEAN.title,
+    "p50": figure_terms.MEDIAN.title,
+    "p90": figure_terms.P90.title,
+    "min": figure_terms.MIN.title,
+    "max": figure_terms.MAX.title,
+}
 UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("s", 1_000_000_000)}
 AUTO = "auto"
 _CHARGED = ("total_ns", "self_ns", "share")
@@ -117,8 +125,8 @@ def _file_facts(
 def stats_text(facts: Facts, unit: str = AUTO) -> str:
     """Format the facts for people: one or two lines per profile, and one table for all.
 
-    unit: one of `UNITS`, of all times; by default that of the longest one of each kind. The group
-    is the last column, since a location can be longer than any terminal is wide.
+    unit: one of `UNITS`, of all times; by default every time has the unit that suits it, in its
+    cell. The group is the last column, since a location can be longer than any terminal is wide.
     """
     answered = [file for file in facts["files"] if file["missing"] is None]
     several = len(facts["files"]) > 1
@@ -177,33 +185,49 @@ def _sums(file: Facts) -> list[Facts]:
 
 
 def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]]]:
-    """Return times in one unit and slice lengths in another; without empty columns."""
-    amounts = ("total_ns", "self_ns", DELEGATE_NS)
-    unit, factor = unit_for(max(row.get(name, 0) for row in rows for name in amounts))
-    length, per_length = unit_for(max(row.get("max_ns", 0) for row in rows))
-    if chosen != AUTO:
-        unit, factor = length, per_length = UNITS[chosen]
+    """Return the columns of numbers, without empty ones. chosen: a unit of `UNITS`, or `AUTO`."""
 
     def cells(name: str, text: Callable[[Any], str]) -> list[str]:
         return [text(row[name]) if name in row else "" for row in rows]
 
+    def times(title: str, name: str) -> tuple[str, list[str]]:
+        if chosen == AUTO:
+            return title, _aligned(cells(name, format_time))
+        unit, factor = UNITS[chosen]
+        return f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
+
     columns = [
-        (f"Total, {unit}", cells("total_ns", lambda ns: format_in(ns, factor))),
-        (f"Self, {unit}", cells("self_ns", lambda ns: format_in(ns, factor))),
+        times(figure_terms.TOTAL.title, "total_ns"),
+        times(figure_terms.SELF.title, "self_ns"),
         (_share_title(rows), cells("share", lambda share: f"{100 * share:.1f}")),
-        (f"Own clock, {unit}", cells(DELEGATE_NS, lambda ns: format_in(ns, factor))),
-        ("Count", cells("count", group_digits)),
+        times("Own clock", DELEGATE_NS),
+        (figure_terms.COUNT.title, cells("count", group_digits)),
     ]
-    for name in LENGTHS:
-        title = f"{name if name[0] == 'p' else name.capitalize()}, {length}"
-        columns.append((title, cells(f"{name}_ns", lambda ns: format_in(ns, per_length))))
+    columns += [times(_LENGTH_TITLES[name], f"{name}_ns") for name in LENGTHS]
     return [(title, texts) for title, texts in columns if any(texts)]
+
+
+def _aligned(texts: list[str]) -> list[str]:
+    """Pad right-aligned times of several units so that units begin in one column, and points align.
+
+    "385 ns" gets no decimals, unless a ns of the column has some.
+    """
+    parts = [split_time(text) for text in texts]
+    slot = max(len(unit) for _, unit in parts)
+    fractions = any(unit == "ns" and "." in number for number, unit in parts)
+    aligned = []
+    for number, unit in parts:
+        whole_ns = number and fractions and unit in ("", "ns") and "." not in number
+        room = " " * len(".000") if whole_ns else ""
+        space = " " if slot else ""
+        aligned.append(f"{number}{room}{space}{unit.ljust(slot)}" if number else "")
+    return aligned
 
 
 def _share_title(rows: list[Facts]) -> str:
     """Return the title of the shares, with what they are of."""
     bases = {row["share_of"] for row in rows if "share_of" in row}
-    return f"% of {bases.pop()}" if len(bases) == 1 else "Share, %"
+    return figure_terms.share(bases.pop()).title if len(bases) == 1 else "Share, %"
 
 
 def _lines(columns: list[tuple[str, list[str]]], right: int) -> list[str]:

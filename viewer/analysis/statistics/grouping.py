@@ -64,6 +64,7 @@ from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, outermost
+from viewer.analysis.statistics.figure_terms import BUSY_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
     OF_OPERATORS,
@@ -145,7 +146,7 @@ class Grouping:
             return "range" if key == "unit" else "inferences"
         if key in (*OF_OPERATORS, "delegate") and execute_keys(self._trace).any():
             return EXECUTE
-        return "busy time"
+        return BUSY_TIME
 
     def slices(
         self, key: str, number: int, first: int | None = None, last: int | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from viewer.analysis.links.labels import describe_near
 from viewer.analysis.links.link_table import Link, LinkState
 from viewer.model.text import display_name
-from viewer.model.times import counted, format_time
+from viewer.model.times import counted, format_position
 from viewer.model.timing import timing_of, timing_sentence
 from viewer.program.program import Operator
 from viewer.program.sources.files import file_name
@@ -18,12 +18,15 @@ from viewer.view.open_trace import OpenTrace
 _MOST_OPERATORS = 5
 
 
-def slice_lines(shown: OpenTrace, index: int) -> list[str]:
-    """The lines of the hover tip for one slice; the first is the title."""
+def slice_lines(shown: OpenTrace, index: int, resolution_ns: float = 1) -> list[str]:
+    """The lines of the hover tip for one slice; the first is the title.
+
+    resolution_ns: the ns per pixel of the view, by default whole ns.
+    """
     name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
     position = "on a clock of its own, drawn inside its call"
     if shown.native(index) is None:
-        position = f"at {format_time(shown.span_ns(index)[0])}"
+        position = f"at {format_position(shown.span_ns(index)[0], resolution_ns)}"
     lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]
     if timing_of(shown.trace.slices, index) and shown.native(index) is None:
         lines.append(timing_sentence(shown.trace.slices, index))

@@ -84,7 +84,8 @@ class RulerBar(QWidget):
         self._measured(painter, canvas)
         if self._pointed is not None:
             x = canvas.x(int(xmap.pixel_of(np.array([self._pointed]))[0]))
-            self._chip(painter, x, self._scene.scale.text(self._pointed), "raised", "text1")
+            text = self._scene.scale.text(self._pointed, self._scene.ns_per_pixel(width))
+            self._chip(painter, x, text, "raised", "text1")
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
         painter.end()

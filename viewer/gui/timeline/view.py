@@ -70,7 +70,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.rows, self.session, self.theme = scene, scene.session, theme
         self.frames = FramePainter(scene, theme)
         self._overlay = Overlay()
-        self._tip_trace: OpenTrace | None = None  # trace of the slice in the hover tip
+        self._tip_of: tuple[OpenTrace, float] | None = None  # trace and ns per px of the hover tip
         self.tip = HoverTip(self, theme)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
         self._box.disableAutoRange()
@@ -328,7 +328,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def leaveEvent(self, event: QEvent) -> None:
         """Clear everything that depends on the mouse position."""
-        self._overlay.hovered = self._overlay.mouse = self._tip_trace = None
+        self._overlay.hovered = self._overlay.mouse = self._tip_of = None
         self.tip.show_lines((), QPoint())
         self.rows.pointed.emit(None)
         self.viewport().update()
@@ -381,15 +381,15 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
         lines: Sequence[str] = ()
-        tip_trace, self._tip_trace = self._tip_trace, None
+        tip_of, self._tip_of = self._tip_of, None
         if overlay.counter is not None:
             # A counter has a different value at every time, so the text is not reused.
             lines = counter_tip(self.rows, overlay.counter, here.x(), self.canvas)
         elif found is not None:
             shown = self.rows.rasters[found.trace].shown
-            same = found == overlay.hovered and shown is tip_trace
-            lines = (same and self.tip.lines) or slice_lines(shown, found.index)
-            self._tip_trace = shown
+            self._tip_of = shown, self.rows.ns_per_pixel(self.canvas.width)
+            same = found == overlay.hovered and self._tip_of == tip_of
+            lines = (same and self.tip.lines) or slice_lines(shown, found.index, self._tip_of[1])
         self.tip.show_lines(lines, here)
         overlay.hovered = found
         self.rows.pointed.emit(self.time_at(here.x()))

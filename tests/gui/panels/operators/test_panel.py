@@ -5,12 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.base.operator_table import (
-    ColumnKind,
-    OperatorContents,
-    OperatorModel,
-    TableRow,
-)
+from viewer.gui.panels.base.operator_contents import ColumnKind, OperatorContents, TableRow
+from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.costs import CostFeed

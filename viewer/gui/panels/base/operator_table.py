@@ -1,25 +1,19 @@
 """Table model and painting of operators and other groups, with their costs.
 
-Without a profile the table lists a program's operators instead. The model sorts and filters by the
-rows' own keys, without a proxy: 5,000 rows stay instant. The delegate paints swatches and bars, so
-that no cell needs a widget.
+The model sorts and filters by the rows' own keys, without a proxy: 5,000 rows stay instant. The
+delegate paints swatches and bars, so that no cell needs a widget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from viewer.analysis.cost.lines import lines_text, source_place
-from viewer.analysis.links.labels import set_label
-from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.workload.operator_tensors import outputs_of
-from viewer.gui.panels.base.slice_facts import MISSING, plain_number, tensor_text
+from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents, TableRow
+from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
 from viewer.gui.panels.base.swatches import (
     SWATCH,
     colors_of,
@@ -32,189 +26,14 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
-from viewer.gui.session.costs import CostAnswer
-from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
-from viewer.program.program import Operator, Program
+from viewer.gui.qt.widgets.time_cells import paint_time
+from viewer.model.times import is_fraction_of_ns
 from viewer.render.palette import Palette
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
 _INDENT = 16  # px per level
-
-
-class ColumnKind(Enum):
-    """How a column is painted."""
-
-    NAME = "name"
-    BAR = "bar"
-    NUMBER = "number"
-    TEXT = "text"
-    CODE = "code"
-
-
-LINE = "Line"  # the title of the column of source lines
-_SHARE_OF = "Of the whole that stands at the right end of the line below the table"
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A column: its title, how it is painted, and its width in px (0: the remaining width)."""
-
-    title: str
-    kind: ColumnKind
-    width: int
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """A row: the operators it covers, and the text and sort key of each column.
-
-    share: length of the bar, 0 to 1 of the most expensive row. tone: color token of a row without
-    operators. indent: nesting level of the name. group: index of the row's group in the table, -1
-    if rows are not groups. mark: position of a line across the bar, 0 to 1 on the bar's scale, -1
-    for none. full: the known part of the bar, 0 to 1; the rest is hatched. detail: a sentence for
-    the tooltip.
-    """
-
-    operators: tuple[int, ...]
-    module: str
-    op: str
-    hint: str
-    texts: tuple[str, ...]
-    keys: tuple[float | str, ...]
-    share: float = 0.0
-    tone: str = "slab"
-    indent: int = 0
-    group: int = -1
-    mark: float = -1.0
-    full: float = 1.0
-    detail: str = ""
-
-    @property
-    def name(self) -> str:
-        """Module, operator and hint, as text to copy and to search."""
-        text = f"{self.module} · {self.op}" if self.module else self.op
-        return f"{text} ({self.hint})" if self.hint else text
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorContents:
-    """The contents of a table. `place` returns the recorded path and line of an operator."""
-
-    headings: tuple[Heading, ...] = ()
-    rows: tuple[TableRow, ...] = ()
-    place: Callable[[int], tuple[str, int] | None] = field(default=lambda i: None)
-
-
-@dataclass(frozen=True, slots=True)
-class SetFacts:
-    """The cells of a set of operators that do not depend on its cost.
-
-    keys: the sort keys of its name and its source line.
-    """
-
-    module: str
-    op: str
-    hint: str
-    line: str
-    keys: tuple[str, int]
-
-
-def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
-    """Return the facts of every operator set of a linked trace.
-
-    This takes 50 ms for 5,000 sets, so callers cache it.
-    """
-    facts = {}
-    operators = () if table.program is None else table.program.operators
-    for operator_set in table.sets:
-        members = [operators[i] for i in operator_set]
-        module, op = name_parts(set_label(table, operator_set))
-        hint = f"shared by {len(operator_set)}" if len(operator_set) > 1 else ""
-        keys = f"{module} {op}", _first_line(members)
-        facts[operator_set] = SetFacts(module, op, hint, _line_of(members), keys)
-    return facts
-
-
-def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -> OperatorContents:
-    """List the operator sets that have a cost, most expensive first, with one unit for all times.
-
-    facts: `set_facts` of the answer's trace.
-    """
-    shown, table = answer.shown, answer.table
-    program = shown.table.program
-    if program is None:
-        return OperatorContents()
-    rate = shown.axis.ns_per_tick
-    most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
-    unit, factor = unit_for(most)
-    kernels = any(cost.kernel for cost in table.rows)
-    headings = (
-        Heading("Operator", ColumnKind.NAME, 0),
-        Heading(f"Time, {unit}", ColumnKind.BAR, 136),
-        Heading("Share, %", ColumnKind.NUMBER, 68),
-        *((Heading(f"Kernel, {unit}", ColumnKind.NUMBER, 80),) if kernels else ()),
-        Heading("Slices", ColumnKind.NUMBER, 58),
-        Heading(LINE, ColumnKind.NUMBER, 76),
-    )
-    rows = []
-    whole = table.whole  # a property that sums all rows: read it once
-    for cost in table.rows:
-        fact = facts[cost.operators]
-        ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
-        share = cost.ticks / whole if whole else 0.0
-        texts: list[str] = ["", format_in(ns, factor), f"{100 * share:.1f}"]
-        keys: list[float | str] = [fact.keys[0], ns, share]
-        if kernels:
-            texts.append(format_in(kernel, factor) if kernel else MISSING)
-            keys.append(kernel)
-        texts += [group_digits(cost.slices), fact.line]
-        keys += [cost.slices, fact.keys[1]]
-        rows.append(
-            TableRow(
-                cost.operators,
-                fact.module,
-                fact.op,
-                fact.hint,
-                tuple(texts),
-                tuple(keys),
-                ns / most if most else 0.0,
-            )
-        )
-    return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
-
-
-def record_contents(program: Program) -> OperatorContents:
-    """List all operators of a program that has no linked trace, without costs."""
-    is_text = bool(program.text_lines)
-    headings = (
-        Heading("Operator", ColumnKind.NAME, 0),
-        *(() if len(program.methods) < 2 else (Heading("Method", ColumnKind.TEXT, 110),)),
-        *(() if is_text else (Heading("Handle", ColumnKind.NUMBER, 64),)),
-        Heading("Nodes", ColumnKind.NUMBER, 58),
-        Heading(LINE, ColumnKind.NUMBER, 60),
-        Heading("Output", ColumnKind.CODE, 190),
-    )
-    rows = []
-    for operator in program.operators:
-        outputs = outputs_of(operator)
-        output = tensor_text(outputs[0]) if outputs else MISSING
-        method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
-        handle = () if is_text else (operator.debug_handle,)
-        line = operator.source.line if operator.source else 0
-        nodes = len(operator.nodes) if operator.ops else 0  # unknown for a bare handle
-        texts = (
-            "",
-            *method,
-            *map(str, handle),
-            str(nodes or MISSING),
-            str(line or MISSING),
-            output,
-        )
-        keys = (operator.label, *method, *handle, nodes, line, output)
-        module, op = name_parts(operator.label)
-        rows.append(TableRow((operator.index,), module, op, "", texts, keys))
-    return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
+_NUMBERS = (ColumnKind.NUMBER, ColumnKind.TIME, ColumnKind.BAR)
 
 
 class OperatorModel(TitledModel):
@@ -224,6 +43,7 @@ class OperatorModel(TitledModel):
         super().__init__(parent)
         self.contents = OperatorContents()
         self._titles: tuple[str, ...] = ()
+        self._fractions: frozenset[int] = frozenset()
         self._has_swatches = False
         self.rows: list[TableRow] = []
         self._filter = ""
@@ -237,6 +57,11 @@ class OperatorModel(TitledModel):
             self._sort = (-1, Qt.SortOrder.DescendingOrder)
         self.contents = contents
         self._titles = tuple(heading.title for heading in contents.headings)
+        self._fractions = frozenset(
+            column
+            for column, heading in enumerate(contents.headings)
+            if heading.is_time and any(map(is_fraction_of_ns, contents.texts(column)))
+        )
         self._has_swatches = any(row.operators for row in contents.rows)
         self._arrange()
         self.endResetModel()
@@ -272,11 +97,17 @@ class OperatorModel(TitledModel):
         return next((i for i, r in enumerate(self.rows) if set(r.operators) == members), -1)
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Return rows and headings as tab-separated text, numbers without digit grouping."""
-        lines = ["\t".join(self._titles)]
+        """Return rows and headings as tab-separated text: times in ns, no digit grouping."""
+        headings = self.contents.headings
+        titles = (f"{h.title}, ns" if h.is_time else h.title for h in headings)
+        lines = ["\t".join(titles)]
         for i in rows:
             row = self.rows[i]
-            lines.append("\t".join((row.name, *(plain_number(t) for t in row.texts[1:]))))
+            cells = [
+                plain_ns(key) if heading.is_time and text[:1].isdecimal() else plain_number(text)
+                for heading, text, key in zip(headings, row.texts, row.keys, strict=False)
+            ]
+            lines.append("\t".join((row.name, *cells[1:])))
         return "\n".join(lines) + "\n"
 
     def _arrange(self) -> None:
@@ -314,17 +145,22 @@ class OperatorModel(TitledModel):
         return len(self.rows)
 
     def title_tip(self, column: int) -> str:
-        """Explain what a share is relative to."""
-        return _SHARE_OF if self.titles()[column].startswith("Share") else ""
+        return self.contents.headings[column].tip
 
     def titles(self) -> Sequence[str]:
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return self.contents.headings[column].kind is ColumnKind.NUMBER
+        return self.contents.headings[column].kind in (ColumnKind.NUMBER, ColumnKind.TIME)
 
     def is_number(self, column: int) -> bool:
-        return self.contents.headings[column].kind in (ColumnKind.NUMBER, ColumnKind.BAR)
+        return self.contents.headings[column].kind in _NUMBERS
+
+    def is_time(self, column: int) -> bool:
+        return self.contents.headings[column].is_time
+
+    def has_fractions(self, column: int) -> bool:
+        return column in self._fractions
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -338,8 +174,7 @@ class OperatorModel(TitledModel):
         if role == RELATED_ROLE:
             return not self._wanted.isdisjoint(row.operators)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            kind = self.contents.headings[column].kind
-            return RIGHT if kind in (ColumnKind.NUMBER, ColumnKind.BAR) else LEFT
+            return RIGHT if self.contents.headings[column].kind in _NUMBERS else LEFT
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
             return tip("\n".join(filter(None, (row.name, row.detail))))
         return None
@@ -348,7 +183,7 @@ class OperatorModel(TitledModel):
 class OperatorDelegate(QStyledItemDelegate):
     """Paints a cell (swatch and name, number and bar, or text) on its row's background."""
 
-    NUMBER_WIDTH = 66
+    NUMBER_WIDTH = 84
     NAME_LEFT = 40
     BARE_NAME_LEFT = 12  # for names without a swatch
 
@@ -387,8 +222,8 @@ class OperatorDelegate(QStyledItemDelegate):
         if kind is ColumnKind.BAR:
             width = theme.px(self.NUMBER_WIDTH)
             painter.setPen(theme.color("text1"))
-            number = QRectF(rect.left(), rect.top(), width, rect.height())
-            painter.drawText(number, int(RIGHT), text)
+            number = QRect(rect.left(), rect.top(), width, rect.height())
+            paint_time(painter, number, text, fractions=self._model.has_fractions(index.column()))
             left, height = rect.left() + width + theme.px(12), theme.px(8)
             room = rect.right() - left - theme.px(12)
             one = len(row.operators) == 1
@@ -411,6 +246,9 @@ class OperatorDelegate(QStyledItemDelegate):
         faint = index.column() == len(self._model.contents.headings) - 1 or text == MISSING
         painter.setPen(theme.color("text2" if faint else "text1"))
         inside = rect.adjusted(inset, 0, -inset, 0)
+        if kind is ColumnKind.TIME:
+            paint_time(painter, inside, text, fractions=self._model.has_fractions(index.column()))
+            return
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
         right = kind is ColumnKind.NUMBER
         painter.drawText(inside, int(RIGHT if right else LEFT), shown)
@@ -447,18 +285,3 @@ class OperatorDelegate(QStyledItemDelegate):
             at.setLeft(at.left() + metrics.horizontalAdvance(op) + theme.px(10))
             at.setRight(right)
             painter.drawText(at, int(LEFT), row.hint)
-
-
-def name_parts(label: str) -> tuple[str, str]:
-    """Split "features.4 · convolution" into module and operator; the module may be ""."""
-    module, dot, op = label.partition(" · ")
-    return (module, op) if dot else ("", module)
-
-
-def _line_of(members: list[Operator]) -> str:
-    sources = [m.source for m in members if m.source]
-    return lines_text(s.line for s in sources) if sources else MISSING
-
-
-def _first_line(members: list[Operator]) -> int:
-    return min((m.source.line for m in members if m.source), default=0)

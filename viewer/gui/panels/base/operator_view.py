@@ -6,13 +6,8 @@ from PySide6.QtCore import QPoint, QRect, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QMenu
 
-from viewer.gui.panels.base.operator_table import (
-    LINE,
-    ColumnKind,
-    OperatorContents,
-    OperatorDelegate,
-    OperatorModel,
-)
+from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents
+from viewer.gui.panels.base.operator_table import OperatorDelegate, OperatorModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import (

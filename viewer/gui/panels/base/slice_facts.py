@@ -33,13 +33,13 @@ from viewer.model.times import (
     NARROW_SPACE,
     THIN_SPACE,
     counted,
-    format_in,
+    format_position,
     format_rate,
     format_share,
     format_time,
     group_digits,
+    split_time,
     tick_to_ns,
-    unit_for,
 )
 from viewer.model.timing import timing_sentence
 from viewer.model.trace import KeyKind, Run, RunKind
@@ -66,19 +66,29 @@ def plain_number(text: str) -> str:
     return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")
 
 
+def plain_ns(ns: float | str) -> str:
+    """Return a time in ns for a copy: whole ns, or the decimals of a mean."""
+    return f"{float(ns):.3f}" if isinstance(ns, float) and not ns.is_integer() else str(int(ns))
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with its unit and caption."""
+    """A number with its unit and caption. copied: what copying the number gives, "" for itself."""
 
     number: str
     unit: str
     caption: str
+    copied: str = ""
 
 
 def figure(ns: float, caption: str) -> Figure:
     """Format a time as a figure."""
-    unit, factor = unit_for(ns)
-    return Figure(format_in(ns, factor), unit if ns else "", caption)
+    return Figure(*split_time(format_time(ns)), caption, str(ns) if ns == int(ns) else "")
+
+
+def position(ns: int, caption: str) -> Figure:
+    """Format a position in whole ns as a figure."""
+    return Figure(*split_time(format_position(ns)), caption, str(ns))
 
 
 def longest_slice(shown: OpenTrace, found: Ints) -> int:
@@ -105,7 +115,7 @@ def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
         # The difference of the rounded-down ends, as in the tooltip and in every export.
         figure(end - start, "duration"),
         figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
-        figure(start - shown.axis.to_ns(shown.trace.start), "start"),
+        position(start - shown.axis.to_ns(shown.trace.start), "start"),
     )
 
 

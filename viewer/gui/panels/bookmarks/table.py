@@ -13,7 +13,7 @@ from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.session.bookmarks import edit
 from viewer.gui.session.session import Session
-from viewer.model.times import format_in, unit_for
+from viewer.model.times import format_position, format_time
 from viewer.view.state import Bookmark
 
 
@@ -38,8 +38,6 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         self._session = session
         self.rows: list[int] = []  # indices into `ViewState.marks`
         self._marks: tuple[Bookmark, ...] = ()
-        self.start_unit, self._start_factor = "ns", 1
-        self.length_unit, self._length_factor = "ns", 1
 
     def refresh(self) -> None:
         """Read the session's bookmarks again; reset the model only if their times changed."""
@@ -56,10 +54,6 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         self.beginResetModel()
         self._marks = marks
         self.rows = sorted(range(len(marks)), key=lambda n: (marks[n].t0, marks[n].t1, n))
-        farthest = max((abs(mark.t0) for mark in marks), default=0)
-        self.start_unit, self._start_factor = unit_for(farthest)
-        longest = max((mark.t1 - mark.t0 for mark in marks), default=0)
-        self.length_unit, self._length_factor = unit_for(longest)
         self.endResetModel()
 
     def number(self, row: int) -> int:
@@ -73,10 +67,10 @@ class BookmarksModel(CellModel[BookmarkColumn]):
     def text(self, row: int, cell: BookmarkColumn) -> str:
         mark = self._marks[self.rows[row]]
         if cell is BookmarkColumn.START:
-            return format_in(mark.t0, self._start_factor)
+            return format_position(mark.t0)
         if cell is BookmarkColumn.LENGTH:
             span = mark.t1 - mark.t0
-            return format_in(span, self._length_factor) if span else "moment"
+            return format_time(span) if span else "moment"
         return mark.name if cell is BookmarkColumn.NAME else mark.note
 
     def tooltip(self, row: int, cell: BookmarkColumn) -> str:
@@ -97,12 +91,10 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         return len(self.rows)
 
     def titles(self) -> Sequence[str]:
-        return (
-            BookmarkColumn.NAME.title,
-            f"{BookmarkColumn.START.title}, {self.start_unit}",
-            f"{BookmarkColumn.LENGTH.title}, {self.length_unit}",
-            BookmarkColumn.NOTE.title,
-        )
+        return [column.title for column in COLUMNS]
+
+    def is_time(self, column: int) -> bool:
+        return COLUMNS[column] not in _WRITTEN
 
     def is_right(self, column: int) -> bool:
         return COLUMNS[column] not in _WRITTEN

@@ -9,23 +9,24 @@ from enum import Enum
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.delegation import DelegationReport, Instance, NotDelegated, Unlinked
 from viewer.analysis.links.link_table import LinkState
+from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
-from viewer.gui.panels.base.operator_table import (
+from viewer.gui.panels.base.operator_contents import (
+    WHOLE_BELOW,
     ColumnKind,
     Heading,
     OperatorContents,
     TableRow,
     name_parts,
+    term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.times import (
     counted,
-    format_in,
     format_share,
     format_time,
     group_digits,
     tick_to_ns,
-    unit_for,
 )
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
@@ -40,6 +41,15 @@ NONE_CALLED = "No delegate was called: every operator ran outside delegates."
 ALL_DELEGATED = "No operator ran outside delegates."
 NONE_RECORDED = "The ETRecord has no delegates: nothing was lowered, or it is not recorded."
 _OTHERS = "others with less time"
+_TIME = (
+    "Time of the calls, or the self time of what was not delegated. The hatched part of a bar is "
+    "not covered by delegate events."
+)
+_UNATTRIBUTED = (
+    "The part of the calls that no event inside covers. Time that is neither in a call nor in an "
+    "operator is Neither, in the line below the table."
+)
+_CALLS = "Here calls of the delegate or operator."
 
 
 class DelegationLine(Enum):
@@ -76,15 +86,14 @@ class DelegationPage:
 
 
 def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
-    """Return the report of a trace, with one unit for all times."""
+    """Return the report of a trace."""
     rate = shown.axis.ns_per_tick
     program = shown.table.program
     what = whole_text(shown.trace, "the busy time")
+    share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME), "Time")
     costs = [row.ticks for row in report.instances] + [
         row.ticks for row in report.not_delegated_rows
     ]
-    most = tick_to_ns(max(costs, default=0), rate)
-    unit, factor = unit_for(most)
     whole = tick_to_ns(report.whole, rate)
     delegated, not_delegated = (
         tick_to_ns(report.delegated, rate),
@@ -95,20 +104,20 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     def cells(ticks: int, rest: str, operators: str, slices: int) -> tuple[str, ...]:
         ns = tick_to_ns(ticks, rate)
         share = f"{100 * ns / whole:.1f}" if whole else MISSING
-        return "", format_in(ns, factor), share, rest, operators, group_digits(slices)
+        return "", format_time(ns), share, rest, operators, group_digits(slices)
 
     several = len({row.method for row in report.instances}) > 1
     _section(rows, DELEGATES, *_delegates_text(report, delegated, whole, what))
     for row in report.instances:
         rest = row.unattributed
-        left = MISSING if rest is None else format_in(tick_to_ns(rest, rate), factor)
+        left = MISSING if rest is None else format_time(tick_to_ns(rest, rate))
         count = MISSING if row.why else group_digits(len(row.operators))
         texts = cells(row.ticks, left, count, row.calls or row.events)
         keys = (
             row.label,
+            tick_to_ns(row.ticks, rate),
             row.ticks,
-            row.ticks,
-            -1 if rest is None else rest,
+            -1 if rest is None else tick_to_ns(rest, rate),
             len(row.operators),
             row.calls or row.events,
         )
@@ -121,7 +130,8 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
             _section(rows, NOT_DELEGATED, "", ALL_DELEGATED)
         for out in _most(report.not_delegated_rows):
             texts = cells(out.ticks, "", str(len(out.operators) or MISSING), out.slices)
-            _outside(rows, out, texts, (out.label, out.ticks, out.ticks, -1, 1, out.slices))
+            ns = tick_to_ns(out.ticks, rate)
+            _outside(rows, out, texts, (out.label, ns, out.ticks, -1, 1, out.slices))
     _section(rows, LINKS, *_links_text(report))
     for reason in report.unlinked:
         amount = f"{counted(reason.slices, 'slice')}"
@@ -137,11 +147,11 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         )
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
-        Heading(f"Time, {unit}", ColumnKind.BAR, 124),
-        Heading("Share, %", ColumnKind.NUMBER, 64),
-        Heading(f"Unattributed, {unit}", ColumnKind.NUMBER, 112),
-        Heading("Operators", ColumnKind.NUMBER, 76),
-        Heading("Slices", ColumnKind.NUMBER, 60),
+        Heading("Time", ColumnKind.BAR, 148, _TIME),
+        term_heading(share_term, ColumnKind.NUMBER, 104, WHOLE_BELOW),
+        Heading("Unattributed", ColumnKind.TIME, 96, _UNATTRIBUTED),
+        Heading("Operators", ColumnKind.NUMBER, 76, "Number of operators in the call."),
+        term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),
     )
     return _page(headings, rows, program, parts, whole)
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.delegates.delegation import Unlinked
-from viewer.gui.panels.base.operator_table import OperatorContents, OperatorModel, TableRow
+from viewer.gui.panels.base.operator_contents import OperatorContents, TableRow
+from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.delegation.page import LINKS, DelegationItem, DelegationLine, DelegationPage
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
@@ -19,15 +20,6 @@ from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.times import group_digits
 
 AT_FIRST = 8  # rows of a section; a click on the row below them shows the rest
-_MEANINGS = {
-    "Time": "Time of the calls, or of what was not delegated. The hatched part of a bar is not "
-    "covered by delegate events",
-    "Share": "Percentage of Method::execute, or of the busy time if the file does not have it",
-    "Unattributed": "The part of the calls that no event inside covers. Time that is neither in a "
-    "call nor in an operator is Neither, in the line below the table",
-    "Operators": "Number of operators in the call",
-    "Slices": "Number of calls of the delegate or operator",
-}
 
 
 class DelegationModel(OperatorModel):
@@ -101,9 +93,6 @@ class DelegationModel(OperatorModel):
                 line = "\t".join([*cells, item.of.remedy])
             text.append(f"{item.section}\t{line}")
         return "\n".join(text) + "\n"
-
-    def title_tip(self, column: int) -> str:
-        return _MEANINGS.get(self.titles()[column].partition(",")[0], "")
 
     @guard
     def flags(self, index: Index) -> Qt.ItemFlag:

@@ -6,7 +6,8 @@ from PySide6.QtCore import QRect, QRectF, Qt, Slot
 from PySide6.QtGui import QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from viewer.gui.panels.base.operator_table import ROW_ROLE, OperatorDelegate, TableRow
+from viewer.gui.panels.base.operator_contents import TableRow
+from viewer.gui.panels.base.operator_table import ROW_ROLE, OperatorDelegate
 from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.delegation.page import DelegationLine
 from viewer.gui.panels.delegation.table import DelegationModel

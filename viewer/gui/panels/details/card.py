@@ -29,6 +29,7 @@ from viewer.gui.panels.base.slice_facts import (
     figure,
     makers,
     place_texts,
+    position,
     scope_text,
     slice_figures,
     slice_rows,
@@ -132,7 +133,7 @@ class Card(CardFrame):
             (
                 figure(area.t1 - area.t0, "length"),
                 Figure(group_digits(facts.slices), "", "slices"),
-                figure(area.t0, "start"),
+                position(area.t0, "start"),
             ),
             "figure",
         )
@@ -360,7 +361,7 @@ class Card(CardFrame):
         self._head(f"Cost in {scope_text(shown, answer.scope)}")
         ns = tick_to_ns(row.ticks, rate) if row else 0
         share = f" · {format_share(row.ticks, table.whole)}" if row and table.whole else ""
-        what = "own" if single else "whole set"
+        what = "self" if single else "self of the set"
         figures = [figure(ns, what + share)]
         kernel = tick_to_ns(row.kernel, rate) if row else 0
         if any(r.kernel for r in table.rows):
@@ -423,7 +424,7 @@ class Card(CardFrame):
             color = slice_color(self._colors(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
         chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
-        what = "Self" if is_single else "Time of the set"
+        what = "Self time" if is_single else "Self time of the set"
         self._column.addWidget(
             label(f"{what} per inference, {chart.unit}", self._theme, "caption", "text2")
         )

@@ -80,7 +80,8 @@ class CardFrame(QWidget):
         row.setSpacing(self._theme.px(12))  # with less, two captions read as one
         row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
         for each in figures:
-            row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
+            texts = each.number, each.unit, each.caption
+            row.addWidget(KeyFigure(*texts, self._theme, role, each.copied), 1)
         for _ in range(columns - len(figures)):
             row.addStretch(1)
         self._column.addLayout(row)

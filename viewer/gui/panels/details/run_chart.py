@@ -53,8 +53,12 @@ class RunChart(QWidget):
         self._theme = theme
         self.unit, self._factor = unit_for(max(costs, default=0))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        values = ", ".join(format_in(c, self._factor, 1) for c in costs)
-        self.setAccessibleName(f"Self time per inference in {self.unit}: {values}")
+        # One decimal is enough above a bar, unless it would round a short time to 0.
+        self._texts = [
+            format_in(cost, self._factor, 1 if 20 * cost >= self._factor else None)
+            for cost in costs
+        ]
+        self.setAccessibleName(f"Self time per inference in {self.unit}: {', '.join(self._texts)}")
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
@@ -72,7 +76,7 @@ class RunChart(QWidget):
         line, space = self._line(), theme.px(_BAR_SPACE)
         base = line + space
         most = max(max(self._costs, default=0), 1)
-        texts = [format_in(cost, self._factor, 1) for cost in self._costs]
+        texts = self._texts
         metrics = QFontMetrics(theme.font("ruler"))
         has_room = max((metrics.horizontalAdvance(t) for t in texts), default=0) + 4 <= step
         for i, (cost, text) in enumerate(zip(self._costs, texts, strict=True)):

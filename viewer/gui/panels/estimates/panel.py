@@ -15,16 +15,23 @@ from dataclasses import dataclass
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from viewer.analysis.statistics import figure_terms
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
-from viewer.gui.panels.base.operator_table import ColumnKind, Heading, OperatorContents, TableRow
+from viewer.gui.panels.base.operator_contents import (
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    TableRow,
+    term_heading,
+)
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.model.times import counted, format_in, group_digits, unit_for
+from viewer.model.times import counted, format_time, group_digits
 from viewer.model.torq_names import job_name
 from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.estimates import of_workspace
@@ -147,20 +154,20 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
         max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0) for row in rows
     ]
     most = max(longest, default=0.0)
-    unit, factor = unit_for(most)
 
     def time(ns: float | None) -> str:
-        return MISSING if ns is None else format_in(ns, factor)
+        return MISSING if ns is None else format_time(ns)
 
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        Heading(f"Measured, {unit}", ColumnKind.BAR, 190),
-        Heading(f"Estimate, {unit}", ColumnKind.NUMBER, 92),
-        Heading("Ratio", ColumnKind.NUMBER, 76),
-        Heading("Runs", ColumnKind.NUMBER, 52),
-        Heading(f"p50, {unit}", ColumnKind.NUMBER, 72),
-        Heading(f"Min, {unit}", ColumnKind.NUMBER, 72),
-        Heading(f"Max, {unit}", ColumnKind.NUMBER, 72),
+        Heading("Measured", ColumnKind.BAR, 208, "Mean of the measured inferences."),
+        Heading("Estimate", ColumnKind.TIME, 96, "What the compiler expected."),
+        Heading("Ratio", ColumnKind.NUMBER, 76, "The measured time divided by the estimate."),
+        Heading("Runs", ColumnKind.NUMBER, 52, "How many inferences were measured."),
+        *(
+            term_heading(term, ColumnKind.TIME, 92, "Of the measured inferences.")
+            for term in (figure_terms.MEDIAN, figure_terms.MIN, figure_terms.MAX)
+        ),
     )
     listed = []
     for row in rows:

@@ -44,7 +44,7 @@ _DISPENSABLE = (
     EventColumn.P10,
     EventColumn.MIN,
     EventColumn.BLOCK,
-    EventColumn.TOTAL,
+    EventColumn.SUM,
     EventColumn.SPREAD,
     EventColumn.MAX,
 )

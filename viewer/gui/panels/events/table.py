@@ -16,19 +16,20 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import key_labels
+from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.events import EventStatistics
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
+from viewer.gui.qt.widgets.cell_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
-from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
+from viewer.model.times import NARROW_SPACE, format_time, group_digits
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 
 METADATA = "metadata"
-_UNIT_WIDTH = 44  # px; the width of " cycles"
+_UNIT_WIDTH = 32  # px; by how much " cycles" is wider than " µs"
 
 
 class EventColumn(TableColumn):
@@ -36,16 +37,21 @@ class EventColumn(TableColumn):
 
     EVENT = ("Event", 0, "")
     BLOCK = ("Runs", 120, "")
-    COUNT = ("Count", 56, "count", "How often it was logged in these runs")
-    PICKED = ("Run", 84, "picked", "In the picked run; all its occurrences together")
-    P10 = ("p10", 72, "p10")
-    P50 = ("p50", 72, "p50", "The median: half of them took less")
-    P90 = ("p90", 72, "p90")
-    AVG = ("Mean", 72, "avg")
-    MIN = ("Min", 72, "min")
-    MAX = ("Max", 72, "max")
-    TOTAL = ("Total", 80, "total")
-    SPREAD = ("Spread, %", 80, "spread", "p90 less p10, as a share of p50: how much it varies")
+    COUNT = (
+        figure_terms.COUNT.title,
+        56,
+        "count",
+        figure_terms.COUNT.explained("Here those that were logged in these runs."),
+    )
+    PICKED = ("Run", 92, "picked", "In the picked run; all its occurrences together.")
+    P10 = (figure_terms.P10.title, 84, "p10", figure_terms.P10.definition)
+    P50 = (figure_terms.MEDIAN.title, 84, "p50", figure_terms.MEDIAN.definition)
+    P90 = (figure_terms.P90.title, 84, "p90", figure_terms.P90.definition)
+    AVG = (figure_terms.MEAN.title, 84, "avg", figure_terms.MEAN.definition)
+    MIN = (figure_terms.MIN.title, 84, "min", figure_terms.MIN.definition)
+    MAX = (figure_terms.MAX.title, 84, "max", figure_terms.MAX.definition)
+    SUM = (figure_terms.SUM.title, 84, "total", figure_terms.SUM.definition)
+    SPREAD = ("Spread, %", 80, "spread", "p90 less p10, as a percentage of the median.")
 
     def __init__(self, title: str, width: int, field: str, tip: str = "") -> None:
         super().__init__(title, width, tip)
@@ -113,7 +119,7 @@ def _ranks(texts: Sequence[str]) -> Ints:
 
 
 class EventsModel(ArrayModel[EventColumn]):
-    """The rows of an `EventStatistics`, sorted and filtered; all times in one unit."""
+    """The rows of an `EventStatistics`, sorted and filtered."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
@@ -121,7 +127,7 @@ class EventsModel(ArrayModel[EventColumn]):
         self._swatches = SwatchPixmaps(theme)
         self.colors: Palette | None = None  # palette index per operator; None: its own
         self._rate = 1.0
-        self.unit, self._factor = "ns", 1
+        self._fractions: frozenset[EventColumn] = frozenset()
         self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
         self.unused: frozenset[EventColumn] = frozenset()
         self.with_units = False
@@ -141,13 +147,18 @@ class EventsModel(ArrayModel[EventColumn]):
         if not is_same:
             self.beginResetModel()
             self._rate = float(shown.axis.ns_per_tick)
-            on_trace_clock = found.unit < 0
-            self.with_units = not bool(on_trace_clock.all())
-            longest = float(found.statistics.p50[on_trace_clock].max(initial=0)) * self._rate
-            self.unit, self._factor = unit_for(longest)
+            self.with_units = not bool((found.unit < 0).all())
         self._swatches.clear()
         self._contents = contents
-        self._titles = tuple(self._title(cell, picked) for cell in COLUMNS)
+        self._titles = tuple(
+            picked if cell is EventColumn.PICKED else cell.title for cell in COLUMNS
+        )
+        on_trace_clock = found.unit < 0
+        self._fractions = frozenset(
+            cell
+            for cell, values in contents.columns.items()
+            if cell.is_time and any_fraction_of_ns(values[on_trace_clock] * self._rate)
+        )
         logged_once = bool((found.statistics.count <= 1).all())
         distributions = {
             EventColumn.P10,
@@ -155,7 +166,7 @@ class EventsModel(ArrayModel[EventColumn]):
             EventColumn.AVG,
             EventColumn.MIN,
             EventColumn.MAX,
-            EventColumn.TOTAL,
+            EventColumn.SUM,
             EventColumn.SPREAD,
         }
         self.unused = (
@@ -201,7 +212,11 @@ class EventsModel(ArrayModel[EventColumn]):
             [*(self.text(i, cell, plain=True) for cell in COLUMNS), self._unit_name(i)]
             for i in copied
         )
-        return tsv_text([*self._titles, "native unit"], texts)
+        titles = (
+            f"{title}, ns" if cell.is_time else title
+            for cell, title in zip(COLUMNS, self._titles, strict=True)
+        )
+        return tsv_text([*titles, "native unit"], texts)
 
     def _unit_name(self, i: int) -> str:
         return self._found.unit_name(i) or "" if self._found is not None else ""
@@ -217,10 +232,6 @@ class EventsModel(ArrayModel[EventColumn]):
             cell = COLUMNS[self._sort[0]]
             rows = self._sorted(rows, shown.columns[cell] if cell.field else shown.order[cell])
         self.rows = rows
-
-    def _title(self, cell: EventColumn, picked: str) -> str:
-        title = picked if cell is EventColumn.PICKED else cell.title
-        return f"{title}, {self.unit}" if cell.is_time else title
 
     def text(self, i: int, cell: EventColumn, *, plain: bool = False) -> str:
         assert self._contents is not None
@@ -242,13 +253,19 @@ class EventsModel(ArrayModel[EventColumn]):
             number = f"{value:.1f}".removesuffix(".0")
             return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
         ns = value * self._rate
-        return repr(ns / self._factor) if plain else format_in(ns, self._factor)
+        return f"{ns:.3f}".removesuffix(".000") if plain else format_time(ns)
 
     def titles(self) -> Sequence[str]:
         return self._titles
 
     def is_right(self, column: int) -> bool:
         return bool(COLUMNS[column].field)
+
+    def is_time(self, column: int) -> bool:
+        return COLUMNS[column].is_time
+
+    def has_fractions(self, column: int) -> bool:
+        return COLUMNS[column] in self._fractions
 
     def title_tip(self, column: int) -> str:
         return COLUMNS[column].tip
@@ -284,7 +301,7 @@ def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[
         EventColumn.AVG,
         EventColumn.MIN,
         EventColumn.MAX,
-        EventColumn.TOTAL,
+        EventColumn.SUM,
     )
     columns: dict[EventColumn, NDArray[Any]] = {
         cell: getattr(numbers, cell.field) for cell in fields

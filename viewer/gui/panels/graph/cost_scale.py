@@ -34,7 +34,7 @@ class CostScale(QWidget):
         """
         self._most = most
         self._others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
-        texts = [f"Color by own time, 0 to {most}"] if most else []
+        texts = [f"Color by self time, 0 to {most}"] if most else []
         self.setAccessibleName(", ".join([*texts, *(name for _, name in self._others)]))
         self.setVisible(bool(most or self._others))
         self.updateGeometry()

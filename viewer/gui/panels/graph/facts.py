@@ -187,7 +187,7 @@ def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction,
     parts = []
     if self_ticks >= 0:
         share = f", {format_share(self_ticks, costs.whole)}" if costs.whole else ""
-        parts.append(f"{format_time(tick_to_ns(self_ticks, ns_per_tick))} of its own{share}")
+        parts.append(f"{format_time(tick_to_ns(self_ticks, ns_per_tick))} self{share}")
     if shared >= 0:
         time = format_time(tick_to_ns(shared, ns_per_tick))
         parts.append(f"{time} {_sharing(costs, node.operator)}, not divided")

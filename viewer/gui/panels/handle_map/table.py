@@ -10,18 +10,20 @@ from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.handle_maps import IdentifierStatus, MapRow
-from viewer.gui.panels.base.operator_table import (
+from viewer.analysis.statistics import figure_terms
+from viewer.gui.panels.base.operator_contents import (
     ColumnKind,
     Heading,
     OperatorContents,
-    OperatorModel,
     TableRow,
+    term_heading,
 )
+from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import Index
-from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
+from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.program.debug_handles import short_identifier
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
@@ -66,8 +68,6 @@ class MapRows:
 def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | None) -> MapRows:
     """Return the rows of a profile, or of an ETRecord without a profile, which has no times."""
     rate = None if shown is None else shown.axis.ns_per_tick
-    most = 0 if rate is None else tick_to_ns(max((row.ticks for row in rows), default=0), rate)
-    unit, factor = unit_for(most)
     several = len({row.method for row in rows if row.instruction >= 0}) > 1
     table_rows = []
     for number, row in enumerate(rows[:MOST_SHOWN]):
@@ -83,7 +83,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
         keys: tuple[float | str, ...] = (first, names.lower(), row.backend)
         if rate is not None:
             ns = tick_to_ns(row.ticks, rate) if row.has_time else -1
-            time = format_in(ns, factor) if ns >= 0 else MISSING
+            time = format_time(ns) if ns >= 0 else MISSING
             slices = group_digits(row.slices) if row.slices else MISSING
             texts = (time, row.status.value, *texts[:2], slices, texts[2])
             keys = (ns, row.status.value, *keys[:2], row.slices, keys[2])
@@ -108,9 +108,9 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     time_headings: tuple[Heading, ...] = ()
     count_headings: tuple[Heading, ...] = ()
     if rate is not None:
-        time_heading = Heading(f"Time, {unit}", ColumnKind.NUMBER, 84)
+        time_heading = term_heading(figure_terms.SELF, ColumnKind.TIME, 92)
         time_headings = time_heading, Heading("Standing", ColumnKind.TEXT, 104)
-        count_headings = (Heading("Slices", ColumnKind.NUMBER, 56),)
+        count_headings = (term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60),)
     headings = (
         Heading("Identifier", ColumnKind.NAME, 0),
         *time_headings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viewer.analysis.statistics import figure_terms
 from viewer.gui.qt.widgets.column_table import TableColumn
 
 
@@ -10,27 +11,41 @@ class ModelColumn(TableColumn):
 
     NAME = ("Module", 0)
     TOTAL = (
-        "Total",
-        150,
-        "Time charged to a module and to all in it, each instant once. The bar is its share",
+        figure_terms.TOTAL.title,
+        168,
+        figure_terms.TOTAL.explained(
+            "Here the time charged to a module and to everything in it. The bar is its share."
+        ),
     )
-    SHARE = ("Share, %", 64, "Total as a share of the whole that is written below the table")
-    SELF = ("Own", 64, "Time of the operators directly in a module, without modules in it")
+    SHARE = ("Share", 104)  # its title names the whole
+    SELF = (
+        figure_terms.SELF.title,
+        92,
+        figure_terms.SELF.explained("Here that of the operators directly in a module."),
+    )
     SHARED = (
-        "Shared",
-        72,
-        "Time of calls that it has in common with modules or operators outside of it. It is in the "
-        "total of the module around all of them, and not in its own: nobody measured the parts",
+        figure_terms.SHARED.title,
+        92,
+        figure_terms.SHARED.explained(
+            "Here with operators outside of the module. It is in the Total of the module around "
+            "all of them, and not in that of this one."
+        ),
     )
-    SLICES = ("Slices", 54, "How many slices begin; kernels inside of a call are not counted again")
-    MEAN = ("Per slice", 80, "Total, divided by the slices")
+    SLICES = (
+        figure_terms.COUNT.title,
+        60,
+        figure_terms.COUNT.explained("A kernel inside its call is not counted again."),
+    )
+    MEAN = (figure_terms.MEAN.title, 92, figure_terms.MEAN.explained("Here Total by Count."))
     P50 = (
-        "p50/run",
-        80,
-        "Median of the totals of all inferences of the method, without those that warm up. The "
-        "selected inference does not change it. Empty for a model whose methods ran in turns",
+        figure_terms.PER_INFERENCE.title,
+        96,
+        figure_terms.PER_INFERENCE.explained(
+            "Inferences that warm up are left out. The selected inference does not change it. "
+            "Empty for a model whose methods ran in turns."
+        ),
     )
-    COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
+    COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it.")
     LINE = ("Line", 60)
     OUTPUT = ("Output", 190)
 

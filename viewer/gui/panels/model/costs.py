@@ -1,4 +1,4 @@
-"""Costs of a module tree: figures of its rows, units of its columns, and how they add up."""
+"""Costs of a module tree: figures of its rows, what shares are of, and how they add up."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.modules import ModuleCosts, RunMedians
+from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
+from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.model.columns import ModelColumn
+from viewer.gui.qt.widgets.cell_model import any_fraction_of_ns
 from viewer.model.scope import TimeScope
-from viewer.model.times import tick_to_ns, unit_for
+from viewer.model.times import tick_to_ns
 from viewer.program.module_tree import ModuleKind
 from viewer.view.open_trace import OpenTrace
 
@@ -28,23 +32,25 @@ class ModelCosts:
     costs: ModuleCosts
     medians: RunMedians
 
-    @cached_property
-    def units(self) -> dict[ModelColumn, tuple[str, int]]:
-        """Return the unit of each time column, by its longest duration, and its length in ns."""
-        costs, medians = self.costs, self.medians.modules
+    def ns(self, ticks: float) -> float:
+        """Return ticks in ns: whole ns, rounded down, of whole ticks."""
         rate = self.shown.axis.ns_per_tick
-        rows = [(row.ticks, row.slices) for row in costs.table.rows]
-        rows += zip(costs.total.tolist(), costs.slices.tolist(), strict=True)
-        total = unit_for(tick_to_ns(max(costs.whole, int(costs.outside.max())), rate))
-        mean = max((ticks / slices for ticks, slices in rows if slices), default=0)
-        p50 = float(np.nanmax(medians)) if not np.isnan(medians).all() else 0
-        return {
-            ModelColumn.TOTAL: total,
-            ModelColumn.SELF: total,
-            ModelColumn.SHARED: total,
-            ModelColumn.MEAN: unit_for(float(mean * rate)),
-            ModelColumn.P50: unit_for(float(p50 * rate)),
-        }
+        return tick_to_ns(ticks, rate) if isinstance(ticks, int) else float(ticks * rate)
+
+    @property
+    def share_term(self) -> FigureTerm:
+        """What the shares are of."""
+        whole = whole_text(self.shown.trace, figure_terms.BUSY_TIME)
+        return figure_terms.share(whole, f"{figure_terms.TOTAL.title} time")
+
+    @cached_property
+    def fractions(self) -> frozenset[ModelColumn]:
+        """The time columns in which a module has a fraction of a ns."""
+        rate, costs = float(self.shown.axis.ns_per_tick), self.costs
+        with_slices = costs.slices > 0
+        means = costs.total[with_slices] * rate / costs.slices[with_slices]
+        columns = ((ModelColumn.MEAN, means), (ModelColumn.P50, self.medians.modules * rate))
+        return frozenset(cell for cell, ns in columns if any_fraction_of_ns(ns))
 
 
 @dataclass(frozen=True, slots=True)

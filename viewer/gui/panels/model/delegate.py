@@ -15,9 +15,10 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
+from viewer.gui.qt.widgets.time_cells import paint_time
 from viewer.render.palette import Palette
 
-_NUMBER_WIDTH = 62  # px; the width of the number next to a bar
+_NUMBER_WIDTH = 80  # px; the width of the number next to a bar
 
 
 class ModuleDelegate(QStyledItemDelegate):
@@ -53,6 +54,12 @@ class ModuleDelegate(QStyledItemDelegate):
             painter.setFont(theme.font("code" if cell is ModelColumn.OUTPUT else "cell"))
             painter.setPen(theme.color("text2" if faint else "text1"))
             inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
+            if cell.is_time:
+                costed = self._model.rows.costed if self._model.rows is not None else None
+                fractions = costed is not None and cell in costed.fractions
+                paint_time(painter, inside, text, fractions=fractions)
+                painter.restore()
+                return
             shown = painter.fontMetrics().elidedText(
                 text, Qt.TextElideMode.ElideRight, inside.width()
             )
@@ -65,13 +72,12 @@ class ModuleDelegate(QStyledItemDelegate):
         width = theme.px(_NUMBER_WIDTH)
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text2" if text == MISSING else "text1"))
-        number = QRectF(rect.left(), rect.top(), width, rect.height())
+        number = QRect(rect.left(), rect.top(), width, rect.height())
         if painter.fontMetrics().horizontalAdvance(text) > width:
             # A duration with the unit of a separate clock takes the place of the bar too.
-            number = QRectF(rect.adjusted(theme.px(6), 0, 0, 0))
-            painter.drawText(number, int(LEFT), text)
+            painter.drawText(rect.adjusted(theme.px(6), 0, 0, 0), int(LEFT), text)
             return
-        painter.drawText(number, int(RIGHT), text)
+        paint_time(painter, number, text)
         share = rows.share(row)
         if not share:
             return

@@ -297,7 +297,7 @@ def _answer(
     medians = medians or run_medians(tree, of.table, of.costs, warm_up=warm_up)
     costs = module_costs(tree, given.table)
     costed = ModelCosts(given.shown, given.scope, costs, medians)
-    _ = costs.in_sets, costed.units  # cached by the worker thread: both pass over all rows
+    _ = costs.in_sets, costed.fractions  # cached by the worker thread: both pass over all rows
     return ModelAnswer(given, of, warm_up, costed)
 
 

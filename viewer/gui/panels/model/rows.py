@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -18,12 +17,13 @@ from viewer.analysis.cost.lines import lines_text
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Ints
-from viewer.gui.panels.base.slice_facts import MISSING, plain_number, tensor_text
+from viewer.gui.panels.base.operator_contents import WHOLE_BELOW
+from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
 from viewer.gui.panels.model.columns import OF_RECORD, WITH_COSTS, ModelColumn
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.row_filter import NameFilter
-from viewer.model.times import counted, format_in, format_time, group_digits, tick_to_ns
+from viewer.model.times import counted, format_position, format_time, group_digits
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
 
@@ -257,21 +257,18 @@ class ModelRows:
         overall, total = self.costed.costs.whole, self.figures(row).total
         return None if total is None or not overall else total / overall
 
-    @property
-    def _rate(self) -> Fraction:
-        assert self.costed is not None
-        return self.costed.shown.axis.ns_per_tick
-
     def title(self, cell: ModelColumn) -> str:
-        """Return a column's title; durations include their unit."""
-        if self.costed is None or not cell.is_time:
-            return cell.title
-        return f"{cell.title}, {self.costed.units[cell][0]}"
+        """Return a column's title; that of shares names the whole."""
+        costed = self.costed if cell is ModelColumn.SHARE else None
+        return cell.title if costed is None else costed.share_term.title
 
     def tip(self, cell: ModelColumn) -> str:
         """Return a column's tooltip, or why the column is empty."""
-        why = self.costed.medians.why if self.costed is not None and cell is ModelColumn.P50 else ""
-        return why or cell.tip
+        if self.costed is None or cell not in (ModelColumn.SHARE, ModelColumn.P50):
+            return cell.tip
+        if cell is ModelColumn.SHARE:
+            return self.costed.share_term.explained(WHOLE_BELOW)
+        return self.costed.medians.why or cell.tip
 
     @cached_property
     def unused(self) -> frozenset[ModelColumn]:
@@ -297,7 +294,7 @@ class ModelRows:
         if row.kind is RowKind.SLICE:
             assert self.costed is not None
             start, _ = self.costed.shown.span_ns(row.number)
-            return f"at {format_time(start)}"
+            return f"at {format_position(start)}"
         if row.kind is RowKind.OPERATOR:
             return self.program.operators[row.number].name
         assert self.costed is not None
@@ -374,8 +371,7 @@ class ModelRows:
             return MISSING
         if cell is ModelColumn.SLICES:
             return group_digits(value)
-        ns = tick_to_ns(value, self._rate) if isinstance(value, int) else float(value * self._rate)
-        return format_in(ns, self.costed.units[cell][1])
+        return format_time(self.costed.ns(value))
 
     def _record_key(self, row: ModelRow, cell: ModelColumn) -> float | str | None:
         if cell is ModelColumn.COUNT:
@@ -406,7 +402,7 @@ class ModelRows:
             costs, n = self.costed.costs, row.number
             inside = sum(int(costs.total[child]) for child in self.tree.modules[n].children)
             parts = (
-                (int(costs.self_ticks[n]), "of its own operators"),
+                (int(costs.self_ticks[n]), "of operators directly in it"),
                 (int(costs.shared[n]), "shared by modules in it"),
                 (inside, "in the modules in it"),
             )
@@ -432,7 +428,8 @@ class ModelRows:
         return "\n".join(lines)
 
     def _time(self, ticks: int) -> str:
-        return format_time(tick_to_ns(ticks, self._rate))
+        assert self.costed is not None
+        return format_time(self.costed.ns(ticks))
 
     # -- finding rows ----------------------------------------------------------------------------
 
@@ -481,12 +478,18 @@ class ModelRows:
         )
 
     def tsv(self, rows: Sequence[ModelRow], cells: Sequence[ModelColumn]) -> str:
-        """Return rows and headings as tab-separated text, numbers without digit grouping."""
-        titles = [self.title(cell) for cell in cells]
+        """Return rows and headings as tab-separated text: times in ns, no digit grouping."""
+        titles = [f"{self.title(c)}, ns" if c.is_time else self.title(c) for c in cells]
         lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
         for row in rows:
             module = self.tree.modules[row.number] if row.kind is RowKind.MODULE else None
             kind = row.kind.value if module is None else module.kind.value
-            texts = [plain_number(self.text(row, cell)) for cell in cells[1:]]
+            texts = [self._plain(row, cell) for cell in cells[1:]]
             lines.append("\t".join([self.full_name(row), kind, *texts]))
         return "\n".join(lines) + "\n"
+
+    def _plain(self, row: ModelRow, cell: ModelColumn) -> str:
+        value = getattr(self.figures(row), _FIELDS[cell]) if cell.is_time else None
+        if value is None or self.costed is None:
+            return plain_number(self.text(row, cell))
+        return plain_ns(self.costed.ns(value))

@@ -14,15 +14,15 @@ from PySide6.QtWidgets import QWidget
 from viewer.analysis.links.labels import set_label
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import CostPanel
-from viewer.gui.panels.base.operator_table import (
+from viewer.gui.panels.base.operator_contents import (
     ColumnKind,
     OperatorContents,
-    OperatorModel,
     SetFacts,
     costs_contents,
     record_contents,
     set_facts,
 )
+from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text

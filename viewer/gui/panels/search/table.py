@@ -23,7 +23,7 @@ from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.session.search import NOTHING, Hits
 from viewer.model.queries import foreign
-from viewer.model.times import format_time, ticks_to_ns
+from viewer.model.times import format_position, ticks_to_ns
 from viewer.render.color_schemes import DEFAULT
 from viewer.view.open_trace import OpenTrace
 
@@ -35,7 +35,7 @@ class HitColumn(TableColumn):
 
     NAME = ("Name", 0, False)
     OPERATOR = ("Operator", 140, False)
-    START = ("Start", 92, True)
+    START = ("Start", 132, True)
     DURATION = ("Duration", 92, True)
     TRACK = ("Track", 120, False)
 
@@ -167,6 +167,9 @@ class HitsModel(CellModel[HitColumn]):
     def is_right(self, column: int) -> bool:
         return COLUMNS[column].is_number
 
+    def is_time(self, column: int) -> bool:
+        return COLUMNS[column].is_number
+
     def tsv(self, rows: Iterable[int]) -> str:
         """Return rows and headings as tab-separated text, times in ns."""
         return tsv_text(_TSV_TITLES, map(self._plain_texts, rows))
@@ -197,7 +200,7 @@ class HitsModel(CellModel[HitColumn]):
             case HitColumn.OPERATOR:
                 return set_label(shown.table, shown.link(i).operators) or MISSING
             case HitColumn.START:
-                return format_time(shown.span_ns(i)[0])
+                return format_position(shown.span_ns(i)[0])
             case HitColumn.DURATION:
                 return shown.length_text(i)
         return track_name(shown.table, shown.trace.slices.track(i))

@@ -1,8 +1,8 @@
 """Table model of the selection's groups: sorted and filtered as columns, texts created on demand.
 
 A selection can have as many groups as slices: a million. So rows are positions in columns, a filter
-searches each group once, and a cell's text is created when it is painted. Durations are shown in
-one unit; copies and exports have whole ns, and the file's ticks next to them.
+searches each group once, and a cell's text is created when it is painted. Every duration has the
+unit that suits it; copies and exports have whole ns, and the file's ticks next to them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject
 
+from viewer.analysis.statistics import figure_terms
 from viewer.arrays import Floats, Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
+from viewer.gui.qt.widgets.cell_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.session.selection_statistics import SelectionAnswer
 from viewer.model.text import display_name
-from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
+from viewer.model.times import format_time, group_digits, ticks_to_ns
 
 GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thread": "Thread"}
 _LONGEST = 2000  # characters of a name in a tooltip
-_INSIDE = "of a slice that reaches over the edge of the area, the part inside"
+_INSIDE = "Of a slice that reaches over the edge of the area, only the part inside counts."
 
 
 class SelectionColumn(TableColumn):
@@ -34,22 +35,28 @@ class SelectionColumn(TableColumn):
     NAME = ("", 0)
     FILE = ("File", 140)
     COUNT = (
-        "Count",
+        figure_terms.COUNT.title,
         76,
-        "Slices of the group. One inside another of its group, such as a kernel in its call, is a "
-        "part of that one",
+        figure_terms.COUNT.explained(
+            "A slice inside another one of its group, such as a kernel in its call, is a part of "
+            "that one."
+        ),
     )
-    TOTAL = ("Total", 96, f"The counted slices added up, each with all that runs in it; {_INSIDE}")
-    SELF = ("Self", 96, "Time in which nothing else runs inside; all groups together are the whole")
-    MEAN = ("Mean", 84, f"Of the counted slices; {_INSIDE}")
-    MIN = ("Min", 84, f"Of the counted slices; {_INSIDE}")
-    P50 = ("p50", 84, f"The median: half of the counted slices took less; {_INSIDE}")
-    P90 = ("p90", 84, f"Of the counted slices; {_INSIDE}")
-    MAX = ("Max", 84, f"Of the counted slices; {_INSIDE}")
+    TOTAL = (figure_terms.TOTAL.title, 96, figure_terms.TOTAL.explained(_INSIDE))
+    SELF = (
+        figure_terms.SELF.title,
+        96,
+        figure_terms.SELF.explained("All groups together are the whole."),
+    )
+    MEAN = (figure_terms.MEAN.title, 92, figure_terms.MEAN.explained(_INSIDE))
+    MIN = (figure_terms.MIN.title, 92, figure_terms.MIN.explained(_INSIDE))
+    P50 = (figure_terms.MEDIAN.title, 92, figure_terms.MEDIAN.explained(_INSIDE))
+    P90 = (figure_terms.P90.title, 92, figure_terms.P90.explained(_INSIDE))
+    MAX = (figure_terms.MAX.title, 92, figure_terms.MAX.explained(_INSIDE))
     BUSY = (
         "Busy, %",
         72,
-        "Share of the selected time in which at least one slice of the group is at work",
+        "Percentage of the selected time in which at least one slice of the group is at work.",
     )
 
     @property
@@ -131,7 +138,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
         self.contents: SelectionContents | None = None
-        self.unit, self._factor = "ns", 1
+        self._fractions: frozenset[SelectionColumn] = frozenset()
         self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
 
     def show(self, contents: SelectionContents | None) -> None:
@@ -139,16 +146,17 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         self.beginResetModel()
         self.contents = contents
         if contents is not None:
-            longest = float(contents.columns[SelectionColumn.MEAN].max(initial=0))
-            self.unit, self._factor = unit_for(longest)
+            self._fractions = frozenset(
+                cell
+                for cell, values in contents.columns.items()
+                if cell.is_time and any_fraction_of_ns(values)
+            )
             self._titles = tuple(self._title(cell, contents.answer.key) for cell in COLUMNS)
         self._arrange()
         self.endResetModel()
 
     def _title(self, cell: SelectionColumn, key: str) -> str:
-        if cell is SelectionColumn.NAME:
-            return GROUP_TITLES[key]
-        return f"{cell.title}, {self.unit}" if cell.is_time else cell.title
+        return GROUP_TITLES[key] if cell is SelectionColumn.NAME else cell.title
 
     @property
     def several_files(self) -> bool:
@@ -230,7 +238,7 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         value = float(self.contents.columns[cell][i])
         if cell is SelectionColumn.COUNT:
             return group_digits(int(value))
-        return f"{value:.1f}" if cell is SelectionColumn.BUSY else format_in(value, self._factor)
+        return f"{value:.1f}" if cell is SelectionColumn.BUSY else format_time(value)
 
     # -- Qt interface --------------------------------------------------------------------------
 
@@ -239,6 +247,12 @@ class SelectionModel(ArrayModel[SelectionColumn]):
 
     def is_right(self, column: int) -> bool:
         return COLUMNS[column] not in (SelectionColumn.NAME, SelectionColumn.FILE)
+
+    def is_time(self, column: int) -> bool:
+        return COLUMNS[column].is_time
+
+    def has_fractions(self, column: int) -> bool:
+        return COLUMNS[column] in self._fractions
 
     def title_tip(self, column: int) -> str:
         return COLUMNS[column].tip

@@ -28,6 +28,8 @@ from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.panels.source.syntax import Highlighter, Language
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.time_cells import paint_time, unit_slot
+from viewer.model.times import split_time
 
 LINE = 19
 # Coloring 3000 lines takes about 70 ms; of a longer file only this many lines are shown.
@@ -256,10 +258,11 @@ class _Side(QWidget):
             return numbers, 0, 0, 0
         metrics = QFontMetrics(theme.font("cell"))
         notes = gutter.notes.values()
-        width = max((metrics.horizontalAdvance(n.text) for n in notes), default=0)
+        digits_of = (split_time(n.text)[0] for n in notes)
+        width = max(map(metrics.horizontalAdvance, digits_of), default=0) + unit_slot(metrics)
         of_all = max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0)
         share = of_all + theme.px(10) if of_all else 0
-        return numbers, max(width, theme.px(44)) + theme.px(12), share, theme.px(56)
+        return numbers, max(width, theme.px(60)) + theme.px(12), share, theme.px(56)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -277,7 +280,9 @@ class _Side(QWidget):
             self._text(painter, numbers, y, str(line), "code", "text2" if marked else "text3")
             note = view.gutter.notes.get(line)
             if note is not None:
-                self._text(painter, numbers + self_time, y, note.text, "cell", "text1")
+                painter.setFont(theme.font("cell"))
+                painter.setPen(theme.color("text1"))
+                paint_time(painter, QRect(0, y, numbers + self_time, height), note.text)
                 self._text(painter, numbers + self_time + share, y, note.of_all, "cell", "text2")
                 room = bar - theme.px(12)
                 rect = QRectF(

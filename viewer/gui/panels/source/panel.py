@@ -15,6 +15,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text
 from viewer.analysis.links.text_positions import positions_of
+from viewer.analysis.statistics import figure_terms
+from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
@@ -25,7 +27,7 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, 
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
-from viewer.model.times import counted, format_in, format_share, tick_to_ns, unit_for
+from viewer.model.times import counted, format_share, format_time, tick_to_ns
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import SourceFile, file_name
@@ -276,11 +278,10 @@ class SourcePanel(PagePanel):
             rate = answer.shown.axis.ns_per_tick
             ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.self_costs.items()}
             most = max(ns_by_line.values(), default=0)
-            unit, factor = unit_for(max([most, *(tick_to_ns(s.ticks, rate) for s in costs.shared)]))
             total = answer.table.whole
             notes = {
                 n: LineNote(
-                    format_in(ns_by_line[n], factor),
+                    format_time(ns_by_line[n]),
                     ns_by_line[n] / most if most else 0,
                     format_share(c.ticks, total) if total else "",
                 )
@@ -293,22 +294,27 @@ class SourcePanel(PagePanel):
             ]
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets))
-            self.gutter_title.setText(f"  Own, {unit}, share" if notes or brackets else "")
-            self._set_shared(costs, rate, unit, factor)
+            share = figure_terms.share(whole_text(answer.shown.trace, figure_terms.BUSY_TIME))
+            title = f"  {figure_terms.SELF.title}, {share.title}"
+            self.gutter_title.setText(title if notes or brackets else "")
+            tips = figure_terms.SELF.definition, share.definition
+            explain(self.gutter_title, "\n".join(tips) if notes else "")
+            self._set_shared(costs, rate)
         self.gutter_title.setFixedWidth(self.code.gutter_width)
         self._foot.setVisible(bool(self._line_costs.shared))
         lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
         self.code.mark(sorted(lines) if line in lines else [line])
 
-    def _set_shared(self, costs: LineCosts, rate: Fraction, unit: str, factor: int) -> None:
+    def _set_shared(self, costs: LineCosts, rate: Fraction) -> None:
         tokens = self._theme.tokens
-        parts = [span(f"Shared, {unit}", tokens.text2)]
+        parts = [span(figure_terms.SHARED.title, tokens.text2)]
+        explain(self.shared, figure_terms.SHARED.definition)
         for group in costs.shared[:_MOST_SHARED]:
             where = lines_text(group.lines) + (" and other files" if group.elsewhere else "")
             ns = tick_to_ns(group.ticks, rate)
             parts.append(
                 f"{span(where, tokens.text2)}&nbsp; "
-                f"{span(format_in(ns, factor), tokens.text1, bold=True)}"
+                f"{span(format_time(ns), tokens.text1, bold=True)}"
             )
         if len(costs.shared) > _MOST_SHARED:
             parts.append(span(f"and {len(costs.shared) - _MOST_SHARED} more", tokens.text3))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import GroupTable
-from viewer.gui.panels.base.operator_table import ColumnKind, Heading, OperatorContents, TableRow
+from viewer.gui.panels.base.operator_contents import (
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    TableRow,
+    term_heading,
+)
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
+from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.view.open_trace import OpenTrace
 
 # Nesting level and color token of each row. Numbered slice units use "slice_unit".
@@ -49,25 +57,30 @@ _MEANINGS = {
     "idle": "Nothing is at work; a host that waits is not",
     "overall": "From the earliest start to the latest end",
 }
+_WHOLE = "All rows and the time without a row add up to the whole."
+_INFERENCES = "How many inferences are counted."
+_OWN_CLOCK = (
+    "Durations by the clock of a delegate, added up. They are inside calls whose time is counted "
+    "already, so they are in no other time."
+)
 _ORDER = {key: number for number, key in enumerate(_PLACES)}
 
 
 def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
     """Return the rows of NPU units, nested, with cycles if the clock counts cycles."""
     rate = shown.axis.ns_per_tick
-    unit, factor = unit_for(tick_to_ns(table.whole, rate))
     cycles = shown.trace.clock.unit == "cycle"
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        Heading(f"Time, {unit}", ColumnKind.BAR, 240),
-        Heading("Share, %", ColumnKind.NUMBER, 76),
+        Heading("Time", ColumnKind.BAR, 258, "Time in which the unit is at work."),
+        term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.NUMBER, 84),
         *((Heading("Cycles", ColumnKind.NUMBER, 92),) if cycles else ()),
     )
     rows = []
     for group in sorted(table.groups, key=lambda group: (_ORDER[_place(group.key)], group.key)):
         indent, tone = _PLACES[_place(group.key)]
         ns = tick_to_ns(group.total, rate)
-        texts: tuple[str, ...] = ("", format_in(ns, factor), f"{100 * group.share:.1f}")
+        texts: tuple[str, ...] = ("", format_time(ns), f"{100 * group.share:.1f}")
         keys: tuple[float | str, ...] = (group.label, ns, group.share)
         if cycles:
             texts, keys = (*texts, group_digits(group.total)), (*keys, group.total)
@@ -99,27 +112,32 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     """
     rate = shown.axis.ns_per_tick
     most = max((group.self_ticks or 0 for group in table.groups), default=0)
-    largest = max((group.total for group in table.groups), default=0)
-    apart = [group.delegate_ns for group in table.groups if group.delegate_ns is not None]
-    unit, factor = unit_for(max(tick_to_ns(largest, rate), *apart, 0))
+    has_apart = any(group.delegate_ns is not None for group in table.groups)
+    is_inference = table.key == "inference"
+    counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        Heading(f"Self, {unit}", ColumnKind.BAR, 172),
+        term_heading(figure_terms.SELF, ColumnKind.BAR, 190, _WHOLE),
         # Beside the time, because a narrow panel hides its last columns.
-        *((Heading("Own clock", ColumnKind.NUMBER, 80),) if apart else ()),
-        Heading(f"% of {table.share_of}", ColumnKind.NUMBER, 132),
-        Heading(f"Total, {unit}", ColumnKind.NUMBER, 88),
-        Heading("Slices" if table.key != "inference" else "Runs", ColumnKind.NUMBER, 60),
-        Heading("Mean", ColumnKind.NUMBER, 76),
-        Heading("p50", ColumnKind.NUMBER, 76),
-        Heading("p90", ColumnKind.NUMBER, 76),
-        Heading("Min", ColumnKind.NUMBER, 76),
-        Heading("Max", ColumnKind.NUMBER, 76),
+        *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
+        term_heading(figure_terms.share(table.share_of), ColumnKind.NUMBER, 104),
+        term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
+        term_heading(counted, ColumnKind.NUMBER, 64),
+        *(
+            term_heading(term, ColumnKind.TIME, 92)
+            for term in (
+                figure_terms.MEAN,
+                figure_terms.MEDIAN,
+                figure_terms.P90,
+                figure_terms.MIN,
+                figure_terms.MAX,
+            )
+        ),
     )
     rows = []
     for group in table.groups:
-        own_ticks = group.self_ticks or 0
-        ns, total = tick_to_ns(own_ticks, rate), tick_to_ns(group.total, rate)
+        self_ticks = group.self_ticks or 0
+        ns, total = tick_to_ns(self_ticks, rate), tick_to_ns(group.total, rate)
         spread = group.spread
         assert spread is not None  # only units have none
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
@@ -128,11 +146,11 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             durations = [-1.0] * len(ticks)
         texts: tuple[str, ...] = (
             "",
-            MISSING if group.is_apart else format_in(ns, factor),
+            MISSING if group.is_apart else format_time(ns),
             MISSING if group.is_apart else f"{100 * group.share:.1f}",
-            MISSING if group.is_apart else format_in(total, factor),
+            MISSING if group.is_apart else format_time(total),
             group_digits(spread.count),
-            *(format_in(ns, factor) if ns >= 0 else MISSING for ns in durations),
+            *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
         )
         keys: tuple[float | str, ...] = (
             group.label.lower(),
@@ -142,15 +160,15 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             spread.count,
             *durations,
         )
-        if apart:
-            own = group.delegate_ns
-            texts = (*texts[:2], MISSING if own is None else format_in(own, factor), *texts[2:])
-            keys = (*keys[:2], -1 if own is None else own, *keys[2:])
+        if has_apart:
+            apart = group.delegate_ns
+            texts = (*texts[:2], MISSING if apart is None else format_time(apart), *texts[2:])
+            keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
             module, name = "", group.label
-        part = own_ticks / most if most else 0.0
+        part = self_ticks / most if most else 0.0
         rows.append(
             TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
         )

@@ -125,6 +125,12 @@ class ArrayModel(CellModel[Column]):
         return rows[by[::-1] if self._sort[1] == Qt.SortOrder.DescendingOrder else by]
 
 
+def any_fraction_of_ns(ns: NDArray[Any]) -> bool:
+    """Whether any of these times, in ns, is shown in ns with decimals; NaN is none."""
+    small = ns[np.abs(ns) < 1000]
+    return bool((small % 1 != 0).any())
+
+
 def tsv_text(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Rows as tab-separated text, one line per row; whitespace within cells becomes one space."""
     lines = ["\t".join(header)]

@@ -6,10 +6,12 @@ from collections.abc import Collection, Sequence
 from enum import Enum
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QAbstractItemModel, Qt
+from PySide6.QtCore import Qt
 
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.table_model import TitledModel
 from viewer.gui.qt.widgets.tables import RowTable, fit_columns
+from viewer.gui.qt.widgets.time_cells import TimeDelegate
 
 
 class TableColumn(Enum):
@@ -34,7 +36,7 @@ class ColumnTable(RowTable, Generic[Column]):
 
     def __init__(
         self,
-        model: QAbstractItemModel,
+        model: TitledModel,
         name: str,
         theme: Theme,
         columns: Sequence[Column],
@@ -47,6 +49,7 @@ class ColumnTable(RowTable, Generic[Column]):
         self._columns = tuple(columns)
         self._least = least
         self._dispensable = tuple(dispensable)
+        self.setItemDelegate(TimeDelegate(model, theme))
         self._size_columns()
         if sortable:
             header = self.horizontalHeader()

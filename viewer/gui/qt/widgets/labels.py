@@ -8,7 +8,15 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextOption
+from PySide6.QtGui import (
+    QAction,
+    QGuiApplication,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextOption,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -176,18 +184,39 @@ class Hairline(QWidget):
 
 
 class KeyFigure(QWidget):
-    """A number with its unit above a caption: `1.643 µs` over "duration"."""
+    """A number with its unit above a caption: `1.643 µs` over "duration".
+
+    nanoseconds: those of a time, as text. They are what Ctrl+C and the context menu copy.
+    """
 
     def __init__(
-        self, figure: str, unit: str, caption: str, theme: Theme, role: FontRole = "figure"
+        self,
+        figure: str,
+        unit: str,
+        caption: str,
+        theme: Theme,
+        role: FontRole = "figure",
+        nanoseconds: str = "",
     ) -> None:
         super().__init__()
+        number = label(figure, theme, role)
+        if nanoseconds:
+            # The digits are grouped and rounded, so they are not selectable as text.
+            number.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+            number.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+            copy = QAction(f"Copy {nanoseconds} ns", self)
+            copy.setShortcut(QKeySequence.StandardKey.Copy)
+            copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(nanoseconds))
+            self.addAction(copy)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         row = QHBoxLayout()
         row.setSpacing(theme.px(3))
-        row.addWidget(label(figure, theme, role), 0, Qt.AlignmentFlag.AlignBaseline)
+        row.addWidget(number, 0, Qt.AlignmentFlag.AlignBaseline)
         row.addWidget(label(unit, theme, "cell", "text2"), 1, Qt.AlignmentFlag.AlignBaseline)
         column.addLayout(row)
         column.addWidget(label(caption, theme, "caption", "text2"))

@@ -33,6 +33,14 @@ class TitledModel(QAbstractTableModel):
         """Whether a column has numbers, which the first click on its title sorts descending."""
         return self.is_right(column)
 
+    def is_time(self, column: int) -> bool:
+        """Whether a column's cells are times, each with its unit; see `time_cells`."""
+        return False
+
+    def has_fractions(self, column: int) -> bool:
+        """Whether any time of a column is a fraction of a ns, such as a mean of 385.5 ns."""
+        return False
+
     def title_tip(self, column: int) -> str:
         """The tooltip of a column title; "" for none."""
         return ""

@@ -178,6 +178,10 @@ class Scene(QObject):
         t0, t1 = self.visible
         return xmap_of(t0, t1, max(columns, 1))
 
+    def ns_per_pixel(self, width: int) -> float:
+        """What positions in a view of `width` pixels resolve."""
+        return float(self.xmap(width).ticks_per_pixel)
+
     def ruler(self, canvas: Canvas) -> Ruler:
         """The ruler's lines as canvas columns, and its labels."""
         return _lines(self.scale, *self.visible, canvas.columns, canvas.width)

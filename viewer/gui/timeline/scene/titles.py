@@ -6,7 +6,7 @@ from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
-from viewer.model.times import RateOrigin, counted, format_time
+from viewer.model.times import RateOrigin, counted, format_position
 from viewer.render.canvas import Canvas
 from viewer.view.open_trace import OpenTrace
 from viewer.view.visible_range import file_span_ns
@@ -108,8 +108,9 @@ def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
     """The lines of the hover tip for the counter in a band at x."""
     shown, number = _counter(scene, band)
     counter = shown.counters[number].counter
-    at = format_time(scene.xmap(canvas.width).t_of(x))
-    lines = [counter.name, f"{counter_value(scene, band, x, canvas)[1]} at {at}"]
+    at = scene.xmap(canvas.width).t_of(x)
+    at_text = format_position(at, scene.ns_per_pixel(canvas.width))
+    lines = [counter.name, f"{counter_value(scene, band, x, canvas)[1]} at {at_text}"]
     if counter.per_tick and shown.trace.clock.assumed:
         lines.append("at the assumed rate of the clock")
     return [*lines, counter.note] if counter.note else lines

@@ -1,0 +1,65 @@
+"""The words for figures: the title and the meaning of Total, Self, Count and the like.
+
+Every table and report takes them from here, so that a title means the same everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewer.model.executorch_names import EXECUTE
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTerm:
+    """The title of a figure, and one sentence that defines it."""
+
+    title: str
+    definition: str
+
+    def explained(self, more: str = "") -> str:
+        """Return the definition, and what is special about the figure in one table."""
+        return f"{self.definition} {more}" if more else self.definition
+
+
+TOTAL = FigureTerm(
+    "Total", "Inclusive time: from start to end, with all that runs inside, nothing counted twice."
+)
+SELF = FigureTerm(
+    "Self", "Exclusive time: every instant is charged once, to the innermost slice that has a row."
+)
+SHARED = FigureTerm(
+    "Shared",
+    "Time that several operators or modules have in common: it is charged to all of them together, "
+    "and never divided.",
+)
+COUNT = FigureTerm("Count", "How many slices are counted.")
+MEAN = FigureTerm("Mean", "Average of the counted durations.")
+MEDIAN = FigureTerm("Median", "Half of the counted durations are shorter.")
+P10 = FigureTerm("p10", "One in ten of the counted durations is shorter.")
+P90 = FigureTerm("p90", "Nine in ten of the counted durations are shorter.")
+MIN = FigureTerm("Min", "The shortest of the counted durations.")
+MAX = FigureTerm("Max", "The longest of the counted durations.")
+SUM = FigureTerm("Sum", "All counted durations added up, also those inside one another.")
+PER_INFERENCE = FigureTerm(
+    "Per inference", "Median per inference: half of the inferences have a smaller total."
+)
+TERMS = (TOTAL, SELF, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
+
+BUSY_TIME = "busy time"
+# What shares are of, as `GroupTable.share_of` has it: its short name, and what it is exactly.
+_BASES = {
+    EXECUTE: ("inferences", f"the time of {EXECUTE}"),
+    "inferences": ("inferences", "the time of all inferences that finished"),
+    BUSY_TIME: (BUSY_TIME, "the time in which each thread was busy, added up"),
+    "range": ("range", "the time from the earliest start to the latest end"),
+}
+
+
+def share(base: str, what: str = f"{SELF.title} time") -> FigureTerm:
+    """Return the term for the percentage of a whole: "% of inferences".
+
+    base: "Method::execute", "inferences", "busy time" or "range". what: what is compared with it.
+    """
+    title, whole = _BASES[base]
+    return FigureTerm(f"% of {title}", f"{what} as a percentage of {whole}.")

@@ -1,0 +1,233 @@
+"""The rows and columns of a table of operators and other groups,.
+
+Without a profile the table lists a program's operators instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from viewer.analysis.cost.lines import lines_text, source_place
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
+from viewer.analysis.workload.operator_tensors import outputs_of
+from viewer.gui.panels.base.cost_footer import whole_text
+from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
+from viewer.gui.session.costs import CostAnswer
+from viewer.model.times import format_time, group_digits, tick_to_ns
+from viewer.program.program import Operator, Program
+
+
+class ColumnKind(Enum):
+    """How a column is painted."""
+
+    NAME = "name"
+    BAR = "bar"  # a time, and a bar next to it
+    TIME = "time"
+    NUMBER = "number"
+    TEXT = "text"
+    CODE = "code"
+
+
+LINE = "Line"  # the title of the column of source lines
+SHARED_SELF = "The time of a slice of several operators is in a row of its own, and never divided."
+WHOLE_BELOW = "It is at the right end of the line below the table."
+KERNEL = "Time of the kernels inside the operator's calls. It is a part of the time of the calls."
+CALLS = "A kernel inside its call is not counted again."
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column: its title, how it is painted, its width in px (0: the rest), and its tooltip."""
+
+    title: str
+    kind: ColumnKind
+    width: int
+    tip: str = ""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its cells are times, and its sort keys their ns."""
+        return self.kind in (ColumnKind.BAR, ColumnKind.TIME)
+
+
+def term_heading(term: FigureTerm, kind: ColumnKind, width: int, more: str = "") -> Heading:
+    """Return the column of a figure. more: what is special about it in this table."""
+    return Heading(term.title, kind, width, term.explained(more))
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row: the operators it covers, and the text and sort key of each column.
+
+    The key of a time is its ns, which copies have instead of the text.
+
+    share: length of the bar, 0 to 1 of the most expensive row. tone: color token of a row without
+    operators. indent: nesting level of the name. group: index of the row's group in the table, -1
+    if rows are not groups. mark: position of a line across the bar, 0 to 1 on the bar's scale, -1
+    for none. full: the known part of the bar, 0 to 1; the rest is hatched. detail: a sentence for
+    the tooltip.
+    """
+
+    operators: tuple[int, ...]
+    module: str
+    op: str
+    hint: str
+    texts: tuple[str, ...]
+    keys: tuple[float | str, ...]
+    share: float = 0.0
+    tone: str = "slab"
+    indent: int = 0
+    group: int = -1
+    mark: float = -1.0
+    full: float = 1.0
+    detail: str = ""
+
+    @property
+    def name(self) -> str:
+        """Module, operator and hint, as text to copy and to search."""
+        text = f"{self.module} · {self.op}" if self.module else self.op
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorContents:
+    """The contents of a table. `place` returns the recorded path and line of an operator."""
+
+    headings: tuple[Heading, ...] = ()
+    rows: tuple[TableRow, ...] = ()
+    place: Callable[[int], tuple[str, int] | None] = field(default=lambda i: None)
+
+    def texts(self, column: int) -> Iterator[str]:
+        """The texts of a column, without those of rows that span all columns."""
+        return (row.texts[column] for row in self.rows if column < len(row.texts))
+
+
+@dataclass(frozen=True, slots=True)
+class SetFacts:
+    """The cells of a set of operators that do not depend on its cost.
+
+    keys: the sort keys of its name and its source line.
+    """
+
+    module: str
+    op: str
+    hint: str
+    line: str
+    keys: tuple[str, int]
+
+
+def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
+    """Return the facts of every operator set of a linked trace.
+
+    This takes 50 ms for 5,000 sets, so callers cache it.
+    """
+    facts = {}
+    operators = () if table.program is None else table.program.operators
+    for operator_set in table.sets:
+        members = [operators[i] for i in operator_set]
+        module, op = name_parts(set_label(table, operator_set))
+        hint = f"shared by {len(operator_set)}" if len(operator_set) > 1 else ""
+        keys = f"{module} {op}", _first_line(members)
+        facts[operator_set] = SetFacts(module, op, hint, _line_of(members), keys)
+    return facts
+
+
+def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -> OperatorContents:
+    """List the operator sets that have a cost, most expensive first.
+
+    facts: `set_facts` of the answer's trace.
+    """
+    shown, table = answer.shown, answer.table
+    program = shown.table.program
+    if program is None:
+        return OperatorContents()
+    rate = shown.axis.ns_per_tick
+    most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
+    kernels = any(cost.kernel for cost in table.rows)
+    share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME))
+    headings = (
+        Heading("Operator", ColumnKind.NAME, 0),
+        term_heading(figure_terms.SELF, ColumnKind.BAR, 156, SHARED_SELF),
+        term_heading(share_term, ColumnKind.NUMBER, 104, WHOLE_BELOW),
+        *((Heading("Kernel", ColumnKind.TIME, 88, KERNEL),) if kernels else ()),
+        term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
+        Heading(LINE, ColumnKind.NUMBER, 76),
+    )
+    rows = []
+    whole = table.whole  # a property that sums all rows: read it once
+    for cost in table.rows:
+        fact = facts[cost.operators]
+        ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
+        share = cost.ticks / whole if whole else 0.0
+        texts: list[str] = ["", format_time(ns), f"{100 * share:.1f}"]
+        keys: list[float | str] = [fact.keys[0], ns, share]
+        if kernels:
+            texts.append(format_time(kernel) if kernel else MISSING)
+            keys.append(kernel)
+        texts += [group_digits(cost.slices), fact.line]
+        keys += [cost.slices, fact.keys[1]]
+        rows.append(
+            TableRow(
+                cost.operators,
+                fact.module,
+                fact.op,
+                fact.hint,
+                tuple(texts),
+                tuple(keys),
+                ns / most if most else 0.0,
+            )
+        )
+    return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+def record_contents(program: Program) -> OperatorContents:
+    """List all operators of a program that has no linked trace, without costs."""
+    is_text = bool(program.text_lines)
+    headings = (
+        Heading("Operator", ColumnKind.NAME, 0),
+        *(() if len(program.methods) < 2 else (Heading("Method", ColumnKind.TEXT, 110),)),
+        *(() if is_text else (Heading("Handle", ColumnKind.NUMBER, 64),)),
+        Heading("Nodes", ColumnKind.NUMBER, 58),
+        Heading(LINE, ColumnKind.NUMBER, 60),
+        Heading("Output", ColumnKind.CODE, 190),
+    )
+    rows = []
+    for operator in program.operators:
+        outputs = outputs_of(operator)
+        output = tensor_text(outputs[0]) if outputs else MISSING
+        method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
+        handle = () if is_text else (operator.debug_handle,)
+        line = operator.source.line if operator.source else 0
+        nodes = len(operator.nodes) if operator.ops else 0  # unknown for a bare handle
+        texts = (
+            "",
+            *method,
+            *map(str, handle),
+            str(nodes or MISSING),
+            str(line or MISSING),
+            output,
+        )
+        keys = (operator.label, *method, *handle, nodes, line, output)
+        module, op = name_parts(operator.label)
+        rows.append(TableRow((operator.index,), module, op, "", texts, keys))
+    return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+def name_parts(label: str) -> tuple[str, str]:
+    """Split "features.4 · convolution" into module and operator; the module may be ""."""
+    module, dot, op = label.partition(" · ")
+    return (module, op) if dot else ("", module)
+
+
+def _line_of(members: list[Operator]) -> str:
+    sources = [m.source for m in members if m.source]
+    return lines_text(s.line for s in sources) if sources else MISSING
+
+
+def _first_line(members: list[Operator]) -> int:
+    return min((m.source.line for m in members if m.source), default=0)

@@ -1,0 +1,82 @@
+"""Paints times in tables: right-aligned digits before a slot for the unit.
+
+Every cell has the unit that suits it, as in "2.595 s" above "385 ns". With tabular digits and a
+slot of fixed width, the units of a column start at one x coordinate, and so do the decimal points
+of its cells of one unit.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPalette
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.model.times import NARROW_SPACE, is_fraction_of_ns, split_time
+
+_WIDEST_UNITS = ("ms", "µs")
+_THREE_DECIMALS = ".000"
+
+
+def unit_slot(metrics: QFontMetrics) -> int:
+    """Return the width of the slot for a unit and the space before it, in px."""
+    widest = max(metrics.horizontalAdvance(unit) for unit in _WIDEST_UNITS)
+    return metrics.horizontalAdvance(NARROW_SPACE) + widest
+
+
+def paint_time(painter: QPainter, room: QRect, text: str, *, fractions: bool = False) -> None:
+    """Paint a time in the painter's font and pen, with its unit's slot at the right end of `room`.
+
+    "0" and a missing time stand where the digits are. Other texts, such as native durations of a
+    separate clock, take the slot too. fractions: whether the column has fractions of a ns, so that
+    whole ns leave room for three decimals.
+    """
+    metrics = painter.fontMetrics()
+    number, unit = split_time(text)
+    if not unit and len(text) > 1:
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, int(RIGHT), shown)
+        return
+    slot = unit_slot(metrics)
+    digits = room.adjusted(0, 0, -slot, 0)
+    if fractions and unit in ("", "ns") and not is_fraction_of_ns(text):
+        digits.adjust(0, 0, -metrics.horizontalAdvance(_THREE_DECIMALS), 0)
+    if metrics.horizontalAdvance(number) > digits.width():
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, int(RIGHT), shown)
+        return
+    painter.drawText(digits, int(RIGHT), number)
+    space = metrics.horizontalAdvance(NARROW_SPACE)
+    painter.drawText(room.adjusted(room.width() - slot + space, 0, 0, 0), int(LEFT), unit)
+
+
+class TimeDelegate(QStyledItemDelegate):
+    """Paints the time columns of a `TitledModel` with `paint_time`, other cells as usual."""
+
+    def __init__(self, model: TitledModel, theme: Theme) -> None:
+        super().__init__(model)
+        self._model = model
+        self._theme = theme
+
+    @guard
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        if not self._model.is_time(index.column()):
+            super().paint(painter, option, index)
+            return
+        self.initStyleOption(option, index)
+        text, widget = option.text, option.widget
+        style = widget.style() if widget is not None else QApplication.style()
+        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, widget)
+        margin = style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, widget) + 1
+        option.text = ""
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
+        painter.save()
+        painter.setFont(option.font)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        ink = option.palette.color(QPalette.ColorRole.Text)
+        painter.setPen(self._theme.color("text1") if selected else ink)
+        fractions = self._model.has_fractions(index.column())
+        paint_time(painter, room.adjusted(margin, 0, -margin, 0), text, fractions=fractions)
+        painter.restore()
