@@ -12,13 +12,17 @@ from viewer.model.times import (
     ClockRate,
     RateOrigin,
     format_in,
+    format_position,
     format_rate,
+    format_span,
     format_time,
     group_digits,
+    is_fraction_of_ns,
     ns_to_tick,
     parse_range,
     parse_rate,
     parse_time,
+    split_time,
     tick_to_ns,
     ticks_to_ns,
 )
@@ -178,3 +182,47 @@ def test_a_time_that_is_not_0_never_reads_as_0(ns, factor, text):
 def test_digits_are_grouped():
     assert group_digits(-1234567) == "\u22121\u2009234\u2009567"
     assert format_in(2_500_000, 1_000) == "2\u2009500.000"
+
+
+@pytest.mark.parametrize(
+    ("ns", "resolution", "text"),
+    [
+        (3_876_412_385, 1, "3.876 412 385 s"), (3_876_412_385, 999, "3.876 412 4 s"),
+        (3_876_412_385, 1000, "3.876 412 s"), (3_876_412_385, 4_000_000, "3.876 s"),
+        (24_100, 1, "24.100 µs"), (24_100, 5_000_000, "24.100 µs"), (385, 1, "385 ns"),
+        (999_999_999, 1, "999.999 999 ms"), (999_999_999, 100_000, "1.000 0 s"),
+        (999_999_499, 10**6, "1.000 s"), (0, 1, "0"), (-1_643, 0.25, "\u22121.643 µs"),
+        (1_700_000_000_000_000_001, 1, "1 700 000 000.000 000 001 s"),
+    ],
+)  # fmt: skip
+def test_a_position_has_the_digits_that_the_view_resolves(ns, resolution, text):
+    shown = format_position(ns, resolution).replace("\u202f", " ").replace("\u2009", " ")
+    assert shown == text
+
+
+@given(st.integers(1, 10**13), st.integers(1, 10**9))
+def test_neighbors_at_a_resolution_have_different_texts(ns, resolution):
+    assert format_position(ns, resolution) != format_position(ns + resolution, resolution)
+
+
+@given(st.integers(-(10**18), 10**18))
+def test_a_position_in_whole_ns_reads_back(ns):
+    assert parse_time(format_position(ns)) == ns
+
+
+def test_a_time_is_split_into_number_and_unit():
+    assert split_time(format_time(24_100)) == ("24.100", "µs")
+    assert split_time(format_time(0)) == ("0", "")
+    assert split_time("5\u2009000\u202fcycles") == ("5\u2009000\u202fcycles", "")
+
+
+def test_only_ns_with_decimals_are_fractions_of_a_ns():
+    texts = map(format_time, (385.5, 385, 0, 1_643))
+    assert list(map(is_fraction_of_ns, texts)) == [True, False, False, False]
+
+
+def test_the_ends_of_a_range_far_from_zero_are_exact():
+    first = 1_700_000_000_000_000_001
+    assert format_span(first, first + 1).replace("\u2009", "").replace("\u202f", " ") == (
+        "1700000000.000000001 – 1700000000.000000002 s"
+    )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewer.render.ticks import ruler
+from viewer.render.ticks import Scale, ruler
 
 EPOCH = 1_700_000_000_000_000_000
 THIN = "\u2009"
@@ -84,3 +84,8 @@ def test_long_labels_are_given_more_room():
     assert found.labels[0] == THIN.join(["3", "600", "000", "000", "000"])
     room = float(np.diff(found.major)[0]) * 1200 / 40
     assert room >= 7 * len(found.labels[0])
+
+
+def test_the_time_under_the_mouse_has_the_digits_that_the_view_resolves():
+    at = Scale(origin=1_000).text(3_876_413_385, 1_000).replace("\u202f", " ")
+    assert at == f"3.876{THIN}412 s"

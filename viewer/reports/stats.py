@@ -208,20 +208,10 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
 
 
 def _aligned(texts: list[str]) -> list[str]:
-    """Pad right-aligned times of several units so that units begin in one column, and points align.
-
-    "385 ns" gets no decimals, unless a ns of the column has some.
-    """
+    """Pad times of several units so that, right-aligned, their units begin in one column."""
     parts = [split_time(text) for text in texts]
     slot = max(len(unit) for _, unit in parts)
-    fractions = any(unit == "ns" and "." in number for number, unit in parts)
-    aligned = []
-    for number, unit in parts:
-        whole_ns = number and fractions and unit in ("", "ns") and "." not in number
-        room = " " * len(".000") if whole_ns else ""
-        space = " " if slot else ""
-        aligned.append(f"{number}{room}{space}{unit.ljust(slot)}" if number else "")
-    return aligned
+    return [f"{number} {unit.ljust(slot)}" if number and slot else number for number, unit in parts]
 
 
 def _share_title(rows: list[Facts]) -> str:

@@ -99,3 +99,16 @@ def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(harness):
     move(canvas(harness), place_of(harness, 7))
     shown = session.traces[0]
     assert harness.timeline.view.tip.lines == tuple(slice_lines(shown, 7))
+
+
+def test_a_position_has_the_digits_that_the_view_resolves(opened, tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,1\np,t,b,3876412385,9\n")
+    (shown,) = opened(path).traces
+    position = {
+        resolution: slice_lines(shown, 1, resolution)[1].rpartition("at ")[2]
+        for resolution in (1, 1_000, 5_000_000)
+    }
+    assert {n: text.replace("\u2009", " ").replace(THIN, " ") for n, text in position.items()} == {
+        1: "3.876 412 385 s", 1_000: "3.876 412 s", 5_000_000: "3.876 s",
+    }  # fmt: skip

@@ -38,13 +38,13 @@ def at(panel, row, cell):
     return panel.table.visualRect(panel.model.index(row, COLUMNS.index(cell))).center()
 
 
-def test_rows_stand_by_start_in_one_unit(panel):
+def test_rows_stand_by_start_each_with_its_units(panel):
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
     assert texts(panel, BookmarkColumn.NAME) == ["<i>moment</i>", "span", "late"]
-    assert texts(panel, BookmarkColumn.START) == ["10.000", "20.000", "60.000"]
-    assert texts(panel, BookmarkColumn.LENGTH) == ["moment", "30.000", "10.000"]
+    assert texts(panel, BookmarkColumn.START) == [f"{n}.000\u202fµs" for n in (10, 20, 60)]
+    assert texts(panel, BookmarkColumn.LENGTH) == ["moment", "30.000\u202fµs", "10.000\u202fµs"]
     assert texts(panel, BookmarkColumn.NOTE) == ["", "", "a note"]
-    assert panel.model.titles()[1] == "Start, µs"
+    assert panel.model.titles()[1] == "Start"
 
 
 def test_no_marks_say_how_to_make_one(panel):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 
 from tests.builders.etdump_writer import delegate, framework, operator
@@ -127,6 +128,19 @@ def test_an_operator_call_has_duration_self_time_and_start(attention):
     ]
 
 
+def test_a_start_has_all_its_digits_and_is_copied_in_whole_ns(opened, show_details, tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,10\np,t,b,3876412385,385000\n")
+    session = opened(path)
+    session.select_slice(SliceRef(0, 1))
+    panel = show_details(session)
+    (start,) = (f for f in panel.findChildren(KeyFigure) if "start" in f.accessibleName())
+    assert start.accessibleName().replace("\u2009", " ") == "start: 3.876 412 385 s"
+    (copy,) = start.actions()
+    copy.trigger()
+    assert QGuiApplication.clipboard().text() == "3876412385"
+
+
 def test_the_rows_of_an_operator_call_name_its_kernel_and_run(attention):
     rows = slice_rows(attention.traces[0], longest_call(attention))
     assert rows["Event"] == "OPERATOR_CALL · instruction 15"
@@ -165,7 +179,7 @@ def test_the_card_shows_the_link_the_operator_and_its_cost(attention, show_detai
     assert card.rows("Operator")["Nodes"].startswith("25 · ")
     assert card.rows("Operator")["Inputs"].count("transpose") == 3
     assert figures(panel)[3:6] == [
-        "own · 15.5 %: 8.544 µs",
+        "self · 15.5 %: 8.544 µs",
         "kernel: 6.539 µs",
         "in 3 shared calls: 12.148 µs",
     ]

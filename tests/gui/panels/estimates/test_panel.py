@@ -27,7 +27,9 @@ def test_every_job_has_its_estimate_and_its_ratio(panel):
     rows = table(panel)
     # By hand: job 2 runs from ...0385 to ...0445 and from ...1953 to ...2024 µs; its
     # tasks are 10,491 cycles long, of 1.25 ns.
-    assert rows["job 2"] == ("tosa.cast@L15", "65.500", "13.114", "4.99×", "2")
+    assert rows["job 2"] == (
+        "tosa.cast@L15", "65.500\u202fµs", "13.114\u202fµs", "4.99×", "2",
+    )  # fmt: skip
     assert rows["job 0"][0] == "tosa.conv2d@L11 + tosa.clamp@L13"
     assert "4 of 12 have both sides" in panel.subtitle.text()
 

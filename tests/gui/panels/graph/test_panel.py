@@ -287,7 +287,7 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
     assert {n.fill for n in transposes} == {SLAB}
     assert {n.cost.replace(THIN, " ") for n in transposes} >= {"2.774 µs shared by 5"}
     assert about_qkv.scale.accessibleName().replace(THIN, " ") == (
-        "Color by own time, 0 to 8.544 µs, shared"
+        "Color by self time, 0 to 8.544 µs, shared"
     )
 
 
@@ -318,7 +318,7 @@ def test_tooltips_tell_tensors_and_cost(about_qkv):
     position = about_qkv.view.picture.around.position[QKV]
     said = about_qkv.node_tip(position).replace(THIN, " ")
     assert said.splitlines()[0] == "blocks.0.qkv · linear"
-    assert "2.083 µs of its own, 3.8 % in run 2 of 5" in said
+    assert "2.083 µs self, 3.8 % in run 2 of 5" in said
     assert "takes 2 parameters or constants of the model" in said
     around = about_qkv.view.picture.around
     edge = next(

@@ -13,6 +13,7 @@ from viewer.gui.panels.handle_map.panel import NO_MAPS, NOTHING, HandleMapPanel
 from viewer.gui.panels.handle_map.table import NONE_OF, RowFilter
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
+from viewer.model.times import format_time
 
 DEMO = ("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
 XNNPACK = ("etdump/cnn_xnnpack3_x5.etdp", "etrecord/cnn_standalone_after_tobackend.etrecord")
@@ -41,10 +42,11 @@ def row_of(panel, name):
 def test_each_identifier_has_its_handles_its_operators_and_its_time(panel):
     row = panel.model.rows[row_of(panel, "Fancy Fusion")]
     assert row.texts[1:] == (
-        "40.290", "logged", "1, 2", "conv1 · convolution + relu1 · relu", "4", "BackendStrDemo"
+        "40.290\u202fµs", "logged", "1, 2", "conv1 · convolution + relu1 · relu", "4",
+        "BackendStrDemo",
     )  # fmt: skip
     assert [h.title for h in panel.model.contents.headings][:4] == [
-        "Identifier", "Time, µs", "Standing", "Handles"
+        "Identifier", "Self", "Standing", "Handles"
     ]  # fmt: skip
 
 
@@ -103,7 +105,7 @@ def test_in_a_picked_run_it_is_one_slice_and_the_time_is_of_that_run(panel):
     shown = session.traces[0]
     index = session.state.slice.index
     length = int(shown.trace.slices.end[index] - shown.trace.slices.start[index])
-    assert row.texts[1] == f"{length / 1000:.3f}"
+    assert row.texts[1] == format_time(length)
     assert len(session.state.slices) == 1
 
 
@@ -175,7 +177,7 @@ def test_a_debug_handle_map_beside_a_torq_profile(show_files):
     panel = show_files(HandleMapPanel, "torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
     row = panel.model.rows[row_of(panel, "Fancy Fusion")]
     assert row.texts[1:] == (
-        "200", "logged", "1, 2", "conv1 · convolution + relu1 · relu", "2", "BackendStrDemo"
+        "200\u202fns", "logged", "1, 2", "conv1 · convolution + relu1 · relu", "2", "BackendStrDemo"
     )  # fmt: skip
     assert row.hint == "any call"
     assert panel.summary.text() == "5 identifiers registered · 5 logged"

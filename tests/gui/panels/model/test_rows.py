@@ -15,23 +15,24 @@ def test_a_module_tells_what_all_in_it_cost(panel):
     block = row_at(panel, "forward", "blocks.0")
     assert texts(panel, block) == {
         ModelColumn.NAME: "blocks.0",
-        ModelColumn.TOTAL: "27.261",
+        ModelColumn.TOTAL: "27.261\u202fµs",
         ModelColumn.SHARE: "49.4",
-        ModelColumn.SELF: "16.255",
+        ModelColumn.SELF: "16.255\u202fµs",
         ModelColumn.SHARED: "–",
         ModelColumn.SLICES: "20",
-        ModelColumn.MEAN: "1.363",
-        ModelColumn.P50: "24.482",
+        ModelColumn.MEAN: "1.363\u202fµs",
+        ModelColumn.P50: "24.482\u202fµs",
     }
     assert panel.model.rows.hint(block) == "AttentionBlock"
-    assert panel.model.rows.title(ModelColumn.TOTAL) == "Total, µs"
+    assert panel.model.rows.title(ModelColumn.TOTAL) == "Total"
+    assert panel.model.rows.title(ModelColumn.SHARE) == "% of inferences"
 
 
 def test_what_a_module_explains_of_its_total_adds_up(panel):
     block = row_at(panel, "forward", "blocks.0")
     lines = panel.model.rows.explained(block).replace(THIN, " ").splitlines()
     assert lines[0] == "blocks.0"
-    assert lines[1].startswith("Total 27.261 µs: 16.255 µs of its own operators + ")
+    assert lines[1].startswith("Total 27.261 µs: 16.255 µs of operators directly in it + ")
     total, *parts = (float(w) for w in lines[1].split() if w.replace(".", "").isdigit())
     assert total == pytest.approx(sum(parts), abs=1e-9)
 
@@ -49,10 +50,11 @@ def test_a_shared_call_is_a_row_of_the_module_around_it_and_no_part_of_the_other
               if (r := rows.made[n]).kind is RowKind.SET]  # fmt: skip
     mlp = next(r for r in shared if rows.name(r) == "2 linear + gelu + add")
     assert rows.hint(mlp) == "shared by 4"
-    assert texts(panel, mlp)[ModelColumn.TOTAL] == "2.674"
+    assert texts(panel, mlp)[ModelColumn.TOTAL] == "2.674\u202fµs"
     assert texts(panel, mlp)[ModelColumn.SELF] == "–"
     fc1 = row_at(panel, "forward", "blocks.0", "mlp", "fc1")
-    assert [texts(panel, fc1)[c] for c in (ModelColumn.TOTAL, ModelColumn.SHARED)] == ["–", "2.674"]
+    assert texts(panel, fc1)[ModelColumn.TOTAL] == "–"
+    assert texts(panel, fc1)[ModelColumn.SHARED] == "2.674\u202fµs"
     linear = row_at(panel, "forward", "blocks.0", "mlp", "fc1", "linear")
     assert rows.hint(linear) == "shared · line 33"
     assert not rows.has_inside(linear)
@@ -102,7 +104,7 @@ def test_slices_are_listed_in_order_of_time_with_their_lengths(panel):
     assert len(listed) == 12
     starts = [int(slices.start[r.number]) for r in listed]
     assert starts == sorted(starts)
-    assert rows.text(listed[0], ModelColumn.TOTAL) == "0.641"
+    assert rows.text(listed[0], ModelColumn.TOTAL) == "641\u202fns"
     assert rows.name(listed[0]).replace(THIN, " ") == "at 685.874 µs"
     # They do not lie in one another, so what the operator cost is all of them.
     lengths = sum(rows.figures(r).total for r in listed)

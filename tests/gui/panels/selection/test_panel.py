@@ -47,6 +47,10 @@ def texts(panel, cell):
     return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
 
 
+def ns(*numbers):
+    return [f"{number}\u202fns" for number in numbers]
+
+
 def select(panel, t0, t1, *tracks):
     panel.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
 
@@ -71,10 +75,10 @@ def test_an_area_counts_the_parts_inside(panel):
     # In it: b 100-120 from 105 on, a 200-230, b 300-340, a 400-450 up to 420.
     assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
     assert texts(panel, SelectionColumn.COUNT) == ["2", "2"]
-    assert texts(panel, SelectionColumn.TOTAL) == ["55", "50"]
-    assert texts(panel, SelectionColumn.MIN) == ["15", "20"]
-    assert texts(panel, SelectionColumn.MAX) == ["40", "30"]
-    assert texts(panel, SelectionColumn.MEAN) == ["27.500", "25"]
+    assert texts(panel, SelectionColumn.TOTAL) == ns("55", "50")
+    assert texts(panel, SelectionColumn.MIN) == ns("15", "20")
+    assert texts(panel, SelectionColumn.MAX) == ns("40", "30")
+    assert texts(panel, SelectionColumn.MEAN) == ns("27.500", "25")
     assert texts(panel, SelectionColumn.BUSY) == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
     assert "2 reach over the edge: the part inside counts" in panel.summary.text()
     assert "4 slices" in panel.summary.text()
@@ -84,9 +88,9 @@ def test_what_is_inside_another_of_its_group_is_a_part_of_it(panel):
     select(panel, 0, 1000, 1)
     assert texts(panel, SelectionColumn.NAME) == ["outer", "inner"]
     assert texts(panel, SelectionColumn.COUNT) == ["1", "1"]
-    assert texts(panel, SelectionColumn.TOTAL) == ["1.000", "0.100"]
-    assert texts(panel, SelectionColumn.SELF) == ["0.900", "0.100"]
-    assert panel.model.titles()[COLUMNS.index(SelectionColumn.TOTAL)] == "Total, µs"
+    assert texts(panel, SelectionColumn.TOTAL) == ["1.000\u202fµs", "100\u202fns"]
+    assert texts(panel, SelectionColumn.SELF) == ns("900", "100")
+    assert panel.model.titles()[COLUMNS.index(SelectionColumn.TOTAL)] == "Total"
     assert texts(panel, SelectionColumn.BUSY) == ["100.0", "10.0"]
 
 
@@ -199,7 +203,7 @@ def test_two_files_have_a_row_each_with_their_file(opened, show_panel, tmp_path)
     panel = show_panel(SelectionPanel, session)
     session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
     assert texts(panel, SelectionColumn.FILE) == ["f1.csv", "f0.csv"]
-    assert texts(panel, SelectionColumn.TOTAL) == ["20", "10"]
+    assert texts(panel, SelectionColumn.TOTAL) == ns("20", "10")
 
 
 def test_figures_that_take_their_time_are_not_those_of_before(panel):
@@ -236,7 +240,7 @@ def test_several_slices_by_the_session_are_a_subject_too(panel):
     session = panel.session
     session.select_slices(SliceSet({0: np.array([0, 1, 2])}), SliceRef(0, 0))
     assert panel.subtitle.text() == "3 selected slices · 1 track"
-    assert texts(panel, SelectionColumn.TOTAL) == ["40", "20"]
+    assert texts(panel, SelectionColumn.TOTAL) == ns("40", "20")
 
 
 def test_the_dock_and_the_status_bar_count_what_is_selected(rows, qtbot):

@@ -42,18 +42,19 @@ def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):
     assert 0 <= panel.code.top_of(52) < panel.code.viewport().height()
 
 
-def test_own_time_stands_beside_its_line_and_shared_time_in_the_footer(panel):
+def test_self_time_stands_beside_its_line_and_shared_time_in_the_footer(panel):
     panel.session.select_operators(0, (ATTENTION_0,))
     notes = panel.code.gutter.notes
     assert {line: note.text for line, note in notes.items()} == {
-        48: "5.418",
-        52: "15.996",
-        54: "1.242",
+        48: f"5.418{NARROW}µs",
+        52: f"15.996{NARROW}µs",
+        54: f"1.242{NARROW}µs",
     }
     assert notes[52].share == 1.0
     text = panel.shared.text()
-    assert [part in text for part in ("52–53", "9.454", "33, 54", "5.228")] == [True] * 4
-    # 5.418 + 15.996 + 1.242 = 22.656, the operators' own time
+    shared = "52–53", f"9.454{NARROW}µs", "33, 54", f"5.228{NARROW}µs"
+    assert [part in text for part in shared] == [True] * 4
+    # 5.418 + 15.996 + 1.242 = 22.656, the operators' self time
 
 
 def test_brackets_of_the_selected_operator_are_told_from_others(panel):
@@ -323,10 +324,10 @@ def test_of_the_recorded_version_nothing_is_said(panel):
     assert panel.version.isHidden()
 
 
-def test_shares_of_the_inference_stand_beside_own_times(panel):
+def test_shares_of_the_inference_stand_beside_self_times(panel):
     panel.session.select_operators(0, (ATTENTION_0,))
     notes = panel.code.gutter.notes
     assert {line: note.of_all for line, note in notes.items()} == {
         48: f"9.8{NARROW}%", 52: f"29.0{NARROW}%", 54: f"2.2{NARROW}%"
     }  # fmt: skip
-    assert panel.gutter_title.text() == "  Own, µs, share"
+    assert panel.gutter_title.text() == "  Self, % of inferences"

@@ -17,6 +17,9 @@ from viewer.program.program import Operator
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef
 
+# A row with a longer number, such as a start of 12 digits, needs smaller ones.
+_LONG_NUMBER = 9
+
 
 class CardFrame(QWidget):
     """A column of parts, from top to bottom.
@@ -76,6 +79,8 @@ class CardFrame(QWidget):
 
     def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
         """Add a row of figures. columns: how many columns to align with, as in the row above."""
+        if any(len(each.number) > _LONG_NUMBER for each in figures):
+            role = "cost"
         row = QHBoxLayout()
         row.setSpacing(self._theme.px(12))  # with less, two captions read as one
         row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
+    QFontMetricsF,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -256,11 +258,11 @@ class _Side(QWidget):
         numbers = digits + theme.px(14)
         if not gutter.notes and not gutter.brackets:
             return numbers, 0, 0, 0
-        metrics = QFontMetrics(theme.font("cell"))
+        metrics = QFontMetricsF(theme.font("cell"))
         notes = gutter.notes.values()
         digits_of = (split_time(n.text)[0] for n in notes)
-        width = max(map(metrics.horizontalAdvance, digits_of), default=0) + unit_slot(metrics)
-        of_all = max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0)
+        width = ceil(max(map(metrics.horizontalAdvance, digits_of), default=0) + unit_slot(metrics))
+        of_all = ceil(max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0))
         share = of_all + theme.px(10) if of_all else 0
         return numbers, max(width, theme.px(60)) + theme.px(12), share, theme.px(56)
 

@@ -7,8 +7,8 @@ of its cells of one unit.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPalette
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPalette
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.gui.qt.crash_report import guard
@@ -20,7 +20,7 @@ _WIDEST_UNITS = ("ms", "µs")
 _THREE_DECIMALS = ".000"
 
 
-def unit_slot(metrics: QFontMetrics) -> int:
+def unit_slot(metrics: QFontMetricsF) -> float:
     """Return the width of the slot for a unit and the space before it, in px."""
     widest = max(metrics.horizontalAdvance(unit) for unit in _WIDEST_UNITS)
     return metrics.horizontalAdvance(NARROW_SPACE) + widest
@@ -33,23 +33,22 @@ def paint_time(painter: QPainter, room: QRect, text: str, *, fractions: bool = F
     separate clock, take the slot too. fractions: whether the column has fractions of a ns, so that
     whole ns leave room for three decimals.
     """
-    metrics = painter.fontMetrics()
+    metrics = QFontMetricsF(painter.font())
     number, unit = split_time(text)
-    if not unit and len(text) > 1:
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, int(RIGHT), shown)
-        return
     slot = unit_slot(metrics)
-    digits = room.adjusted(0, 0, -slot, 0)
     if fractions and unit in ("", "ns") and not is_fraction_of_ns(text):
-        digits.adjust(0, 0, -metrics.horizontalAdvance(_THREE_DECIMALS), 0)
-    if metrics.horizontalAdvance(number) > digits.width():
+        slot_and_decimals = slot + metrics.horizontalAdvance(_THREE_DECIMALS)
+    else:
+        slot_and_decimals = slot
+    digits = QRectF(room).adjusted(0, 0, -slot_and_decimals, 0)
+    is_time = bool(unit) or len(text) == 1
+    if not is_time or metrics.horizontalAdvance(number) > digits.width():
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, int(RIGHT), shown)
+        painter.drawText(QRectF(room), int(RIGHT), shown)
         return
     painter.drawText(digits, int(RIGHT), number)
     space = metrics.horizontalAdvance(NARROW_SPACE)
-    painter.drawText(room.adjusted(room.width() - slot + space, 0, 0, 0), int(LEFT), unit)
+    painter.drawText(QRectF(room).adjusted(room.width() - slot + space, 0, 0, 0), int(LEFT), unit)
 
 
 class TimeDelegate(QStyledItemDelegate):
