@@ -5,16 +5,39 @@ from __future__ import annotations
 import argparse
 import json
 
+from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
 from viewer.reports.stats import AUTO, UNITS, NoSuchGroups, stats, stats_text
 
+_FIGURES = (
+    figure_terms.TOTAL,
+    figure_terms.SELF,
+    figure_terms.COUNT,
+    figure_terms.MEAN,
+    figure_terms.MEDIAN,
+    figure_terms.P90,
+    figure_terms.MIN,
+    figure_terms.MAX,
+)
+
+
+def _figures_text() -> str:
+    """The meaning of the table's columns, for the help."""
+    lines = (f"  {term.title:<7} {term.definition}" for term in _FIGURES)
+    return "\n".join(["columns of the table:", *lines])
+
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="opscope stats", description="Aggregate time by key.")
+    parser = argparse.ArgumentParser(
+        prog="opscope stats",
+        description="Aggregate time by key.",
+        epilog=_figures_text(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add_files(parser, "+")
     parser.add_argument(
         "--by",
@@ -34,7 +57,8 @@ def run(arguments: list[str]) -> int:
         "--unit",
         choices=(AUTO, *UNITS),
         default=AUTO,
-        help="unit of the times in the table; JSON has ticks and ns",
+        help="unit of the times in the table, by default the one that suits each; "
+        "JSON has ticks and ns",
     )
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)

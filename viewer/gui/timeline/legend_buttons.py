@@ -212,7 +212,7 @@ def _facts(share: Share, scope: str) -> str:
     if share.ns > 0:
         part = format_share(share.ns, share.whole)
         of = "the files colored by name" if share.by_name else scope
-        parts.append(f"{format_time(share.ns)} of their own, {part} of {of}")
+        parts.append(f"{format_time(share.ns)} self, {part} of {of}")
     return " · ".join(parts)
 
 
