@@ -132,11 +132,11 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
     several = len(facts["files"]) > 1
     heads, rows = list[str](), list[Facts]()
     for file in answered:
-        own = [row for row in facts["rows"] if row["file"] == file["path"]]
+        of_file = [row for row in facts["rows"] if row["file"] == file["path"]]
         heads += _file_lines(file)
-        if any(DELEGATE_NS in row for row in own):
+        if any(DELEGATE_NS in row for row in of_file):
             heads.append("  slices on a delegate's clock have a length, but no total and no share")
-        rows += [_without_total(row) for row in own]
+        rows += [_without_total(row) for row in of_file]
         if facts["by"] != "unit":
             rows += _sums(file)
     if not facts["rows"]:

@@ -254,16 +254,16 @@ class Grouping:
         parts = self._keys.of(key)
         count = len(parts.labels)
         if key in OF_OPERATORS:
-            own, ungrouped = self._costs(parts, first, last)
+            self_ticks, ungrouped = self._costs(parts, first, last)
         else:
             segments, free = self._charged_to(key)
-            own = total_per_group(segments, count, first, last)
+            self_ticks = total_per_group(segments, count, first, last)
             ungrouped = length_within(free, self._trace, _scope(first, last))
         total = self._inclusive(key, count, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
         left_out = self._foreign(occurs[self._trace.slices.key], self._unrated, first, last)
-        table = table_of(key, parts.labels, total, own, spread, ungrouped, left_out)
+        table = table_of(key, parts.labels, total, self_ticks, spread, ungrouped, left_out)
         by_cost = sorted(
             table.groups,
             key=lambda one: (-(one.self_ticks or 0), -one.total, -(one.delegate_ns or 0)),
@@ -310,10 +310,10 @@ class Grouping:
         group_of_set = np.empty(len(sets), np.int64)
         linked = set_of_key >= 0
         group_of_set[set_of_key[linked]] = parts.of_key[linked]
-        own = np.zeros(len(parts.labels), np.int64)
+        self_ticks = np.zeros(len(parts.labels), np.int64)
         for row in table.by_nodes:
-            own[group_of_set[number[row.operators, row.nodes]]] += row.ticks
-        return own, table.without_operator
+            self_ticks[group_of_set[number[row.operators, row.nodes]]] += row.ticks
+        return self_ticks, table.without_operator
 
     def _charged_to(self, key: str) -> tuple[Segments, FreeTime]:
         """Return the time charged to the groups of a key, and the uncharged rest by track."""

@@ -323,12 +323,12 @@ class SourcePanel(PagePanel):
     @Slot(int)
     def _click(self, line: int) -> None:
         answer = self._costs.answer
-        own = self._line_costs.self_costs.get(line)
+        self_cost = self._line_costs.self_costs.get(line)
         if answer is None:
             return
         sets = (
-            own.sets
-            if own
+            self_cost.sets
+            if self_cost
             else next((s.sets for s in self._line_costs.shared if line in s.lines), ())
         )
         if not sets:
