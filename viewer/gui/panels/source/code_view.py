@@ -258,10 +258,11 @@ class _Side(QWidget):
         numbers = digits + theme.px(14)
         if not gutter.notes and not gutter.brackets:
             return numbers, 0, 0, 0
-        metrics = QFontMetricsF(theme.font("cell"))
+        font = theme.font("cell")
+        metrics = QFontMetricsF(font)
         notes = gutter.notes.values()
         digits_of = (split_time(n.text)[0] for n in notes)
-        width = ceil(max(map(metrics.horizontalAdvance, digits_of), default=0) + unit_slot(metrics))
+        width = ceil(max(map(metrics.horizontalAdvance, digits_of), default=0) + unit_slot(font))
         of_all = ceil(max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0))
         share = of_all + theme.px(10) if of_all else 0
         return numbers, max(width, theme.px(60)) + theme.px(12), share, theme.px(56)

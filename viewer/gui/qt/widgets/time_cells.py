@@ -7,8 +7,10 @@ of its cells of one unit.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPalette
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPalette
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.gui.qt.crash_report import guard
@@ -20,10 +22,31 @@ _WIDEST_UNITS = ("ms", "µs")
 _THREE_DECIMALS = ".000"
 
 
-def unit_slot(metrics: QFontMetricsF) -> float:
+@dataclass(frozen=True, slots=True)
+class _Widths:
+    """Widths in a font, in px: the space before a unit, its slot with the space, ".000"."""
+
+    space: float
+    slot: float
+    three_decimals: float
+
+
+_KNOWN: dict[str, _Widths] = {}  # by key of a font: measuring takes longer than painting
+
+
+def _widths(font: QFont) -> _Widths:
+    key = font.key()
+    if key not in _KNOWN:
+        advance = QFontMetricsF(font).horizontalAdvance
+        space = advance(NARROW_SPACE)
+        slot = space + max(map(advance, _WIDEST_UNITS))
+        _KNOWN[key] = _Widths(space, slot, advance(_THREE_DECIMALS))
+    return _KNOWN[key]
+
+
+def unit_slot(font: QFont) -> float:
     """Return the width of the slot for a unit and the space before it, in px."""
-    widest = max(metrics.horizontalAdvance(unit) for unit in _WIDEST_UNITS)
-    return metrics.horizontalAdvance(NARROW_SPACE) + widest
+    return _widths(font).slot
 
 
 def paint_time(painter: QPainter, room: QRect, text: str, *, fractions: bool = False) -> None:
@@ -33,22 +56,19 @@ def paint_time(painter: QPainter, room: QRect, text: str, *, fractions: bool = F
     separate clock, take the slot too. fractions: whether the column has fractions of a ns, so that
     whole ns leave room for three decimals.
     """
-    metrics = QFontMetricsF(painter.font())
+    widths = _widths(painter.font())
     number, unit = split_time(text)
-    slot = unit_slot(metrics)
+    right = widths.slot
     if fractions and unit in ("", "ns") and not is_fraction_of_ns(text):
-        slot_and_decimals = slot + metrics.horizontalAdvance(_THREE_DECIMALS)
-    else:
-        slot_and_decimals = slot
-    digits = QRectF(room).adjusted(0, 0, -slot_and_decimals, 0)
+        right += widths.three_decimals
     is_time = bool(unit) or len(text) == 1
-    if not is_time or metrics.horizontalAdvance(number) > digits.width():
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(QRectF(room), int(RIGHT), shown)
+    if not is_time or painter.fontMetrics().horizontalAdvance(number) > room.width() - right:
+        elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(QRectF(room), int(RIGHT), elided)
         return
-    painter.drawText(digits, int(RIGHT), number)
-    space = metrics.horizontalAdvance(NARROW_SPACE)
-    painter.drawText(QRectF(room).adjusted(room.width() - slot + space, 0, 0, 0), int(LEFT), unit)
+    painter.drawText(QRectF(room).adjusted(0, 0, -right, 0), int(RIGHT), number)
+    unit_left = room.width() - widths.slot + widths.space
+    painter.drawText(QRectF(room).adjusted(unit_left, 0, 0, 0), int(LEFT), unit)
 
 
 class TimeDelegate(QStyledItemDelegate):
