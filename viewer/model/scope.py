@@ -118,8 +118,8 @@ def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
 def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     """Return which inferences count.
 
-    "all 5 inferences", "the inference", "4 inferences after warm-up"; "2 of 3 inferences" if one did
-    not finish.
+    "all 5 inferences", "the inference", "4 inferences after warm-up"; "2 of 3 inferences" if some
+    did not finish.
     """
     count = sum(run.count for run in counted_inferences(trace, warm_up=scope.warm_up))
     every = sum(run.count for run in trace.inferences())
