@@ -33,7 +33,7 @@ def test_the_report_of_another_run(benchmark, shown):
     delegation = Delegation(shown.table)
     run = shown.trace.runs[RUNS // 2]
     delegation.report(TimeScope(run))
-    assert benchmark(delegation.report, *TimeScope(run).span).whole
+    assert benchmark(delegation.report, TimeScope(run)).whole
 
 
 def test_the_rows_of_the_handle_maps(benchmark, shown):

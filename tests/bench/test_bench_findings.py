@@ -17,7 +17,7 @@ from tests.builders.many_calls import RUNS, opened
 from tests.gui.dark_theme import dark_theme
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
-from viewer.model.scope import WHOLE
+from viewer.model.scope import WHOLE, TimeScope
 
 NS = Fraction(1)
 
@@ -40,7 +40,7 @@ def printed(shown):
     findings = FindingsAnalysis(shown.table, shown.costs)
     run = shown.trace.runs[RUNS // 2]
     cold = _best(lambda: FindingsAnalysis(shown.table, shown.costs).of(WHOLE, NS))
-    every, one = (_best(lambda of=of: findings.of(of, NS)) for of in (None, run))
+    every, one = (_best(lambda of=of: findings.of(of, NS)) for of in (WHOLE, TimeScope(run)))
     costs = _best(lambda: shown.costs.table())
     print(
         f"\n{len(slices):,} slices: floor {_best(floor):.0f} ms, cost table {costs:.0f} ms, "
@@ -67,7 +67,7 @@ def test_the_first_findings(benchmark, shown):
 def test_the_findings_of_another_run(benchmark, shown):
     findings = FindingsAnalysis(shown.table, shown.costs)
     findings.of(WHOLE, NS)
-    assert benchmark(findings.of, shown.trace.runs[RUNS // 2], NS).found
+    assert benchmark(findings.of, TimeScope(shown.trace.runs[RUNS // 2]), NS).found
 
 
 def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
@@ -88,4 +88,4 @@ def test_the_window_takes_the_rows(benchmark, shown, qapp, qtbot):
 def test_a_click_finds_its_slices(benchmark, shown):
     findings = FindingsAnalysis(shown.table, shown.costs)
     one = next(one for one in findings.of(WHOLE, NS).found if one.family.key == "outside")
-    assert len(benchmark(findings.slices_of, one, None))
+    assert len(benchmark(findings.slices_of, one, WHOLE))
