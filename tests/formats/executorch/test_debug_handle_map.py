@@ -96,7 +96,7 @@ def test_numbers_and_texts_are_two_identifiers(path):
         (["x", [1, "b"]], "an identifier's debug handles are not numbers: left out"),
         (["x", [-1]], "an identifier's debug handles are not numbers: left out"),
         (["x", None], "an identifier's debug handles are not numbers: left out"),
-        (["tan", [2]], "an identifier is there twice: the last one counts"),
+        (["tan", [2]], "duplicate identifier: the last one is used"),
     ],
 )
 def test_odd_entries_are_counted(path, entry, problem):

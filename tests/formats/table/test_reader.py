@@ -274,7 +274,7 @@ def test_bytes_that_are_no_utf8_are_replaced_and_counted(trace_of):
     trace = trace_of(HEADER.encode() + b"\np,t,caf\xe9,0,1\np,t,\xc3\xa9\xef\xbf\xbd,1,1\n")
     assert [name for name, *_ in rows(trace)] == ["caf\ufffd", "é\ufffd"]
     (problem,) = trace.problems
-    assert (problem.kind, problem.count) == ("bytes that are not UTF-8: replaced", 1)
+    assert (problem.kind, problem.count) == ("invalid UTF-8: replaced", 1)
 
 
 def test_a_quote_that_is_never_closed_names_the_row(trace_of):

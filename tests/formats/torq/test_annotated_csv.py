@@ -171,9 +171,7 @@ def read_host(data: Path) -> list[tuple[int, int]]:
 
 def test_rows_without_a_time_are_told(data):
     trace = read(data / "torq" / "annotated_a3_latest.csv")
-    assert problems(trace) == {
-        "row without a time, of an action that logged none in its scope: not drawn": (16, "row 1")
-    }
+    assert problems(trace) == {"row without a time: not drawn": (16, "row 1")}
 
 
 def test_a_position_without_a_file_is_of_the_one_text_that_fits(data):
@@ -234,7 +232,7 @@ def test_odd_cells_are_counted(made):
         "time finer than a nanosecond: rounded": (1, "row 1"),
         "action_id that is no whole number: left out": (1, "row 4"),
         "job_id that is no whole number: left out": (1, "row 4"),
-        "slice ends before it begins: drawn with no length": (1, "slice 3"),
+        "slice ends before it starts: drawn as an instant": (1, "slice 3"),
     }
     assert trace.slices.start.tolist() == [1000, 4000]
 

@@ -150,8 +150,8 @@ def test_numbers_that_are_too_large_or_negative_are_counted(tmp_path):
     assert problems == {
         "row with a number too large for a time": (1, "line 2"),
         "negative time: kept": (1, "row 2"),
-        "bytes that are no number: left out": (1, "row 3"),
-        "slice ends before it begins: drawn with no length": (1, "slice 2"),
+        "byte count that is not a number: left out": (1, "row 3"),
+        "slice ends before it starts: drawn as an instant": (1, "slice 2"),
     }
     assert sorted(trace.slices.start.tolist()) == [-7, 9]
 

@@ -322,7 +322,7 @@ def test_events_without_content_and_values_without_theirs_are_counted(dump):
     assert problems(trace) == {
         "events without content: left out": 1,
         "debug event without a value": 1,
-        "debug value is a string: the format does not hold its text": 1,
+        "debug value is a string: ETDump does not store its text": 1,
         "debug value without its tensor": 1,
         "debug value of an unknown type": 1,
     }
