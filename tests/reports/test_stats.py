@@ -211,7 +211,7 @@ def test_files_of_one_name_are_told_apart(capsys, tmp_path):
 def test_what_is_on_a_clock_of_its_own_is_said(capsys):
     dump = str(ROOT / "tests" / "data" / "etdump" / "SYN_qnn_like.etdp")
     _, out, _ = run(capsys, "stats", dump, "--by", "name")
-    assert "slices on clocks of their own are in no number" in out
+    assert "slices with separate clocks are left out" in out
 
 
 def test_names_with_line_ends_stay_on_one_line(capsys, tmp_path):
@@ -229,8 +229,8 @@ def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, t
     code, out, err = run(capsys, "stats", alone, "--by", "operator")
     assert (code, out) == (1, "")
     assert err == (
-        "opscope: no statistics by operator: No record or source that is open belongs to the "
-        "trace. There are unit, location, thread, name\n"
+        "opscope: no statistics by operator: No open ETRecord or source matches the trace. There "
+        "are unit, location, thread, name\n"
     )
 
 
@@ -238,7 +238,7 @@ def test_a_trace_that_lacks_the_key_is_noted_beside_those_that_have_it(capsys):
     code, out, err = run(capsys, "stats", C3, ATTENTION[0], "--by", "run")
     assert code == 0
     assert "run 1 of 5" in out
-    assert err == f"opscope: note: {C3}: no statistics by inference: The file tells no inferences\n"
+    assert err == f"opscope: note: {C3}: no statistics by inference: The file has no inferences\n"
 
 
 def test_wrong_usage_and_unreadable_files(capsys, tmp_path):
@@ -259,7 +259,7 @@ def test_wrong_usage_and_unreadable_files(capsys, tmp_path):
 def test_a_record_alone_took_no_time(capsys):
     code, out, err = run(capsys, "stats", ATTENTION[1], "--by", "operator")
     assert (code, out) == (1, "")
-    assert err == "opscope: no profile is open: there is nothing that took time\n"
+    assert err == "opscope: no profile is open\n"
     with pytest.raises(NoSuchGroups):
         stats(Workspace(), "unit")
 

@@ -79,7 +79,7 @@ def test_one_rate_for_all_files_that_state_none_and_another_for_one():
             MHZ_100, Fraction(1000), MHZ_800,
         ]  # fmt: skip
     (said,) = apply(Choices(clocks=(every,)), opened("runtime_r0_nss.csv"))
-    assert said.endswith("every open profile states the rate of its clock")
+    assert said.endswith("every open profile states its clock rate")
 
 
 def host_profile(path: str, *slices: tuple[int, int], domain: str = "boot") -> Trace:

@@ -240,7 +240,7 @@ def test_a_record_alone_has_operators_and_no_time(tmp_path):
     assert [row["operator"] for row in table(tmp_path / "o.csv")] == [
         "convolution", "relu", "convolution", "relu", "tan"
     ]  # fmt: skip
-    with pytest.raises(NothingToExport, match="A record holds the model, not a run"):
+    with pytest.raises(NothingToExport, match="This file has no timing data"):
         export(workspace, str(tmp_path / "o.pftrace"))
     assert not (tmp_path / "o.pftrace").exists()
 

@@ -53,7 +53,7 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     spans = [file_span_ns(shown) for shown in traces]
     if sum(end - start for start, end in spans) < MOSTLY_FILES * whole:
         name = display_name(first.file.path)
-        note = f"first view: {name} · the other files lie far from it"
+        note = f"Showing {name} · the other files are far away in time"
         return FirstView(*with_margin(*spans[0]), note=note)
     runs = list(first.trace.inferences())
     length = first.trace.end - first.trace.start
@@ -61,13 +61,11 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
         return everything
     run = next((r for r in runs if r.number == 2 and r.track == runs[0].track), runs[0])
     loads = any(r.kind is RunKind.LOAD for r in first.trace.runs)
-    before = "load lies before it" if run.number == 1 else "the cold run 1 lies before it"
-    if loads and run.number > 1:
-        before = "load and the cold run 1 lie before it"
+    skipped = ["load"] * loads + ["warm-up"] * (run.number > 1)
     return FirstView(
         *with_margin(*run_span_ns(first, run)),
         first.trace.runs.index(run),
-        f"first view: {run_number(run)} · {before}",
+        f"Showing {run_number(run)}" + (f" (skipping {' and '.join(skipped)})" if skipped else ""),
     )
 
 

@@ -263,7 +263,7 @@ def test_a_call_of_the_record_that_never_ran_is_listed_without_time(demo):
     ran, missing = Delegation(table).report().instances
     assert (ran.instruction, missing.instruction) == (0, 7)
     assert (missing.label, missing.ticks, missing.unattributed) == ("Npu · 2 ops", 0, None)
-    assert missing.why_not_attributed == "this profile has no call of it"
+    assert missing.why_not_attributed == "this profile has no calls"
 
 
 def test_a_record_alone_lists_its_instances_and_what_stays_outside():

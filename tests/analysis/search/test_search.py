@@ -235,8 +235,8 @@ def test_a_query_becomes_a_tree(query, node):
         ('"conv', '`"conv`: the quotation mark is not closed, write "conv"'),
         ("op: conv", "`op:`: expected a text right after the colon, such as op:conv"),
         ("a or", "`a or`: expected a term after or, such as conv or relu"),
-        ("(a", "`(a`: this bracket is not closed, add ) after what it holds"),
-        ("conv ()", "`conv ()`: expected a term in the brackets, such as (conv or relu)"),
+        ("(a", "`(a`: this parenthesis is not closed; add a ) after its terms"),
+        ("conv ()", "`conv ()`: expected a term in the parentheses, such as (conv or relu)"),
         ("not", "`not`: expected a term after not, such as not conv"),
     ],
 )

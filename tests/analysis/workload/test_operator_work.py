@@ -154,7 +154,7 @@ def test_a_product_in_a_branch_and_the_branching_itself():
     assert work(path, "mul") == (values, MovedBytes(2 * values * F32, 0, values * F32))
     cond = figures(path, "cond")
     assert (cond.operations, cond.moved, cond.intensity) == (None, None, None)
-    assert cond.missing == ("what control flow runs depends on its data",)
+    assert cond.missing == ("the work of control flow depends on its data",)
 
 
 def test_a_size_that_is_not_fixed_makes_no_figure():
@@ -252,7 +252,7 @@ def test_a_dtype_that_is_not_known_leaves_the_bytes_open_and_keeps_the_operation
     )
     found = figures_of_nodes((odd,))
     assert (found.operations, found.moved) == (4, None)
-    assert found.moved_missing == "the dtype of a has no known size"
+    assert found.moved_missing == "the dtype of a has an unknown size"
 
 
 def test_an_operator_without_tensors_has_no_figures():
