@@ -313,7 +313,7 @@ def test_only_hits_dims_all_else_and_is_undone(attention):
 
 def test_tracks_tell_how_many_hits_they_have(attention):
     session, scene = attention.session, attention.timeline.scene
-    assert track_title(scene, 0, 0)[1] == "5 runs"
+    assert track_title(scene, 0, 0)[1] == "5 inferences"
     Search.of(session).set_query("op:linear")
     told = [track_title(scene, 0, t)[1] for t in range(len(session.traces[0].trace.tracks))]
     assert told[0] == f"{len(linear(attention))} hits"

@@ -272,7 +272,7 @@ CHANGES = {
     "fold": lambda s: toggle_part(s, (0, Path(ATTENTION).name)),
     "scheme": lambda s: set_scheme(s, "name"),
     "run": lambda s: pick_run(s, (0, 4)),
-    "all runs": lambda s: pick_run(s, None),
+    "all inferences": lambda s: pick_run(s, None),
     "next run": lambda s: navigation.step_run(s, 1),
 }
 SIGNALS = (
@@ -500,7 +500,7 @@ def test_the_mean_of_the_runs_costs_their_mean(session):
     shown = session.traces[0]
     mean = sum(run.end - run.start for run in runs) // len(runs)
     assert shown.costs.table().whole == mean
-    assert shown.label(0) == "forward · mean of 5 runs"
+    assert shown.label(0) == "forward · mean of 5 inferences"
 
 
 def test_picking_a_run_shows_it_as_it_ran(session):

@@ -73,7 +73,7 @@ def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
     ]  # fmt: skip
     assert attention.session.state.slice == SliceRef(0, index)
     said = texts()
-    assert {"Hide this track", "Pin this track on top", "Keep as a mark"} <= set(said)
+    assert {"Hide this track", "Pin this track on top", "Add bookmark"} <= set(said)
     choose("Copy name")
     assert QApplication.clipboard().text() == shown.label(index)
     choose("Show Source")

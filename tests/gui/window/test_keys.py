@@ -716,7 +716,7 @@ def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
     assert "; Shift+M keeps it here" in said["marks"]
     assert "the search field (Ctrl+F or /)" in said["hits"]
     assert said["search"] == "Search  Ctrl+F or /"
-    assert said["help of search"].startswith("H: only hits")
+    assert said["help of search"].startswith("H in the timeline: show only matches")
     commands = attention.commands
     for id, key in (
         ("mark.measure", "Ctrl+1"), ("mark.keep", "Ctrl+2"), ("search.find", "Ctrl+3"),
@@ -740,7 +740,7 @@ def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
         for old in attention.commands.keys(id):
             attention.commands.take_key(id, old)
     said = named(attention)
-    assert said["marks"].startswith("No marks. “Measure the selection, or from the mouse on” in")
+    assert said["marks"].startswith("No bookmarks. Press “Measure” in")
     assert "(“Search” in the menu Go)" in said["hits"]
     attention.session.select_slice(SliceRef(0, 5))
     attention.commands.actions["mark.keep"].trigger()

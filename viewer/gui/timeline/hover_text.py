@@ -21,7 +21,7 @@ _MOST_OPERATORS = 5
 def slice_lines(shown: OpenTrace, index: int) -> list[str]:
     """The lines of the hover tip for one slice; the first is the title."""
     name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
-    position = "on a clock of its own, drawn inside its call"
+    position = "separate clock, position inside its call is for drawing only"
     if shown.native(index) is None:
         position = f"at {format_time(shown.span_ns(index)[0])}"
     lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]

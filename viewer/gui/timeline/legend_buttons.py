@@ -26,7 +26,7 @@ from viewer.render.palette import (
 HEIGHT = 30  # of the legend, px
 SWATCH = 12
 TITLE_WIDTH = 180  # px, maximum width of a title
-_DIMS = "Click to dim everything else; click again to end that."
+_DIMS = "Click to dim everything else; click again to show everything."
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 # Swatches with less contrast to the canvas get an outline.
 _VISIBLE = 2.0
@@ -212,7 +212,7 @@ def _facts(share: Share, scope: str) -> str:
     if share.ns > 0:
         part = format_share(share.ns, share.whole)
         of = "the files colored by name" if share.by_name else scope
-        parts.append(f"{format_time(share.ns)} of their own, {part} of {of}")
+        parts.append(f"self time {format_time(share.ns)}, {part} of {of}")
     return " · ".join(parts)
 
 

@@ -73,7 +73,7 @@ def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, da
         "duration: 5 000 cycles", "start: 0 cycles"
     ]  # fmt: skip
     rows = panel.widget().rows("Slice")
-    assert rows["Clock"] == "one of its own; its place inside its call is for drawing only"
+    assert rows["Clock"] == "separate clock; position inside its call is for drawing only"
     assert not {"Ticks", "native_dur", "native_start", "native_unit"} & set(rows)
     assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
 
@@ -92,7 +92,7 @@ def test_a_stated_rate_gives_such_a_slice_a_duration_and_says_so(opened, data, s
         ("0", "cycles", "start"),
     ]
     assert slice_rows(total, i)["Clock"].replace("\u202f", " ") == (
-        "5\u2009000 cycles at 800 MHz (chosen); its place inside its call is for drawing only"
+        "5\u2009000 cycles at 800 MHz (chosen); position inside its call is for drawing only"
     )
 
 
@@ -346,7 +346,7 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     events = len([i for i in logged if "#" in trace.name(i)])
     most = format_time(min(1000 * events, int(length[inner[-1]])))
     assert slice_rows(shown, call)["Rounding"] == (
-        f"up to {most} of it may be rounding of {counted(events, 'event')}"
+        f"up to {most} may be rounding of {counted(events, 'event')}"
     )
     assert slice_rows(shown, call)["Time"] == "measured"
     assert slice_rows(shown, logged[0])["Time"] == "start placed, duration rounded to 1\u202fµs"
@@ -423,8 +423,8 @@ def test_an_operator_of_a_debug_handle_map_says_what_is_known_and_no_more(
     told = said(show_details(session))
     assert told[told.index("Logged as") + 1] == "10"  # a number, and no text
     assert {"Nodes", "Work"}.isdisjoint(told)
-    assert "No source line is recorded." in told
-    assert "No other operator takes its result." not in told
+    assert "No source line was recorded." in told
+    assert "No other operator uses its result." not in told
 
 
 def test_the_spread_of_an_operators_cost_leaves_out_the_warm_up(attention, show_details):

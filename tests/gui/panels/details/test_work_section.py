@@ -126,7 +126,7 @@ def test_whole_numbers_are_operations_and_no_flops(opened, data):
     assert told(found.figures)[:2] == ["100.352 kOP", "125.440 kB"]
     assert found.rates[0].unit.endswith("OP/s")
     # DMA and slice unit work at the same time, so this is less than the cost of both.
-    assert " in which any of its slices lasts in the whole trace" in rows(found)["Rates"]
+    assert " in which any of its slices is active in the whole trace" in rows(found)["Rates"]
 
 
 def test_runs_of_another_method_are_none_of_an_operators(opened, data):

@@ -223,7 +223,7 @@ def test_an_operator_in_no_delegate_says_so(about_qkv):
     outside = next(o for o in range(38) if not any(o in i.operators for i in about_qkv.instances))
     about_qkv.session.select_operators(0, (outside,))
     assert not about_qkv.delegate.isEnabled()
-    assert about_qkv.delegate.toolTip() == "This operator went into no delegate"
+    assert about_qkv.delegate.toolTip() == "This operator is not delegated"
 
 
 def test_the_whole_model_needs_no_selection(panel, qtbot):
@@ -311,7 +311,7 @@ def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened
         if own < 0 and shared < 0:
             is_linked = bool(costs.linked[each.operator])
             assert each.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)
-            assert each.cost == ("no time here" if is_linked else "not linked")
+            assert each.cost == ("no time in this range" if is_linked else "not linked")
 
 
 def test_tooltips_tell_tensors_and_cost(about_qkv):

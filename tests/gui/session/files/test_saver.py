@@ -73,7 +73,7 @@ def test_a_cancelled_job_leaves_no_file_and_what_was_there(saver, qtbot, tmp_pat
     assert job.begun.wait(5)
     with qtbot.waitSignal(saver.failed) as told:
         saver.cancel()
-    assert told.args == [str(path), "The export was cancelled; no file was written"]
+    assert told.args == [str(path), "Export canceled; no file was written"]
     assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
     assert path.read_text() == "old"
 

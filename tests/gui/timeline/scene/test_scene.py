@@ -64,8 +64,8 @@ def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data)
     assert process_title(attention, 0) == (
         "attn_xnnpack_x5.etdp", "record attn_teal_xnnpack.etrecord"
     )  # fmt: skip
-    assert track_title(attention, 0, 0) == ("forward", "5 runs")
-    assert process_title(scene_of(ATTENTION), 0)[1] == "no record"
+    assert track_title(attention, 0, 0) == ("forward", "5 inferences")
+    assert process_title(scene_of(ATTENTION), 0)[1] == "no ETRecord"
     host = scene_of(data / "torq" / "host_h4_latest.csv")
     assert process_title(host, 0)[1] == "no source"
     assert process_title(attention, -1) == ("Pinned", "")
@@ -76,7 +76,7 @@ def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data)
 def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):
     scene = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
     assert [has_own_clock(scene, process) for process in range(2)] == [False, True]
-    assert process_note(scene, 1) == "own clock · aligned at start"
+    assert process_note(scene, 1) == "separate clock, aligned at start"
 
 
 def test_a_guessed_or_chosen_rate_is_told_with_the_process(scene_of, data):
@@ -108,7 +108,7 @@ def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
         ]
     )
     assert [has_own_clock(scene, i) for i in range(5)] == [False, True, True, True, True]
-    own = "own clock · aligned at start"
+    own = "separate clock, aligned at start"
     assert [process_note(scene, i) for i in range(1, 5)] == [
         own, f"{own} · clock of a.csv, begins 20.000\u202fµs later",
         f"{own} · clock of a.csv, begins 10.000\u202fµs earlier",
@@ -250,6 +250,6 @@ def test_inferences_without_room_are_told(scene_of, data, monkeypatch):
     scene = scene_of(data / "etdump" / "cnn_portable_x10.etdp")
     session = scene.session
     session.show_inferences(Inferences.ALIGNED)
-    assert process_note(scene, 0).startswith("3 more inferences have no room · ")
+    assert process_note(scene, 0).startswith("3  more inferences are not shown · ")
     session.show_inferences(Inferences.MEAN)
     assert "no room" not in process_note(scene, 0)

@@ -62,7 +62,7 @@ def test_the_record_brings_the_chosen_scheme_back(controller, qtbot):
     assert action(controller, "module").isEnabled()
     assert (
         action(controller, "module").statusTip()
-        == "Operators of one module of the model have one color"
+        == "Operators in the same module have the same color"
     )
 
 

@@ -52,12 +52,12 @@ def test_a_command_is_found_by_what_it_is_for_and_an_empty_list_says_so(attentio
     palette = opened(attention, qtbot)
     assert palette.nothing.isHidden()
     qtbot.keyClicks(palette.field, "compare")
-    assert "All runs aligned" in titles(palette)[:2]
+    assert "All inferences aligned" in titles(palette)[:2]
     palette.field.setText("zzqxj")
     assert titles(palette) == []
     assert palette.nothing.isVisible()
     assert palette.list.isHidden()
-    assert palette.field.accessibleDescription() == "Nothing found"
+    assert palette.field.accessibleDescription() == "No matching commands"
     palette.field.clear()
     assert palette.list.isVisible()
     assert palette.nothing.isHidden()

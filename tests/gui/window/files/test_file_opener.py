@@ -39,7 +39,7 @@ def cycles(controller, qtbot, data):
 def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
     assert names(cycles) == ["compile_c3_taskid_mtu.csv", "tiny_cnn.mlir"]
     assert cycles.window.status.said.text() == (
-        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv, which names it"
+        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv names it"
     )
     recent = cycles.settings.recent_files()
     assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
@@ -92,7 +92,7 @@ def test_a_file_that_is_added_is_told_with_the_key_that_leads_to_it(
     assert said(controller) == "", "the first one is what is seen"
     open_files(qtbot, controller, second)
     assert said(controller) == (
-        "Added mine.csv · 6 slices, below the others · Shift+F zooms to one file after the other"
+        "Added mine.csv · 6 slices, below the others · Shift+F zooms to the next file"
     )
     controller.session.select_slice(SliceRef(0, 1))
     assert "Added" not in said(controller)
@@ -135,7 +135,8 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
     assert attention.toolbar.run.currentText() == "Run 2 of 5"
     assert runs_offered(attention) == [
-        "All runs", "All runs, aligned", "Mean of runs", "", *(f"Run {n} of 5" for n in range(1, 6))
+        "All inferences", "All inferences, aligned", "Mean of runs", "",
+        *(f"Run {n} of 5" for n in range(1, 6)),
     ]  # fmt: skip
     note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
     assert process_note(attention.timeline.scene, 0) == note
@@ -157,7 +158,7 @@ def test_where_runs_fill_the_span_the_first_view_is_all(controller, qtbot):
     state, span = controller.session.state, controller.session.span_ns()
     assert state.run is None
     assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
-    assert controller.toolbar.run.currentText() == "All runs"
+    assert controller.toolbar.run.currentText() == "All inferences"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

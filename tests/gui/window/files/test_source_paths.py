@@ -33,7 +33,7 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     chosen = [str(tmp_path / "gone.py"), "", str(here)]
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
     controller.source.locate_requested.emit(controller.source.place[0])
-    assert "gone.py is no text of at most 8 MB" in controller.window.message.text
+    assert "gone.py is not a text file of at most 8 MB" in controller.window.message.text
     controller.source.locate_requested.emit(controller.source.place[0])
     assert controller.settings.source_paths() == []
     controller.source.locate_requested.emit(controller.source.place[0])

@@ -25,17 +25,17 @@ def test_color_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
 
 def test_the_run_box_aligns_the_runs_and_shows_their_mean(attention, qtbot):
     box, session = attention.toolbar.run, attention.session
-    pick(box, box.findText("All runs, aligned"))
+    pick(box, box.findText("All inferences, aligned"))
     assert len(session.traces[0].trace.tracks) == 5
-    assert box.currentText() == "All runs, aligned"
+    assert box.currentText() == "All inferences, aligned"
     pick(box, box.findText("Mean of runs"))
-    assert session.traces[0].label(0) == "forward · mean of 5 runs"
+    assert session.traces[0].label(0) == "forward · mean of 5 inferences"
     assert attention.commands.actions["go.runs_mean"].isChecked()
     qtbot.keyClick(attention.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert box.currentText() == "All runs, aligned"
-    pick(box, box.findText("All runs"))
+    assert box.currentText() == "All inferences, aligned"
+    pick(box, box.findText("All inferences"))
     assert session.traces[0].trace is session.traces[0].file
-    assert box.currentText() == "All runs"
+    assert box.currentText() == "All inferences"
 
 
 def test_the_color_box_follows_undo(attention):
@@ -64,7 +64,7 @@ def test_the_run_box_follows_the_trace_of_the_selection(controller, qtbot):
 
 def test_a_profile_without_runs_offers_none(controller, qtbot, data):
     open_files(qtbot, controller, *(str(data / "torq" / name) for name in TORQ))
-    assert runs_offered(controller) == ["No runs"]
+    assert runs_offered(controller) == ["No inferences"]
     assert not controller.toolbar.run.isEnabled()
     assert not controller.commands.actions["go.next_run"].isEnabled()
     assert controller.clock.text().startswith("2 clocks, 1 assumed · ")

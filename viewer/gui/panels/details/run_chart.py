@@ -52,7 +52,7 @@ class RunChart(QWidget):
         self.unit, self._factor = unit_for(max(costs, default=0))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         values = ", ".join(format_in(c, self._factor, 1) for c in costs)
-        self.setAccessibleName(f"Own cost per run in {self.unit}: {values}")
+        self.setAccessibleName(f"Self time per inference in {self.unit}: {values}")
 
     @guard(QSize())
     def sizeHint(self) -> QSize:

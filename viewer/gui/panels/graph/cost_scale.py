@@ -12,7 +12,8 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, fills
 
 _OTHERS: tuple[tuple[Fill, str], ...] = (
-    (SLAB, "shared"), (NoCostFill.IDLE, "no time here"), (NoCostFill.UNLINKED, "not linked"),
+    (SLAB, "shared"), (NoCostFill.IDLE, "no time in this range"),
+    (NoCostFill.UNLINKED, "not linked"),
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ class CostScale(QWidget):
         """
         self._most = most
         self._others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
-        texts = [f"Color by own time, 0 to {most}"] if most else []
+        texts = [f"Color by self time, 0 to {most}"] if most else []
         self.setAccessibleName(", ".join([*texts, *(name for _, name in self._others)]))
         self.setVisible(bool(most or self._others))
         self.updateGeometry()

@@ -62,11 +62,11 @@ def _go_commands(context: CommandContext) -> list[Command]:
     session, close_guard = context.session, context.close_guard
     has_slice = selected_slice(session)
     has_runs = Precondition(
-        "a profile that tells its inferences",
+        "a profile with inferences",
         lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
     )
     has_several_runs = Precondition(
-        "a profile of several inferences",
+        "a profile with several inferences",
         lambda: any(has_run_views(shown.file) for shown in session.traces),
     )
 
@@ -89,7 +89,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             undo,
             ("Ctrl+Z",),
             Precondition(
-                "a change of the view",
+                "a change to undo",
                 lambda: session.history.can_undo or close_guard.can_reopen,
             ),
         ),
@@ -99,7 +99,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             "Go",
             session.redo,
             ("Ctrl+Shift+Z", "Ctrl+Y"),
-            Precondition("a change that was undone", lambda: session.history.can_redo),
+            Precondition("an undone change", lambda: session.history.can_redo),
         ),
         Command(
             "go.back",
@@ -107,9 +107,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             "Go",
             session.go_back,
             ("Alt+Left",),
-            Precondition(
-                "a place that was seen before", lambda: session.history.can_go_back(session.state)
-            ),
+            Precondition("an earlier position", lambda: session.history.can_go_back(session.state)),
         ),
         Command(
             "go.forward",
@@ -118,7 +116,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             session.go_forward,
             ("Alt+Right",),
             Precondition(
-                "a place that was gone back from",
+                "a later position",
                 lambda: session.history.can_go_forward(session.state),
             ),
         ),
@@ -149,13 +147,13 @@ def _go_commands(context: CommandContext) -> list[Command]:
                 keywords="compare",
             )
             for name, title, view in (
-                ("aligned", "All runs &aligned", Inferences.ALIGNED),
+                ("aligned", "All inferences &aligned", Inferences.ALIGNED),
                 ("mean", "&Mean of runs", Inferences.MEAN),
             )
         ),
         Command(
             "go.next_slice",
-            "Next &slice on the row",
+            "Next &slice in row",
             "Go",
             lambda: navigation.step_slice(session, 1),
             (".",),
@@ -163,7 +161,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.previous_slice",
-            "Previous s&lice on the row",
+            "Previous s&lice in row",
             "Go",
             lambda: navigation.step_slice(session, -1),
             (",",),
@@ -189,7 +187,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
         if work.is_busy:
             work.cancel()
         elif graph.stop():
-            shell.status.show_text("The graph stays as it was")
+            shell.status.show_text("Graph not updated")
         elif shell.message.isVisible():
             shell.message.dismiss()
         else:
@@ -206,7 +204,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
     return [
         Command(
             "view.fit",
-            "&Fit selection, then all",
+            "Zoom to &selection",
             "View",
             lambda: navigation.fit_selection(session),
             ("F",),
@@ -215,15 +213,16 @@ def _view_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.fit_all",
-            "Fit &all",
+            "&Zoom to fit",
             "View",
             lambda: navigation.fit_all(session),
             ("Home",),
             has_trace,
+            keywords="fit all",
         ),
         Command(
             "view.fit_file",
-            "Fit &next file",
+            "Zoom to &next file",
             "View",
             lambda: navigation.fit_file(session),
             ("Shift+F",),
@@ -231,7 +230,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.clear",
-            "&Clear search, area, selection",
+            "&Clear selection",
             "View",
             escape,
             ("Escape",),
@@ -239,7 +238,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.panels",
-            "&Bottom panels",
+            "Toggle &bottom panel",
             "View",
             toggle_bottom,
             ("Q",),
@@ -256,7 +255,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
                 group="Theme",
             )
             for choice, title in (
-                ("system", "Colors of the s&ystem"),
+                ("system", "S&ystem"),
                 ("light", "&Light"),
                 ("dark", "&Dark"),
             )
@@ -299,4 +298,4 @@ def _menu_commands() -> list[Command]:
         )
         QApplication.sendEvent(focus, event)
 
-    return [Command("view.menu", "Open the m&enu here", "View", open_menu, ("Shift+F10",))]
+    return [Command("view.menu", "Context m&enu", "View", open_menu, ("Shift+F10",))]

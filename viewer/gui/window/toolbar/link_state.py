@@ -37,7 +37,7 @@ class LinkStateButton(QPushButton):
             best = next((c.trace_match.match for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs
             undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
-            text = brief = "Record does not match" if foreign else undecided
+            text = brief = "ETRecord does not match" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:
             match = shown.table.trace_match.match
@@ -57,7 +57,7 @@ class LinkStateButton(QPushButton):
         self._texts = text, brief
         self._show_text()
         reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
-        explain(self, f"{text}\nWhy the slices are linked or not:\n{reasons}")
+        explain(self, f"{text}\nSlices by reason:\n{reasons}")
         self._retheme()
 
     def be_brief(self, brief: bool) -> None:

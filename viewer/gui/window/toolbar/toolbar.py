@@ -161,9 +161,9 @@ class Toolbar(QToolBar):
             self._runs_of = shown
             texts = run_texts(session, trace) if trace is not None else {}
             self.run.clear()
-            self.run.addItem("All runs" if texts else "No runs", Inferences.AS_RUN)
+            self.run.addItem("All inferences" if texts else "No inferences", Inferences.AS_RUN)
             if shown is not None and has_run_views(shown.file):
-                self.run.addItem("All runs, aligned", Inferences.ALIGNED)
+                self.run.addItem("All inferences, aligned", Inferences.ALIGNED)
                 self.run.addItem("Mean of runs", Inferences.MEAN)
                 self.run.insertSeparator(self.run.count())
             first = self.run.count()
