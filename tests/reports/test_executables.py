@@ -59,7 +59,7 @@ def test_the_text_says_why_nodes_were_not_read_and_counts_problems(tmp_path):
     workspace = opened(write_program(tmp_path / "a.pte", method, segments=[bytes(64)]))
     (delegate,) = workspace.executables[0].methods[0].delegates
     assert plain_spaces(delegate_text(delegate)) == (
-        "XnnpackBackend, 64 B, its nodes could not be read: its data is not an XNNPACK graph "
+        "XnnpackBackend, 64 B, nodes could not be read: its data is not an XNNPACK graph "
         "(neither "
         "XN00 nor XN01)"
     )

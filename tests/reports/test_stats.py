@@ -229,8 +229,8 @@ def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, t
     code, out, err = run(capsys, "stats", alone, "--by", "operator")
     assert (code, out) == (1, "")
     assert err == (
-        "opscope: no statistics by operator: No open ETRecord or source matches the trace. There "
-        "are unit, location, thread, name\n"
+        "opscope: no statistics by operator: No open ETRecord or source matches the trace. The "
+        "keys are unit, location, thread, name\n"
     )
 
 
@@ -291,7 +291,7 @@ def test_a_delegates_rate_gives_lengths_in_ns_and_a_sum_of_its_own(capsys):
 def test_the_text_has_no_total_for_what_a_delegates_clock_timed(capsys):
     code, out, _ = run(capsys, "stats", QNN, "--by", "name", "--clock", ":cycles=800MHz")
     assert code == 0
-    assert "slices on a delegate's clock have a length, but no total and no share" in out
+    assert "slices on a delegate's clock have a duration, but no total and no share" in out
     assert "Own clock, µs" in out
     (line,) = (line for line in out.splitlines() if "OpId_12" in line)
     assert line.split()[:3] == ["1.500", "1", "1.500"]

@@ -26,7 +26,7 @@ def test_a_first_view_skips_the_load_and_the_cold_run():
     seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
     run = trace.runs[seen.run]
     assert run.number == 2
-    assert seen.note.endswith("load and the cold run 1 lie before it")
+    assert seen.note.endswith("(skipping load and warm-up)")
     start, end = (shown[0].axis.to_ns(tick) for tick in (run.start, run.end))
     assert seen.t0 < start < end < seen.t1
 
@@ -66,4 +66,4 @@ def test_a_first_view_names_only_what_lies_before_it(tmp_path):
     space.open(str(path))
     shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
     seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
-    assert seen.note == "first view: run 2 of 3 · the cold run 1 lies before it"
+    assert seen.note == "Showing run 2 of 3 (skipping warm-up)"

@@ -34,7 +34,7 @@ def test_a_rate_that_no_file_states_is_chosen_and_taken_back():
 
 def test_a_stated_rate_cannot_be_chosen():
     workspace = opened("runtime_r0_nss.csv")
-    with pytest.raises(ValueError, match="states the rate of its clock"):
+    with pytest.raises(ValueError, match="states its clock rate"):
         workspace.set_clock(workspace.traces[0].path, MHZ_100)
     with pytest.raises(ValueError, match="is not an open profile"):
         workspace.set_clock("other.csv", MHZ_100)

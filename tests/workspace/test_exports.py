@@ -277,6 +277,6 @@ def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
 def test_a_program_file_alone_has_no_times_to_export(name, table, tmp_path):
     workspace = Workspace()
     workspace.open(str(DATA / "pte" / "part_x.pte"))
-    with pytest.raises(NothingToExport, match="Open the ETDump of its run too"):
+    with pytest.raises(NothingToExport, match="Also open its ETDump"):
         export(workspace, str(tmp_path / name), table=table)
     assert list(tmp_path.iterdir()) == []

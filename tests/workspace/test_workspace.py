@@ -184,7 +184,7 @@ def test_a_record_that_fits_in_part_is_linked_and_doubted():
 def test_only_open_files_can_be_paired():
     workspace = opened("demo_str_x4.etdp", "demo_str.etrecord")
     dump, record = workspace.paths
-    with pytest.raises(ValueError, match="is not an open record"):
+    with pytest.raises(ValueError, match="is not an open ETRecord"):
         workspace.pair(dump, "other.etrecord")
     with pytest.raises(ValueError, match="is not an open profile"):
         workspace.pair(record, dump)
@@ -330,7 +330,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(tmp_path):
     workspace = Workspace()
     workspace.open(str(tmp_path / "compile_c0_callsite.csv"))
     (said,) = workspace.open_companions()
-    assert said.startswith("compile_c0_callsite.csv was compiled from a text that cannot be read: ")
+    assert said.startswith("compile_c0_callsite.csv refers to a source that cannot be read: ")
     assert "iree-opt tiny_cnn.mlir" in said
     assert workspace.programs == []
 

@@ -101,7 +101,7 @@ class PerfettoJob:
             raise NothingToExport(NO_TIMES)
         if not opened.traces:
             raise NothingToExport(
-                "The file has no timing data. Also open a profile, or export its operators as .csv"
+                "This file has no timing data. Also open a profile, or export its operators as .csv"
             )
         self._opened, self._wish = opened, wish
         self._flows = flows or ExportFlows()

@@ -242,7 +242,7 @@ def test_keys_that_a_trace_has_not_say_why(c3):
     assert c3.missing("inference") == "The file has no inferences"
     with pytest.raises(ValueError, match="No delegate was called"):
         c3.by("delegate")
-    with pytest.raises(ValueError, match="'colour' is no key: it is one of unit, operator"):
+    with pytest.raises(ValueError, match="'colour' is not a key: use one of unit, operator"):
         c3.by("colour")
     alone = Grouping(unlinked(open_file(str(DATA / "etdump" / "demo_str_x4.etdp"))))
     assert alone.missing("operator") == "No open ETRecord or source matches the trace"

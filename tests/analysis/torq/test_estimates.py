@@ -152,7 +152,7 @@ def test_tasks_without_debug_info_are_compared_by_operators(torq, tmp_path):
     assert cast.ratio == pytest.approx(60_000 / (10491 * 1.25))
     (note,) = made.notes
     assert note == (
-        f"{C3}: It numbers tasks, which only debug info assigns to actions: it is compared by "
+        f"{C3}: It numbers tasks, and only debug info assigns tasks to actions: it is compared by "
         f"operators only"
     )
     assert "it is not compared" in compared(host_trace(), torq / C3).notes[0]

@@ -36,7 +36,7 @@ def test_an_empty_tensor_of_no_dtype_has_no_bytes():
 @pytest.mark.parametrize(
     ("tensor", "reason"),
     [(Tensor("x", "f32", None), "the shape of x is not recorded"),
-     (Tensor("x", "f32", (2, "s0")), "x has a size that is not fixed, s0"),
+     (Tensor("x", "f32", (2, "s0")), "x has a dynamic size, s0"),
      (Tensor("x", "f32", (-1,)), "the shape of x is invalid"),
      (Tensor("x", "f32", (1 << 40, 1 << 40)), "the shape of x is invalid"),
      (Tensor("x", "q7", (2,)), "the dtype q7 of x has an unknown size"),

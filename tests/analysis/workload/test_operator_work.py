@@ -135,7 +135,7 @@ def test_a_sum_and_a_function():
 @pytest.mark.parametrize(
     ("name", "size", "said"),
     [("transpose", 8 * 32, "copies"), ("chunk", 3 * 8 * 32, "copies"),
-     ("view", 8 * 32, "nothing is moved where the runtime makes it a view")],
+     ("view", 8 * 32, "moves no data if the runtime makes it a view")],
 )  # fmt: skip
 def test_what_only_moves_data_does_no_work_and_says_so(name, size, said):
     found = figures(ATTENTION, f"blocks.0 · {name}")
@@ -160,8 +160,8 @@ def test_a_product_in_a_branch_and_the_branching_itself():
 def test_a_size_that_is_not_fixed_makes_no_figure():
     found = figures(RECORDS / "words_toedge_portable.etrecord", "a · linear")
     assert (found.operations, found.moved) == (None, None)
-    assert all("has a size that is not fixed, s27 (6)" in reason for reason in found.missing)
-    assert "has a size that is not fixed, s27 (6)" in found.moved_missing
+    assert all("has a dynamic size, s27 (6)" in reason for reason in found.missing)
+    assert "has a dynamic size, s27 (6)" in found.moved_missing
 
 
 def test_a_cell_that_was_unrolled_is_the_sum_of_its_steps():

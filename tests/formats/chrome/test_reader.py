@@ -83,12 +83,12 @@ def test_a_gzip_cut_short_says_so(tmp_path):
     (tmp_path / "cut.json.gz").write_bytes(data[: len(data) // 2])
     cut = open_file(str(tmp_path / "cut.json.gz"))
     assert 0 < len(cut.slices) < len(whole.slices)
-    assert problems(cut) == {"the gzip is truncated: what came before was read": 1}
+    assert problems(cut) == {"the gzip is truncated: the content before it was read": 1}
 
 
 @pytest.mark.parametrize("text", ['{"a": [1]}', '[{"a": 1}]', '{"a', '{"traceEvents": 5}'])
 def test_other_json_is_refused_with_what_to_do(tmp_path, text):
-    with pytest.raises(UnreadableFile, match="holds no trace events"):
+    with pytest.raises(UnreadableFile, match="JSON without trace events"):
         read(tmp_path, text=text)
 
 
@@ -127,7 +127,7 @@ def test_lone_begins_and_ends_are_told_and_no_length_is_invented(tmp_path):
     assert rows(trace) == [("thread 2", "open", 2000, 2000), ("thread 2", "a", 3000, 4000)]
     assert arguments(trace, "open") == {"unpaired": "begin event without an end event"}
     assert problems(trace) == {
-        "begin without an end: drawn as an instant": 1,
+        "begin event without an end event: drawn as an instant": 1,
         "end event without a begin event: left out": 1,
     }
 

@@ -273,8 +273,8 @@ def test_what_is_no_track_event_is_counted(tmp_path):
         bundle.cpu = 1
     trace = open_file(str(w.save(tmp_path)))
     assert {p.kind: p.count for p in trace.problems} == {
-        "packets of ftrace_events: not track events, which are all that is shown": 3,
-        "begin without an end: drawn as an instant, as nothing says how long it took": 1,
+        "packets of ftrace_events: only track events are shown": 3,
+        "begin event without an end event: drawn as an instant, because its duration is unknown": 1,
     }
     assert arguments(trace, "open")["unpaired"] == "begin event without an end event"
 

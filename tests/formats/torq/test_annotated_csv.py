@@ -230,8 +230,8 @@ def test_odd_cells_are_counted(made):
         f"row that is not {A3}": (1, "line 6"),
         "row without a usable start or end: not drawn": (2, "row 2"),
         "time finer than a nanosecond: rounded": (1, "row 1"),
-        "action_id that is no whole number: left out": (1, "row 4"),
-        "job_id that is no whole number: left out": (1, "row 4"),
+        "action_id that is not a whole number: left out": (1, "row 4"),
+        "job_id that is not a whole number: left out": (1, "row 4"),
         "slice ends before it starts: drawn as an instant": (1, "slice 3"),
     }
     assert trace.slices.start.tolist() == [1000, 4000]
@@ -261,8 +261,8 @@ def test_a_job_needs_its_start_and_its_wait(made):
     [
         ("action_id;job_id;operation;timestamp_start;location", "has no timestamp_end"),
         (f"{A3};location", "a column twice"),
-        (f"{A3};{';'.join(map(str, range(99)))}", "columns; 40 is the most"),
-        ("id;time_since_open;time_since_start", "no Torq annotated profile"),
+        (f"{A3};{';'.join(map(str, range(99)))}", "columns; the limit is 40"),
+        ("id;time_since_open;time_since_start", "not a Torq annotated profile"),
     ],
 )
 def test_a_header_that_cannot_be_read_says_why(made, header, reason):

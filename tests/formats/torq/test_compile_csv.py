@@ -1,7 +1,6 @@
 """The Torq compile profile, against the samples and the reference converter's listing."""
 
 import csv
-import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -195,7 +194,7 @@ def test_other_files_are_not_taken(data):
     )
     assert not FORMAT.sniff(host)
     assert not FORMAT.sniff(b"")
-    with pytest.raises(UnreadableFile, match=re.escape("tiny_cnn.mlir (line 1): it is no Torq")):
+    with pytest.raises(UnreadableFile, match="not those of a Torq compile profile"):
         read(data / "torq" / "tiny_cnn.mlir")
     with pytest.raises(UnreadableFile, match="No such file"):
         read(data / "torq" / "missing.csv")

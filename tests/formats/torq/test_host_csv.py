@@ -239,8 +239,8 @@ def test_an_event_without_its_partner_is_kept_as_a_point_and_counted(made):
     )  # fmt: skip
     assert problems(trace) == {
         "event that is neither a begin nor an end event: left out": (1, "row 6"),
-        "begin without an end: drawn as an instant": (1, "row 2"),
-        "end without a begin: drawn as an instant": (1, "row 5"),
+        "begin event without an end event: drawn as an instant": (1, "row 2"),
+        "end event without a begin event: drawn as an instant": (1, "row 5"),
         "NSS_WAIT without an NSS_START before it: no NSS job": (1, "row 3"),
     }
     assert slices(trace, "Host") == [
@@ -329,7 +329,7 @@ def test_numbers_that_no_time_can_have_are_counted(made):
         "row with a number too large for a time": (1, "line 2"),
         f"row that is not {HEADER.strip()}": (1, "line 4"),
         "negative time: kept": (1, "row 2"),
-        "end without a begin: drawn as an instant": (1, "row 2"),
+        "end event without a begin event: drawn as an instant": (1, "row 2"),
     }
 
 
@@ -345,7 +345,7 @@ def test_many_rows_without_a_partner_take_no_longer_than_others(made, event):
 def test_other_files_are_not_taken(data):
     for name in ("compile_c2_actionindex_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir"):
         assert not FORMAT.sniff((data / "torq" / name).read_bytes()[:4096])
-        with pytest.raises(UnreadableFile, match="no Torq host profile"):
+        with pytest.raises(UnreadableFile, match="not a Torq host profile"):
             read(data / "torq" / name)
 
 

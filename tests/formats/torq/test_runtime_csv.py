@@ -119,7 +119,7 @@ def test_a_header_alone_is_an_empty_trace(tmp_path):
 def test_other_files_are_not_taken(data):
     for name in ("compile_c0_callsite.csv", "compile_c3_taskid.csv", "tiny_cnn.mlir"):
         assert not FORMAT.sniff((data / "torq" / name).read_bytes()[:4096])
-    with pytest.raises(UnreadableFile, match="no Torq runtime profile"):
+    with pytest.raises(UnreadableFile, match="not a Torq runtime profile"):
         read(data / "torq" / "compile_c0_callsite.csv")
     with pytest.raises(UnreadableFile, match=r"Is a directory|Permission"):
         read(data / "torq")

@@ -85,7 +85,7 @@ def test_the_corner_says_what_is_missing_and_brings_it_back(tracks):
     assert corner.missing == ""
     bare = corner.grab().toImage()
     arrange_tracks(session, replace(session.state.tracks.without((0, 4)), filter="dma"))
-    assert corner.missing == corner.accessibleDescription() == "3 tracks hidden or filtered"
+    assert corner.missing == corner.accessibleDescription() == "3 tracks hidden or filtered out"
     assert corner.grab().toImage() != bare
     move(corner, link_of(tracks) + QPoint(10, 0))
     assert corner.cursor().shape() == Qt.CursorShape.PointingHandCursor

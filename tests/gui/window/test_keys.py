@@ -701,7 +701,7 @@ def named(controller):
         "marks": controller.marks.sentence,
         "hits": controller.hits.sentence,
         "search": controller.toolbar.search.toolTip(),
-        "help of search": help_of_search._text.text().rpartition("timeline, ")[2],
+        "help of search": help_of_search._text.text().rpartition("clear · ")[2],
         "start page": " ".join(
             label.text() for label in controller.window.start_page.findChildren(QLabel)
         ),
@@ -712,8 +712,8 @@ def named(controller):
 
 def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
     said = named(attention)
-    assert said["marks"].startswith("No marks. M measures what is selected")
-    assert "; Shift+M keeps it here" in said["marks"]
+    assert said["marks"].startswith("No bookmarks. Press M to measure")
+    assert "Shift+M to add a bookmark" in said["marks"]
     assert "the search field (Ctrl+F or /)" in said["hits"]
     assert said["search"] == "Search  Ctrl+F or /"
     assert said["help of search"].startswith("H in the timeline: show only matches")
@@ -726,11 +726,11 @@ def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
             commands.take_key(id, old)
         commands.give_key(id, key)
     said = named(attention)
-    assert said["marks"].startswith("No marks. Ctrl+1 measures what is selected")
-    assert "; Ctrl+2 keeps it here" in said["marks"]
+    assert said["marks"].startswith("No bookmarks. Press Ctrl+1 to measure")
+    assert "Ctrl+2 to add a bookmark" in said["marks"]
     assert "the search field (Ctrl+3)" in said["hits"]
     assert said["search"] == "Search  Ctrl+3"
-    assert said["help of search"].startswith("Ctrl+4: only hits")
+    assert said["help of search"].startswith("Ctrl+4 in the timeline: show only matches")
     assert "Ctrl+5" in said["start page"]
     assert "Ctrl+O" not in said["start page"]
 
@@ -745,7 +745,7 @@ def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
     attention.session.select_slice(SliceRef(0, 5))
     attention.commands.actions["mark.keep"].trigger()
     assert attention.window.status.said.text().endswith(
-        "is kept · “Rename the current mark” in the menu Selection renames it"
+        "added · “Rename bookmark” in the menu Selection renames it"
     )
 
 

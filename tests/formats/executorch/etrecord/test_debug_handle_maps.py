@@ -18,6 +18,6 @@ def test_numbers_that_are_no_handles_are_told(tmp_path):
     program = read(made(tmp_path, node(), debug_handle_map=entries))
     assert program.methods[0].handles == {}
     (problem,) = program.problems
-    assert ("not instruction -> handles" in problem.kind, problem.count) == (True, 6)
+    assert ("expected instruction -> handles" in problem.kind, problem.count) == (True, 6)
     digits = '{"forward": {"0": %s}}' % ("9" * 9000)
     assert "not valid JSON" in read(made(tmp_path, debug_handle_map=digits)).problems[0].kind

@@ -109,7 +109,7 @@ def test_names_of_rows_and_captions_of_figures_are_whole_and_apart(attention, sh
     panel = show_details(attention)
     names = {name.text(): name for name in panel.findChildren(ElidedLabel)}
     assert names["Unattributed"].shown_text == "Unattributed"
-    (whole,) = (f for f in panel.findChildren(KeyFigure) if "set" in f.accessibleName())
+    (whole,) = (f for f in panel.findChildren(KeyFigure) if "all shared" in f.accessibleName())
     others = [f for f in panel.findChildren(KeyFigure) if f.y() == whole.y() and f is not whole]
     following = min(f.x() for f in others if f.parent() is whole.parent())
     caption = whole.findChildren(QLabel)[-1]
@@ -159,13 +159,13 @@ def test_the_card_shows_the_link_the_operator_and_its_cost(attention, show_detai
     attention.select_slice(SliceRef(0, longest_call(attention)))
     panel = show_details(attention)
     card = panel.widget()
-    assert card.rows("Link")["Record"] == "attn_teal_xnnpack.etrecord"
+    assert card.rows("Link")["ETRecord"] == "attn_teal_xnnpack.etrecord"
     assert "1.00" in card.rows("Link")["Match"]
     assert card.rows("Operator")["Handle"] == "10"
     assert card.rows("Operator")["Nodes"].startswith("25 · ")
     assert card.rows("Operator")["Inputs"].count("transpose") == 3
     assert figures(panel)[3:6] == [
-        "own · 15.5 %: 8.544 µs",
+        "self · 15.5 %: 8.544 µs",
         "kernel: 6.539 µs",
         "in 3 shared calls: 12.148 µs",
     ]
@@ -295,7 +295,7 @@ def test_an_area_counts_slices_and_busy_time(attention):
 def test_an_area_shows_its_length_and_names(attention, show_details):
     attention.select_area(Area(600_000, 800_000, frozenset({(0, 0)})))
     panel = show_details(attention)
-    assert figures(panel)[0] == "length: 200.000 µs"
+    assert figures(panel)[0] == "duration: 200.000 µs"
     assert "forward" in next(iter(panel.widget().rows("Busy").values()))
     said = list(panel.widget().rows("Slices by name").values())
     assert any(re.fullmatch(r"\d+ other names, \d+ slices", text) for text in said)

@@ -51,7 +51,7 @@ def test_work_of_the_host_is_measured_alone_and_says_why(panel):
     assert rows["action 2"][0] == "torq_hl.host_copy"
     assert rows["action 2"][2:4] == ("–", "–")
     details = {row.hint: row.detail for row in panel.model.rows}
-    assert "counts no cycles for work of the host" in details["action 2"]
+    assert "does not estimate host work" in details["action 2"]
 
 
 def test_by_operator_the_jobs_of_a_set_are_one_row(panel):

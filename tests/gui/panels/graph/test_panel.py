@@ -90,7 +90,7 @@ def test_nothing_open_says_what_to_open(show_graph, qtbot, opened):
 
 def test_a_profile_without_a_record_says_what_is_missing(show_graph, opened, data):
     panel = show_graph(opened(data / "etdump" / "attn_portable_x5.etdp"))
-    assert "No record or source is open" in panel.sentence
+    assert "Open the matching ETRecord" in panel.sentence
 
 
 def test_nothing_is_worked_out_while_it_is_hidden(panel, qtbot, monkeypatch):
@@ -269,7 +269,7 @@ def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
 def test_a_record_that_does_not_say_the_edges_says_so(show_graph, qtbot, opened, data):
     panel = show_graph(opened(data / "etrecord" / "broken_partial_save.etrecord"))
     settle(qtbot, panel)
-    assert "The record has no graph of this method" in panel.note.text()
+    assert "The ETRecord has no graph of this method" in panel.note.text()
 
 
 # -- costs --------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
     assert {n.fill for n in transposes} == {SLAB}
     assert {n.cost.replace(THIN, " ") for n in transposes} >= {"2.774 µs shared by 5"}
     assert about_qkv.scale.accessibleName().replace(THIN, " ") == (
-        "Color by own time, 0 to 8.544 µs, shared"
+        "Color by self time, 0 to 8.544 µs, shared"
     )
 
 
@@ -318,8 +318,8 @@ def test_tooltips_tell_tensors_and_cost(about_qkv):
     position = about_qkv.view.picture.around.position[QKV]
     said = about_qkv.node_tip(position).replace(THIN, " ")
     assert said.splitlines()[0] == "blocks.0.qkv · linear"
-    assert "2.083 µs of its own, 3.8 % in run 2 of 5" in said
-    assert "takes 2 parameters or constants of the model" in said
+    assert "self 2.083 µs, 3.8 % in run 2 of 5" in said
+    assert "input: 2 parameters or constants of the model" in said
     around = about_qkv.view.picture.around
     edge = next(
         i for i, (a, b) in enumerate(zip(around.producer, around.consumer, strict=True))

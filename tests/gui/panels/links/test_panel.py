@@ -121,7 +121,7 @@ def test_methods_are_chosen_for_some_inferences_with_the_keyboard(multi, qtbot):
     chooser = section(multi).methods
     field = chooser.numbers["Execute 1"]
     assert (field.accessibleName(), field.placeholderText()) == (
-        "Runs of Execute 1",
+        "Inferences of Execute 1",
         "all inferences",
     )
     assert chooser.choosers["Execute 1"].currentText() == "Choose its method…"
@@ -243,9 +243,9 @@ def test_an_export_of_opscope_says_why_a_record_does_not_link_it(
     prepare(opened(*files).workspace, path)(no_progress, never_cancelled)
     panel = make_panel(LinksPanel, opened(path, record))
     (said,) = [text for text in texts(panel) if text.startswith("This trace is an export")]
-    carries = "carries its links already" if with_record else "was made without the links"
+    carries = "already includes the links" if with_record else "was made without the links"
     assert carries in said
-    assert said.endswith("open what it was made of, demo_str_x4.etdp, with the ETRecord.")
+    assert said.endswith("open the original file, demo_str_x4.etdp, with the ETRecord.")
     assert linked(panel) is None
 
 

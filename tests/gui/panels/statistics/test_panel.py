@@ -301,7 +301,7 @@ def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
     failed = next(i for i, run in enumerate(shown.trace.runs) if not run.finished and run.number)
     pick_run(panel._session, (0, failed))
     assert note not in panel.subtitle.text()
-    assert plain(panel.footer.text()).endswith("Whole 103.404 µs")
+    assert plain(panel.footer.text()).endswith("Total 103.404 µs")
 
 
 def test_a_delegates_rate_adds_a_column_and_says_what_it_is_in(show_files):

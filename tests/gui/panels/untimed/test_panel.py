@@ -62,7 +62,7 @@ def test_rows_stand_in_file_order_with_operator_value_and_bytes(cnn):
 
 
 def test_it_says_that_the_order_is_known_and_the_time_is_not(cnn):
-    assert cnn.subtitle.text() == "28 events · all runs · order known, time not"
+    assert cnn.subtitle.text() == "28 events · all inferences · order known, time not"
 
 
 def test_it_follows_the_picked_run(cnn):

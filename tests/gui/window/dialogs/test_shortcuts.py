@@ -102,7 +102,7 @@ def test_a_pressed_key_is_added_works_at_once_and_is_stored(sheet, controller, q
 def test_a_key_of_another_is_taken_only_if_so_said(sheet, controller, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_N)
     assert sheet.editor.said == "N is assigned to “Next inference”."
-    assert sheet.editor.use.text() == "Use it for “Bottom panels”"
+    assert sheet.editor.use.text() == "Reassign to “Toggle bottom panel”"
     assert controller.commands.keys("go.next_run") == ("N",)
     qtbot.mouseClick(sheet.editor.leave, Qt.MouseButton.LeftButton)
     assert controller.commands.keys("view.panels") == ("Q",)
@@ -110,7 +110,7 @@ def test_a_key_of_another_is_taken_only_if_so_said(sheet, controller, qtbot):
     qtbot.mouseClick(sheet.editor.use, Qt.MouseButton.LeftButton)
     assert controller.commands.keys("view.panels") == ("Q", "N")
     assert controller.commands.keys("go.next_run") == ()
-    assert sheet.editor.said == "“Next inference” has no key now."
+    assert sheet.editor.said == "“Next inference” has no shortcut now."
 
 
 def test_its_own_key_is_said_to_be_so(sheet, controller, qtbot):

@@ -39,7 +39,7 @@ def cycles(controller, qtbot, data):
 def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
     assert names(cycles) == ["compile_c3_taskid_mtu.csv", "tiny_cnn.mlir"]
     assert cycles.window.status.said.text() == (
-        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv names it"
+        "tiny_cnn.mlir was opened because compile_c3_taskid_mtu.csv names it"
     )
     recent = cycles.settings.recent_files()
     assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
@@ -69,7 +69,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(controller, qtbot, 
     (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
     open_files(qtbot, controller, tmp_path / "p.csv")
     assert names(controller) == ["p.csv"]
-    said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
+    said = "p.csv refers to a source that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
     assert controller.window.message.text.startswith(said)
 
 
@@ -138,10 +138,10 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
         "All inferences", "All inferences, aligned", "Mean of runs", "",
         *(f"Run {n} of 5" for n in range(1, 6)),
     ]  # fmt: skip
-    note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
+    note = "Showing run 2 of 5 (skipping load and warm-up)"
     assert process_note(attention.timeline.scene, 0) == note
     assert attention.toolbar.link_state.text() == (
-        f"100{THIN}% of linkable time · 56{THIN}% of slices linked   match 1.00"
+        f"Linked: 100{THIN}% of linkable time, 56{THIN}% of slices · match 1.00"
     )
     assert (
         attention.window.windowTitle()
@@ -200,7 +200,7 @@ def bad_files(folder, data):
         "truncated.etdp": ((data / "etdump" / "BAD_truncated.etdp").read_bytes(), ""),
         "other.zip": ((data / "etdump" / "BAD_zip.etdp").read_bytes(), "ZIP archive"),
         "photo.etdp": (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)) * 20, "JPEG"),
-        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "no format that Opscope reads"),
+        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "does not recognize the format"),
         "wide.csv": ("process,thread,name\n".encode("utf-16"), "UTF-16"),
     }
     for name, (content, _) in made.items():

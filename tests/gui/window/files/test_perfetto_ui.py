@@ -87,7 +87,7 @@ def test_a_taken_port_says_so_and_offers_the_file(controller, handing, browser, 
 def test_without_a_browser_the_address_is_told(controller, handing, browser, qtbot, monkeypatch):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
     start(controller)
-    qtbot.waitUntil(lambda: "No browser" in controller.window.message.text)
+    qtbot.waitUntil(lambda: "Could not start a browser" in controller.window.message.text)
     assert handing.server.ui_address in controller.window.message.text
 
 

@@ -277,7 +277,7 @@ def test_a_session_that_names_itself_is_read_once(controller, qtbot, folder, mon
     take_up(qtbot, controller, session)
     assert opened == [str(session)]
     assert controller.session.workspace.paths == [str(path) for path in files_in(folder)]
-    assert "holds no trace events" in errors(controller)
+    assert "JSON without trace events" in errors(controller)
 
 
 def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, folder):

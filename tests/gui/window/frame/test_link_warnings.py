@@ -64,7 +64,7 @@ def test_an_explicit_pair_wins_and_an_impossible_one_says_why(controller, qtbot,
     assert "They are linked because you chose so." in message(controller)
     with qtbot.waitSignal(controller.loader.all_done):
         controller.opener.open([ATTENTION], Choices(((ATTENTION, DEMO_RECORD),)))
-    assert f"{DEMO_RECORD} is not an open record or source" in message(controller)
+    assert f"{DEMO_RECORD} is not an open ETRecord or source" in message(controller)
 
 
 def test_a_chosen_column_of_identifiers_is_remembered(controller, qtbot, data):

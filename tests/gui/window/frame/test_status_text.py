@@ -117,7 +117,7 @@ def test_several_slices(opened):
     apart = spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0]
     assert apart
     total = format_time(sum(end - start for start, end in spans))
-    assert selection_text(session) == f"2 slices selected · {total} added up"
+    assert selection_text(session) == f"2 slices selected · {total} in total"
 
 
 def test_operators(opened):

@@ -112,7 +112,7 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     @Slot()
     def copy(self) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        rest = "opscope export --table untimed writes all of them"
+        rest = "opscope export --table untimed writes all rows"
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 

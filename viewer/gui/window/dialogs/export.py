@@ -238,11 +238,11 @@ class ExportDialog(FramedDialog):
         if size.over_edge:
             one = size.over_edge == 1
             sentences.append(
-                f"{counted(size.over_edge, 'slice')} {'reaches' if one else 'reach'} over an edge "
-                f"of the range and {'is' if one else 'are'} written whole."
+                f"{counted(size.over_edge, 'slice')} {'crosses' if one else 'cross'} the range "
+                f"boundary and {'is' if one else 'are'} exported in full."
             )
         if self._hidden and options.what != SELECTION:
-            sentences.append(f"{self._hidden} in the window: they are written too.")
+            sentences.append(f"{self._hidden} in the window, but exported, too.")
         if size.left_out:
             sentences.append(f"Not all flows are exported: {size.left_out}.")
         if not options.annotations:

@@ -43,10 +43,10 @@ class LinkStateButton(QPushButton):
             match = shown.table.trace_match.match
             time, slices = facts["covered_time"], facts["coverage"]
             parts = [f"{_percent(time)} of linkable time"] if time is not None else []
-            parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
+            parts += [f"{_percent(slices)} of slices"] if slices is not None else []
             number = f"match {match.value:.2f}"
             checked = number if match.checkable else "cannot be checked"
-            text = " · ".join(parts) + f"   {checked}"
+            text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
             share = slices if time is None else time
             brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
             if any(shown.table.trace_match.undecided):
