@@ -222,13 +222,19 @@ def _style_block(block: QTextBlock, theme: Theme) -> None:
     elif QTextCursor(block).currentTable() is None:
         shape.setTopMargin(theme.px(8))
         shape.setBottomMargin(theme.px(8))
-    if not is_code and QTextCursor(block).currentTable() is None:
+    if not is_code and not _has_picture(block) and QTextCursor(block).currentTable() is None:
         shape.setLineHeight(125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
     QTextCursor(block).setBlockFormat(shape)
     if level or is_code:
         cursor.mergeCharFormat(letters)
         return
     _style_words(block, theme)
+
+
+def _has_picture(block: QTextBlock) -> bool:
+    """Whether a block shows a picture, which a proportional line height would leave a gap below."""
+    start = block.begin()
+    return not start.atEnd() and start.fragment().charFormat().isImageFormat()
 
 
 def _style_words(block: QTextBlock, theme: Theme) -> None:
