@@ -328,7 +328,7 @@ def test_a_function_has_no_figures_of_its_own():
     program = open_file(str(ROOT / "tests/data/torq/tiny_cnn.mlir"))
     found = figures_of(program, with_tensors(program, program.operators[0]))
     assert (found.operations, found.moved) == (None, None)
-    assert found.missing == ("func.func has no work of its own",)
+    assert found.missing == ("func.func itself does no work",)
 
 
 def test_two_operators_of_one_method_are_told_apart_by_what_the_other_takes():

@@ -198,7 +198,7 @@ def test_marks_come_back_as_slices_of_a_track(tmp_path):
     exported([DATA / "table_csv/two_threads.csv"], tmp_path / "marked.pftrace", wish)
     trace = open_file(str(tmp_path / "marked.pftrace"))
     (i,) = [i for i in range(len(trace.slices)) if trace.name(i) == "slow here"]
-    assert trace.tracks[trace.slices.track(i)].thread == "Bookmarks"
+    assert trace.tracks[trace.slices.track(i)].thread == "Marks"
     assert trace.slices.columns["note"].value(i) == "since Tuesday"
 
 

@@ -21,7 +21,7 @@ from viewer.model.counter import Counter
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Unit
 
-ABOUT_TRACK, MARKS_TRACK, RUNS_TRACK = "Opscope export", "Bookmarks", "Inferences"
+ABOUT_TRACK, MARKS_TRACK, RUNS_TRACK = "Opscope export", "Marks", "Inferences"
 ABOUT_UUID = 1
 
 _NO_UNITS = {Unit.NONE, Unit.HOST, Unit.HAL}
