@@ -1,4 +1,4 @@
-"""The README, the help, the command line and the texts of links are plain American English.
+"""The README, the help, the command line and the texts on screens are plain American English.
 
 They use the terms of the glossary. Only words that are wrong in every sentence are listed here.
 Code and ids of commands are skipped.
@@ -9,6 +9,7 @@ import re
 import pytest
 
 from tests.paths import ROOT
+from tests.screen_texts import texts_of
 from viewer.analysis.links import pairing
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.linker import link
@@ -59,6 +60,38 @@ BANNED = {
     r"modelled": "modeled",
 }
 
+# Wrong on screens, where a text is short and has no context.
+BANNED_ON_SCREENS = {
+    **BANNED,
+    r"says?|said": "shows, states",
+    r"asks?|asked": "requested, requires",
+    r"(is|are) of": "belongs to, has",
+    r"of (a|an|the) run": "of an inference",
+    r"of it": "its",
+    r"what (it|they|each) (took|takes|costs?)": "time",
+    r"(an?|the|no|open|this|more) records?": "ETRecord",
+    r"(a|no|without an?) begin(?! event| or| nor)": "start, begin event",
+    r"outside of": "outside",
+    r"reach(es)? over": "crosses",
+    r"goes": "is removed",
+    r"besides|anybody|somebody": "rephrase",
+    r"room|house": "package, space",
+    r"laws?": "rules",
+    r"circles?": "cycle",
+}
+SCREENS = (
+    "analysis", "cli", "export", "formats", "gui", "model", "program", "render", "reports", "view",
+    "workspace",
+)  # fmt: skip
+# Values of JSON and of tables; screens show `IdentifierStatus.title`.
+JSON_VALUES = {"cannot be told", "no record"}
+# Their texts are not plain yet.
+NOT_SEARCHED = (
+    "analysis/cost", "analysis/findings", "gui/panels/base/operator_table.py",
+    "gui/panels/findings", "gui/panels/model/columns.py", "gui/panels/selection/table.py",
+    "gui/panels/statistics/table.py",
+)  # fmt: skip
+
 
 def prose(text: str) -> str:
     """A Markdown text without code, ids of commands, and targets of links."""
@@ -66,11 +99,11 @@ def prose(text: str) -> str:
     return re.sub(r"`[^`\n]*`|\[\[.*?\]\]|\]\([^)]*\)", " ", text)
 
 
-def found_in(text: str) -> list[tuple[str, str]]:
+def found_in(text: str, banned: dict[str, str] = BANNED) -> list[tuple[str, str]]:
     """Every banned word of a Markdown text, with what to write instead."""
     return [
         (match[0], better)
-        for word, better in BANNED.items()
+        for word, better in banned.items()
         for match in re.finditer(rf"\b(?:{word})\b", prose(text), re.IGNORECASE)
     ]
 
@@ -85,6 +118,37 @@ def linked() -> LinkTable:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_banned_word_is_written(path):
     assert found_in(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("package", SCREENS)
+def test_no_banned_word_is_on_a_screen(package):
+    viewer = ROOT / "viewer"
+    paths = [
+        path
+        for path in sorted((viewer / package).rglob("*.py"))
+        if not path.relative_to(viewer).as_posix().startswith(NOT_SEARCHED)
+    ]
+    texts = [(path, *found) for path in paths for found in texts_of(path)]
+    assert len(texts) > 10
+    assert [
+        f"{path.relative_to(ROOT)}:{line}: {word!r} in {text!r}, write: {better}"
+        for path, line, text in texts
+        if text not in JSON_VALUES
+        for word, better in found_in(text, BANNED_ON_SCREENS)
+    ] == []
+
+
+def test_screen_texts_are_distinguished_from_code(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        '"""Docstring of a module."""\n'
+        'TITLE, KEY, PATTERN = "Open", "open_all", r"a (\\d+), b"\n'
+        'STYLE = "color: red; border: 0;"\n\n\n'
+        "def shown(count):\n"
+        '    """Docstring of a function."""\n'
+        '    return f"{count} slices took most"\n'
+    )
+    assert list(texts_of(path)) == [(2, "Open"), (8, "… slices took most")]
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=" ".join)
@@ -125,7 +189,7 @@ def test_no_banned_word_is_in_a_message_about_a_pair(linked):
     ]
     assert texts[0] == (
         "demo_str_x4.etdp does not match demo_str.etrecord (match 0.00, 30 names compared). The "
-        "record is probably from a different model or export, or was saved without deepcopy."
+        "ETRecord is probably from a different model or export, or was saved without deepcopy."
     )
     assert [found for text in texts if (found := found_in(text))] == []
 

@@ -62,30 +62,29 @@ SAMPLES = (
         "Attention, XNNPACK",
         "Two attention blocks, run five times. The backend writes no handle map; its calls still "
         "link to their operators.",
-        "dump · record · Python",
+        "ETDump · ETRecord · Python",
         ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord"),
     ),
     Sample(
         "delegate_handle_map",
         "Delegate with a handle map",
-        "Delegate events name their operators, fused ones too. One identifier is not in the map, "
-        "and its slices say so.",
-        "dump · record · Python",
+        "Delegate events name their operators, fused ones too. Includes an unmapped identifier.",
+        "ETDump · ETRecord · Python",
         ("demo_str_x4.etdp", "demo_str.etrecord"),
     ),
     Sample(
         "plain_csv",
-        "The same profile as CSV",
+        "Plain CSV",
         "What any tool can write. Five columns are required; method, instruction and identifier "
-        "link it to the record.",
-        "CSV · record · Python",
+        "link it to the ETRecord.",
+        "CSV · ETRecord · Python",
         ("demo_str_x4.csv", "demo_str.etrecord"),
     ),
     Sample(
         "torq_npu",
         "Torq NPU",
-        "Two inferences as the host saw them, and what the compiler estimated of each job. Real "
-        "formats with invented times.",
+        "Two inferences measured on the host, and the compiler's estimate of each job. Real "
+        "formats, synthetic timings.",
         "CSV · MLIR · debug info",
         ("host.csv", "compile.csv", "tiny_cnn.mlir", "main_dispatch_0_conv_56x56x32_i8.mlir"),
     ),

@@ -152,7 +152,7 @@ def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(controller
         "values": 5, "known": 5, "identifiers": 5, "met": 5, "words": 0, "of_slices": 1.0,
         "of_time": 1.0,
     }  # fmt: skip
-    assert "Numbers match by chance too, so they were not linked" in err
+    assert "Numbers can match by chance, so they were not linked" in err
     for said in ("job_id", f"{files[0]}=job_id"):
         code, out, err = run(capsys, "info", "--json", *files, "--identifier-column", said)
         (entry,) = json.loads(out)["identifier_columns"]
@@ -171,12 +171,12 @@ def test_a_column_that_no_profile_has_is_answered_with_those_that_there_are(cont
     code, _, err = run(capsys, "info", "compile_c0_callsite.csv", "--identifier-column", "a=b")
     assert code == 2
     assert err.splitlines()[-1] == (
-        "opscope info: error: --identifier-column a=b: no open profile has such a column; there "
-        "are event, location, type, name"
+        "opscope info: error: --identifier-column a=b: no open profile has such a column; the "
+        "columns are event, location, type, name"
     )
     code, _, err = run(capsys, "info", DUMP, "--identifier-column", f"{DUMP}=name")
     assert code == 2
-    assert f"the slices of {DUMP} have identities of their own" in err
+    assert f"the slices of {DUMP} already have operator IDs" in err
 
 
 # -- clocks, companions and where sources lie ------------------------------------------------------
@@ -235,8 +235,8 @@ def test_a_colon_in_the_name_of_a_file_is_no_clock_of_a_delegate(controller, cap
 @pytest.mark.parametrize(
     ("clock", "why"),
     [
-        (":QnnBackend=1MHz", "no open profile has such a delegate clock, only cycles"),
-        (f"{QNN}:QnnBackend=1MHz", "has no delegate clock 'QnnBackend', only cycles"),
+        (":QnnBackend=1MHz", "no open profile has this delegate clock; the clocks are cycles"),
+        (f"{QNN}:QnnBackend=1MHz", "has no delegate clock 'QnnBackend'; it has cycles"),
         ("gone.etdp:cycles=1MHz", "gone.etdp is not an open profile"),
         (f"{QNN}:cycles=fast", "'fast' is not a clock rate"),
     ],
@@ -255,7 +255,7 @@ def test_a_delegates_clock_that_is_not_there_is_wrong_usage(controller, capsys, 
         (f"{CYCLES}=", "'' is not a clock rate"),
         ("0MHz", "not a whole number of Hz between"),
         ("gone.csv=800MHz", "gone.csv is not an open profile"),
-        ("plain.csv=800MHz", "states the rate of its clock"),
+        ("plain.csv=800MHz", "states its clock rate"),
     ],
 )
 def test_a_clock_rate_that_cannot_be_is_wrong_usage(controller, capsys, clock, why):
@@ -273,7 +273,7 @@ def test_the_text_beside_a_profile_is_opened_with_it_and_that_is_said(controller
         (CYCLES, None), (TEXT, CYCLES)
     ]  # fmt: skip
     assert [link["coverage"] for link in facts["links"]] == [1.0]
-    assert f"opened with {CYCLES}, whose locations name it" in run(capsys, "info", CYCLES)[1]
+    assert f"opened because {CYCLES} names it" in run(capsys, "info", CYCLES)[1]
     asked = json.loads(run(capsys, "info", "--json", CYCLES, TEXT)[1])
     assert asked["files"][1]["found_for"] is None
 
@@ -283,9 +283,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_stops_nothing(controller, c
     code, out, err = run(capsys, "info", "--json", CYCLES)
     assert code == 0
     assert [f["path"] for f in json.loads(out)["files"]] == [CYCLES]
-    assert err.startswith(
-        f"opscope: warning: {CYCLES} was compiled from a text that cannot be read"
-    )
+    assert err.startswith(f"opscope: warning: {CYCLES} refers to a source that cannot be read")
 
 
 def test_where_sources_lie_can_be_said(controller, capsys):
@@ -473,7 +471,7 @@ def test_the_exported_csv_opens_again_with_the_same_operators(controller, capsys
 def test_a_record_alone(controller, capsys):
     code, _, err = run(capsys, "export", RECORD, "-o", "x.pftrace")
     assert code == 1
-    assert "A record holds the model, not a run" in err
+    assert "This file has no timing data" in err
     assert not Path("x.pftrace").exists()
     assert run(capsys, "export", RECORD, "-o", "x.csv") == (0, "", "")
     assert [r["operator"] for r in rows("x.csv")] == [
@@ -564,7 +562,7 @@ def test_a_method_that_no_record_can_tell_is_chosen(controller, capsys):
     ("text", "why"),
     [
         ("Execute 2", "write it as RUNS=METHOD"),
-        ("Execute 9=decode", "there are no such runs, only Execute 1, Execute 2, load"),
+        ("Execute 9=decode", "no such method runs; use one of Execute 1, Execute 2, load"),
         ("Execute 1=encode", "has no method 'encode'; it has decode, forward"),
         ("Execute 1:1", "or RUNS:NUMBERS=METHOD"),
         ("Execute 1:9=decode", "there is no inference 9: they are numbered 1-3"),
@@ -628,7 +626,7 @@ def test_pair_links_what_does_not_belong_together_and_warns(controller, capsys):
 @pytest.mark.parametrize(
     ("pair", "why"),
     [(DUMP, "write it as DUMP=RECORD"), (f"{DUMP}=", "write it as DUMP=RECORD"),
-     (f"={RECORD}", "write it as DUMP=RECORD"), (f"{DUMP}=other", "other is not an open record"),
+     (f"={RECORD}", "write it as DUMP=RECORD"), (f"{DUMP}=other", "other is not an open ETRecord"),
      (f"{RECORD}={DUMP}", "is not an open profile")],
 )  # fmt: skip
 def test_a_wrong_pair_is_wrong_usage(controller, capsys, pair, why):
@@ -663,7 +661,7 @@ def test_a_name_of_two_files_is_wrong_usage(controller, capsys):
     files = (again, f"other/{DUMP}", RECORD)
     code, _, err = run(capsys, "info", *files, "--pair", f"{DUMP}={RECORD}")
     assert code == 2
-    assert f"{DUMP} is the name of 2 open files: give the path of one" in err
+    assert f"2 open files are named {DUMP}: give the path of one" in err
 
 
 def test_a_clock_may_name_its_file_without_the_folder(controller, capsys):
@@ -752,7 +750,7 @@ def test_a_folder_without_debug_info_says_so_and_the_rest_is_answered(capsys, de
     code, out, err = run(capsys, "info", "tiny_cnn.mlir", "--debug-info", str(empty))
     assert code == 1
     assert "tiny_cnn.mlir" in out
-    assert "no debug info is in this folder" in err
+    assert "no debug info in this folder" in err
     code, _, err = run(capsys, "info")
     assert (code, "nothing to open: give FILES or --debug-info DIR" in err) == (2, True)
     # A folder is still no file.
@@ -773,7 +771,7 @@ def test_estimates_as_text_and_as_json(capsys, debug_info):
     assert code == 0
     assert "nss_program_2" in out
     assert "tosa.cast@L15" in out
-    assert run(capsys, "estimates", "tiny_cnn.mlir")[1].startswith("Nothing open has actions")
+    assert run(capsys, "estimates", "tiny_cnn.mlir")[1].startswith("No open file has actions")
 
 
 def test_the_rate_of_the_cycles_in_debug_info_can_be_chosen_without_a_profile(capsys, debug_info):

@@ -95,12 +95,12 @@ def test_fields_that_a_table_lacks_have_their_default():
 @pytest.mark.parametrize(
     ("data", "byte", "reason"),
     [
-        (table(b"", 0)[:-1], 8, "table lies outside the file"),
-        (struct.pack("<ii", 0, 1000), 8, "table lies outside the file"),
+        (table(b"", 0)[:-1], 8, "table is outside the file"),
+        (struct.pack("<ii", 0, 1000), 8, "table is outside the file"),
         (bytes(8) + struct.pack("<i", 1000), 8, "table has its vtable outside the file"),
         (bytes(8) + struct.pack("<i", -1000), 8, "table has its vtable outside the file"),
-        (struct.pack("<HHHHi", 500, 4, 0, 0, 8), 0, "vtable of table lies outside the file"),
-        (table(b"", 400), 408, "slot 0 of table lies outside the file"),
+        (struct.pack("<HHHHi", 500, 4, 0, 0, 8), 0, "vtable of table is outside the file"),
+        (table(b"", 400), 408, "slot 0 of table is outside the file"),
     ],
 )
 def test_what_leads_out_of_the_file_is_named(data, byte, reason):
@@ -117,9 +117,9 @@ def test_lists_give_their_elements_in_order():
 
 
 def test_a_list_that_is_longer_than_the_file_is_named():
-    with pytest.raises(Malformed, match="lists lies outside the file") as caught:
+    with pytest.raises(Malformed, match="lists is outside the file") as caught:
         buffer_of(struct.pack("<3I", 0, 3, 0)).vectors(at(4), 4, "lists")
     assert caught.value.byte == 4
     first, length = at(4), at(1)
-    with pytest.raises(Malformed, match="lists leads out of the file"):
+    with pytest.raises(Malformed, match="lists points outside the file"):
         elements(buffer_of(struct.pack("<2I", 0, 40)), first, length, "lists", 4)

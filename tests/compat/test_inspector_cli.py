@@ -46,7 +46,7 @@ def test_a_rate_brings_a_delegates_events_into_the_target_scale(controller, caps
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        (["--clock", "QnnBackend=1MHz"], 1, "has no delegate clock 'QnnBackend', only cycles"),
+        (["--clock", "QnnBackend=1MHz"], 1, "has no delegate clock 'QnnBackend'; it has cycles"),
         (["--clock", "cycles=fast"], 2, "'fast' is not a clock rate"),
         (["--clock", "1MHz"], 2, "write it as BACKEND=RATE"),
         (["--clock", "cycles=1MHz", "--compat"], 2, "leave out --compat"),

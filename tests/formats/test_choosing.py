@@ -7,7 +7,7 @@ import pytest
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 
-NO_PROFILE = "It holds no profile: open the ETDump of its run and the ETRecord of its export"
+NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the model"
 
 
 def refusal(path):
@@ -43,6 +43,4 @@ def test_another_archive_is_no_record(tmp_path):
 def test_a_debug_buffer_has_no_header_so_its_suffix_leads_to_the_dump(tmp_path):
     path = tmp_path / "run.debug.bin"
     path.write_bytes(bytes(range(1, 256)) * 4)
-    assert "If it is the debug buffer of a run, open the ETDump that was written beside it." in (
-        refusal(path)
-    )
+    assert "If it is a debug buffer, open the ETDump that was written with it." in (refusal(path))

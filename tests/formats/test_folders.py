@@ -96,7 +96,7 @@ def test_texts_are_opened_and_bytecode_that_has_none(tmp_path):
 
 def test_a_folder_without_any_says_so(tmp_path):
     (tmp_path / "notes.txt").write_text("")
-    with pytest.raises(NoDebugInfo, match=r"no debug info is in this folder, neither \.mlir nor"):
+    with pytest.raises(NoDebugInfo, match=r"no debug info in this folder: neither \.mlir nor"):
         debug_info_of(str(tmp_path))
     with pytest.raises(NoDebugInfo, match="it cannot be listed"):
         debug_info_of(str(tmp_path / "missing"))

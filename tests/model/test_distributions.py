@@ -30,7 +30,7 @@ def test_ten_runs_of_one_event_and_one_of_another():
 @pytest.mark.parametrize("kind", [WHOLE, MILLISECONDS])
 @given(data=st.data())
 def test_every_number_is_numpys_of_the_group_alone(data, kind):
-    """To the last bit, since the official Inspector writes all of them."""
+    """To the last bit, since the official Inspector writes all rows."""
     groups = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=60))
     values = data.draw(st.lists(kind, min_size=len(groups), max_size=len(groups)))
     found = grouped(np.array(values), np.array(groups), 4)

@@ -260,6 +260,12 @@ def test_a_wheel_carries_the_samples(wheel):
     assert "viewer/_resources/samples/README.md" in names
 
 
+def test_a_wheel_carries_the_help_with_its_pictures(wheel):
+    for path in (ROOT / "resources/help").rglob("*.*"):
+        inside = Path("viewer/_resources") / path.relative_to(ROOT / "resources")
+        assert wheel.read(inside.as_posix()) == path.read_bytes()
+
+
 def test_a_wheel_carries_the_license_and_the_commands(wheel):
     (license,) = [n for n in wheel.namelist() if n.endswith("/LICENSE")]
     assert wheel.read(license) == (ROOT / "packaging/LICENSE").read_bytes()
@@ -277,12 +283,14 @@ def test_a_wheel_holds_the_package_and_nothing_else(wheel):
 def test_every_picture_of_the_documents_is_drawn_by_a_script():
     """A picture that no script draws again would show an old window."""
     told = runpy.run_path(str(ROOT / "packaging/pictures"))
-    drawn = {f"{name}.png" for name in told["PICTURES"]} - {"ten_million.png"}
+    drawn = {f"{name}.png" for name in told["PICTURES"]} - {"ten_million.png", "help.png"}
     names = "README.md", "packaging/README.md"
     documents = "".join((ROOT / name).read_text("utf-8") for name in names)
     shown = set(re.findall(r"\((?:packaging/)?(\w+\.png)\)", documents))
     assert {name for name in shown if not name.startswith("ten_million_")} == drawn
     assert {path.name for path in (ROOT / "packaging").glob("*.png")} >= shown | drawn
+    of_help = {"timeline", "details", *told["HELP_PANELS"]}
+    assert {path.stem for path in (ROOT / told["HELP_PICTURES"]).iterdir()} == of_help
 
 
 def test_a_picture_that_is_not_known_is_told(tmp_path):

@@ -198,4 +198,4 @@ def test_flows_lead_as_in_the_engine(tmp_path):
     assert flows_of(trace) == expected
     with TraceProcessor(path) as peer:
         assert Counter(peer.rows(FLOWS)) == expected
-    assert problems(trace) == {"flow events at no slice, or that lead to none: left out": 1}
+    assert problems(trace) == {"flow events without a slice, or without a destination: left out": 1}

@@ -72,10 +72,10 @@ def slow_title(shown, scheme, i):
             return "Linked to one" if len(members) == 1 else "Linked to several operators"
         if state == "NOT_LINKABLE":
             return "Nothing to link"
-        return "Not linked, its call is" if link.near else NOT_LINKED
+        return "Not linked, but its call is" if link.near else NOT_LINKED
     if scheme == "delegate":
         if kind in (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT):
-            return link.backend or "A delegate that no record names"
+            return link.backend or "Delegate without a name"
         is_kernel = kind in (KeyKind.KERNEL, KeyKind.OPERATOR_CALL)
         return OWN_KERNELS if is_kernel else "Neither"
     of = {"type": lambda op: op.op, "module": lambda op: op.module_path or TOP_LEVEL}[scheme]
@@ -222,13 +222,13 @@ def test_an_operator_that_ran_in_a_delegate_and_as_a_kernel_is_neither(opened):
 def test_what_a_file_cannot_be_colored_by_is_said_and_names_stand_in(opened):
     alone = opened(_PATHS["attention_xnnpack"][0]).traces[0]
     assert set(alone.barred) == {"operator", "type", "module"}
-    assert alone.barred["module"] == "No record is linked, so no slice has an operator"
+    assert alone.barred["module"] == "No ETRecord is linked, so no slice has an operator"
     for scheme in ("operator", "module"):
         assert scheme_for(scheme, alone.table) == "name"
         assert (palette_of(alone, scheme) == palette_of(alone, "name")).all()
     torq = traces_of(opened, "torq_npu")[0]
-    assert why_not("module", torq.table) == "No operator that ran is of a module"
-    assert why_not("delegate", torq.table) == "No slice was run by a delegate"
+    assert why_not("module", torq.table) == "No operator that ran has a module"
+    assert why_not("delegate", torq.table) == "No slice ran in a delegate"
 
 
 def test_a_hostile_name_is_a_class_of_its_own(opened, tmp_path):

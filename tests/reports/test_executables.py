@@ -59,7 +59,8 @@ def test_the_text_says_why_nodes_were_not_read_and_counts_problems(tmp_path):
     workspace = opened(write_program(tmp_path / "a.pte", method, segments=[bytes(64)]))
     (delegate,) = workspace.executables[0].methods[0].delegates
     assert plain_spaces(delegate_text(delegate)) == (
-        "XnnpackBackend, 64 B, its nodes could not be read: its data is no XNNPACK graph (neither "
+        "XnnpackBackend, 64 B, nodes could not be read: its data is not an XNNPACK graph "
+        "(neither "
         "XN00 nor XN01)"
     )
     assert "  problem: 1 x nodes of an XNNPACK delegate could not be read" in info_text(workspace)

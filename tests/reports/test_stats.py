@@ -221,7 +221,7 @@ def test_files_of_one_name_are_told_apart(capsys, tmp_path):
 def test_what_is_on_a_clock_of_its_own_is_said(capsys):
     dump = str(ROOT / "tests" / "data" / "etdump" / "SYN_qnn_like.etdp")
     _, out, _ = run(capsys, "stats", dump, "--by", "name")
-    assert "slices on clocks of their own are in no number" in out
+    assert "slices with separate clocks are left out" in out
 
 
 def test_names_with_line_ends_stay_on_one_line(capsys, tmp_path):
@@ -239,8 +239,8 @@ def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, t
     code, out, err = run(capsys, "stats", alone, "--by", "operator")
     assert (code, out) == (1, "")
     assert err == (
-        "opscope: no statistics by operator: No record or source that is open belongs to the "
-        "trace. There are unit, location, thread, name\n"
+        "opscope: no statistics by operator: No open ETRecord or source matches the trace. The "
+        "keys are unit, location, thread, name\n"
     )
 
 
@@ -248,7 +248,7 @@ def test_a_trace_that_lacks_the_key_is_noted_beside_those_that_have_it(capsys):
     code, out, err = run(capsys, "stats", C3, ATTENTION[0], "--by", "run")
     assert code == 0
     assert "run 1 of 5" in out
-    assert err == f"opscope: note: {C3}: no statistics by inference: The file tells no inferences\n"
+    assert err == f"opscope: note: {C3}: no statistics by inference: The file has no inferences\n"
 
 
 def test_wrong_usage_and_unreadable_files(capsys, tmp_path):
@@ -269,7 +269,7 @@ def test_wrong_usage_and_unreadable_files(capsys, tmp_path):
 def test_a_record_alone_took_no_time(capsys):
     code, out, err = run(capsys, "stats", ATTENTION[1], "--by", "operator")
     assert (code, out) == (1, "")
-    assert err == "opscope: no profile is open: there is nothing that took time\n"
+    assert err == "opscope: no profile is open\n"
     with pytest.raises(NoSuchGroups):
         stats(Workspace(), "unit")
 
@@ -301,7 +301,7 @@ def test_a_delegates_rate_gives_lengths_in_ns_and_a_sum_of_its_own(capsys):
 def test_the_text_has_no_total_for_what_a_delegates_clock_timed(capsys):
     code, out, _ = run(capsys, "stats", QNN, "--by", "name", "--clock", ":cycles=800MHz")
     assert code == 0
-    assert "slices on a delegate's clock have a length, but no total and no share" in out
+    assert "slices on a delegate's clock have a duration, but no total and no share" in out
     assert "Own clock" in out
     (line,) = (line for line in out.splitlines() if "OpId_12" in line)
     assert line.split()[:5] == ["1.500", "µs", "1", "1.500", "µs"]

@@ -134,7 +134,7 @@ def test_an_operator_chosen_in_an_area_keeps_it_and_shows_its_slice_in_it(sessio
     calls = sum(area.t0 <= t0 < area.t1 for t0, _ in spans)
     assert calls_of(session, 0, (ATTENTION_0,)) == (calls, 3)
     assert selection_text(session).endswith(
-        f"selected on 1 track · {calls} slices of the operator in it, 3 shared calls"
+        f"selected on 1 track · {calls} slices of the operator in the area, 3 shared calls"
     )
     navigation.fit_selection(session)
     assert area.t0 <= session.state.t0 < session.state.t1 <= area.t1

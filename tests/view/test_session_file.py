@@ -154,9 +154,9 @@ def test_a_cancelled_save_leaves_the_old_file(inputs):
         ('{"opscope_session": 2, "inputs": []}', "a newer Opscope wrote it"),
         ('{"opscope_session": 1}', "Object missing required field `inputs`"),
         ('{"opscope_session": 1, "inputs": [{"path": 3}]}', "Expected `str`, got `int`"),
-        ('{"opscope_session": 1, "inputs": [', "no session file"),
+        ('{"opscope_session": 1, "inputs": [', "not a session file"),
         ('{"opscope_session": 1, "inputs": [], "view": {"start_ns": 1e99}}', "$.view.start_ns"),
-        ("[" * 100_000, "no session file"),
+        ("[" * 100_000, "not a session file"),
     ],
 )
 def test_what_is_no_session_file_says_where(text, said, tmp_path):

@@ -34,7 +34,7 @@ def test_a_rate_that_no_file_states_is_chosen_and_taken_back():
 
 def test_a_stated_rate_cannot_be_chosen():
     workspace = opened("runtime_r0_nss.csv")
-    with pytest.raises(ValueError, match="states the rate of its clock"):
+    with pytest.raises(ValueError, match="states its clock rate"):
         workspace.set_clock(workspace.traces[0].path, MHZ_100)
     with pytest.raises(ValueError, match="is not an open profile"):
         workspace.set_clock("other.csv", MHZ_100)
@@ -79,7 +79,7 @@ def test_one_rate_for_all_files_that_state_none_and_another_for_one():
             MHZ_100, Fraction(1000), MHZ_800,
         ]  # fmt: skip
     (said,) = apply(Choices(clocks=(every,)), opened("runtime_r0_nss.csv"))
-    assert said.endswith("every open profile states the rate of its clock")
+    assert said.endswith("every open profile states its clock rate")
 
 
 def host_profile(path: str, *slices: tuple[int, int], domain: str = "boot") -> Trace:

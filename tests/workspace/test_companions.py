@@ -100,7 +100,7 @@ def test_only_mlir_text_is_read(tmp_path):
     shutil.copy(TORQ / "compile_c0_callsite.csv", tmp_path / "table.mlir")
     text(tmp_path / "code.mlir", "import torch\n")
     for name in ("table.mlir", "code.mlir"):
-        with pytest.raises(UnreadableFile, match="called as an MLIR text and holds none"):
+        with pytest.raises(UnreadableFile, match="that of an MLIR text, but it has no operations"):
             read_companion(str(tmp_path / name))
 
 

@@ -240,7 +240,7 @@ def test_a_record_alone_has_operators_and_no_time(tmp_path):
     assert [row["operator"] for row in table(tmp_path / "o.csv")] == [
         "convolution", "relu", "convolution", "relu", "tan"
     ]  # fmt: skip
-    with pytest.raises(NothingToExport, match="A record holds the model, not a run"):
+    with pytest.raises(NothingToExport, match="This file has no timing data"):
         export(workspace, str(tmp_path / "o.pftrace"))
     assert not (tmp_path / "o.pftrace").exists()
 
@@ -277,6 +277,6 @@ def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
 def test_a_program_file_alone_has_no_times_to_export(name, table, tmp_path):
     workspace = Workspace()
     workspace.open(str(DATA / "pte" / "part_x.pte"))
-    with pytest.raises(NothingToExport, match="Open the ETDump of its run too"):
+    with pytest.raises(NothingToExport, match="Also open its ETDump"):
         export(workspace, str(tmp_path / name), table=table)
     assert list(tmp_path.iterdir()) == []

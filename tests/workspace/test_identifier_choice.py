@@ -51,7 +51,7 @@ def test_numbers_are_proposed_and_link_once_they_are_chosen(csv, record, column)
     assert in_force(workspace) == (None, "nobody")
     assert chosen(workspace) == {csv: None}
     assert f"5 of the 5 values in column {column} of {csv}" in warnings(workspace)
-    assert "Numbers match by chance too, so they were not linked" in warnings(workspace)
+    assert "Numbers can match by chance, so they were not linked" in warnings(workspace)
     assert [m.column for _, m in workspace.identifiers.candidates(trace, None)] == [column]
     workspace.identify(trace.path, column)
     assert in_force(workspace) == (column, "user")
@@ -155,7 +155,7 @@ def test_a_dump_says_itself_what_its_slices_are():
     trace, path = workspace.traces[0], workspace.traces[0].path
     linked = workspace.links(trace).program
     assert workspace.identifiers.candidates(trace, linked) == []
-    with pytest.raises(ValueError, match="have identities of their own"):
+    with pytest.raises(ValueError, match="already have operator IDs"):
         workspace.identify(path, "name")
 
 
@@ -171,8 +171,8 @@ def test_columns_of_a_command_line():
     assert apply(Choices(columns=((None, ""),)), workspace) == []
     assert [workspace.identifiers.column(t).column for t in workspace.traces] == [None, None]
     assert apply(Choices(columns=((None, "nope"),)), workspace) == [
-        "--identifier-column nope: no open profile has such a column; there are job_id, name, "
-        "event, location, task_id"
+        "--identifier-column nope: no open profile has such a column; the columns are job_id, "
+        "name, event, location, task_id"
     ]
     (complaint,) = apply(Choices(columns=((jobs, "event"),)), workspace)
     assert complaint.endswith(

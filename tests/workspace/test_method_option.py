@@ -73,8 +73,8 @@ def test_one_inference_has_one_method():
         ("Execute 1:=prefill", "'' is not a list of inference numbers"),
         ("Execute 1:3-1=prefill", "'3-1' is not a range"),
         ("Execute 1:1=encode", "has no method 'encode'; it has decode, forward, prefill"),
-        ("Execute 9:1=prefill", "there are no such runs, only Execute 1, Execute 2, load"),
-        ("closed.etdp:Execute 1:1=prefill", "there are no such runs, only"),
+        ("Execute 9:1=prefill", "no such method runs; use one of Execute 1, Execute 2, load"),
+        ("closed.etdp:Execute 1:1=prefill", "no such method runs; use one of"),
         ("load:1=prefill", "has no inferences"),
     ],
 )
@@ -90,4 +90,4 @@ def test_a_name_of_several_files_is_no_file(tmp_path):
     other = shutil.copy(PTE / "multi3.etdp", tmp_path / "multi3.etdp")
     space = opened(PTE / "multi3.etdp", other)
     (told,) = apply_methods(["multi3.etdp:Execute 1:1=prefill"], space)
-    assert "multi3.etdp is the name of 2 open files: give the path of one" in told
+    assert "2 open files are named multi3.etdp: give the path of one" in told

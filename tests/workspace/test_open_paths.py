@@ -23,7 +23,7 @@ def test_the_path_goes_before_the_name(tmp_path, monkeypatch):
 
 
 def test_a_name_of_two_files_is_refused():
-    with pytest.raises(ValueError, match="is the name of 2 open files"):
+    with pytest.raises(ValueError, match="2 open files are named"):
         find_path(["/runs/a/run.etdp", "/runs/b/run.etdp"], "run.etdp")
 
 

@@ -184,7 +184,7 @@ def test_a_record_that_fits_in_part_is_linked_and_doubted():
 def test_only_open_files_can_be_paired():
     workspace = opened("demo_str_x4.etdp", "demo_str.etrecord")
     dump, record = workspace.paths
-    with pytest.raises(ValueError, match="is not an open record"):
+    with pytest.raises(ValueError, match="is not an open ETRecord"):
         workspace.pair(dump, "other.etrecord")
     with pytest.raises(ValueError, match="is not an open profile"):
         workspace.pair(record, dump)
@@ -330,7 +330,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(tmp_path):
     workspace = Workspace()
     workspace.open(str(tmp_path / "compile_c0_callsite.csv"))
     (said,) = workspace.open_companions()
-    assert said.startswith("compile_c0_callsite.csv was compiled from a text that cannot be read: ")
+    assert said.startswith("compile_c0_callsite.csv refers to a source that cannot be read: ")
     assert "iree-opt tiny_cnn.mlir" in said
     assert workspace.programs == []
 
@@ -439,7 +439,7 @@ def test_a_map_may_name_a_part_of_what_a_torq_profile_has(csv, named, tmp_path):
 def test_numbers_of_a_map_are_proposed_and_a_dump_says_that_they_prove_nothing():
     workspace = with_torq(JOBS)
     workspace.open(str(MAPS / "demo_manual_int.json"))
-    assert "Numbers match by chance too, so they were not linked" in warnings(workspace)
+    assert "Numbers can match by chance, so they were not linked" in warnings(workspace)
     workspace.identify(workspace.traces[0].path, "job_id")
     assert handles(workspace) == DEMO
     assert warnings(workspace).endswith(

@@ -16,7 +16,7 @@ from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.reading import Cancelled, never_cancelled
 
 _AT_ONCE = 1 << 20  # bytes
-GONE = "it is gone, or no plain file"
+GONE = "it no longer exists, or is not a regular file"
 CHANGED = "it changed after it was read"
 
 

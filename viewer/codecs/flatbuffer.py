@@ -60,7 +60,7 @@ class Buffer:
             outside = bool((at + width > self.size).any()) or int(at.min()) < 0
         if outside:
             bad = (at < 0) | (at + width > self.size)
-            raise Malformed(int(at[np.argmax(bad)]), f"{what} lies outside the file")
+            raise Malformed(int(at[np.argmax(bad)]), f"{what} is outside the file")
 
     def u2(self, at: Ints) -> Ints:
         """Unsigned 16-bit values at checked positions, as int64."""
@@ -90,7 +90,7 @@ class Buffer:
         present = at > 0
         target = at + np.where(present, self.u4(at), 0)
         if len(at) and int(target.max()) + 4 > self.size:
-            raise Malformed(int(at[np.argmax(target)]), f"{what} leads out of the file")
+            raise Malformed(int(at[np.argmax(target)]), f"{what} points outside the file")
         return target
 
     def vectors(self, at: Ints, width: int, what: str) -> tuple[Ints, Ints]:

@@ -75,7 +75,7 @@ class PackedFile:
             if got:
                 return got
             if ended and not self._unpack.eof:
-                self.fault = "the gzip is cut short"
+                self.fault = "the gzip is truncated"
         return b""
 
     def __enter__(self) -> PackedFile:

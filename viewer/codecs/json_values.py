@@ -41,7 +41,7 @@ class Parsed:
         if _SURROGATE_ESCAPE.search(text) and self._replace_lone_surrogates():
             self.warnings.append("text with half a surrogate pair: shown with \ufffd")
         if self._duplicates:
-            self.warnings.append("a key is there twice: the last one counts")
+            self.warnings.append("duplicate key: the last one is used")
 
     def _decode(self, raw: bytes | bytearray) -> str:
         try:

@@ -94,7 +94,7 @@ _FORMATS = {
     "source.python": ("Python source", (".py",), "program"),
 }
 
-_NO_PROFILE = "It holds no profile: open the ETDump of its run and the ETRecord of its export"
+_NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the model"
 # A debug buffer has no header: its tensors are found through the debug events of the ETDump.
 _BUFFER_SUFFIX = ".bin"
 # The first members of a model that torch.export.save wrote, as they stand in the ZIP archive.
@@ -102,7 +102,7 @@ _PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
 # Files that users open by mistake, recognized by their first bytes: what it is, and what to open
 # instead.
 _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
-    (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so no ETRecord",
+    (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so not an ETRecord",
      "Open the file that generate_etrecord or ETRecord.save wrote"),
     (0, b"\x1f\x8b", "a gzip file", "Unpack it first"),
     (4, b"FT01", "a file of external weights of an ExecuTorch program (.ptd)", _NO_PROFILE),
@@ -110,8 +110,8 @@ _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"\x80\x04", "a Python pickle", "Pickles are never loaded, since they can run code"),
     (0, b"\xff\xfe", "UTF-16 text", "Save it as UTF-8"),
     (0, b"\xfe\xff", "UTF-16 text", "Save it as UTF-8"),
-    (0, b"\xff\xd8\xff", "a JPEG picture", ""),
-    (0, b"\x89PNG", "a PNG picture", ""),
+    (0, b"\xff\xd8\xff", "a JPEG image", ""),
+    (0, b"\x89PNG", "a PNG image", ""),
     (0, b"\x7fELF", "an executable", ""),
 )  # fmt: skip
 
@@ -156,12 +156,12 @@ def choose(head: bytes, path: str) -> Format:
         raise UnreadableFile(path, reason, remedy=remedy)
     names = ", ".join(f.name for f in formats())
     if path.endswith(_BUFFER_SUFFIX):
-        buffer = "If it is the debug buffer of a run, open the ETDump that was written beside it. "
+        buffer = "If it is a debug buffer, open the ETDump that was written with it. "
     else:
         buffer = ""
     raise UnreadableFile(
         path,
-        "the content is of no format that Opscope reads",
+        "Opscope does not recognize the format",
         remedy=f"{buffer}Opscope reads {names}; a profile of another tool opens as a CSV with the "
         "columns process, thread, name, start_ns, dur_ns",
     )
@@ -182,19 +182,17 @@ def open_file(
             path, _os_reason(error), remedy="Check the file and its disk"
         ) from error
     except MemoryError as error:
-        raise UnreadableFile(
-            path, f"too big to read as {chosen.name} in the memory of this machine"
-        ) from error
+        raise UnreadableFile(path, f"not enough memory to read it as {chosen.name}") from error
 
 
 def head_of(path: str) -> bytes:
     """The first 4096 bytes of a file. Raises UnreadableFile if it is not a regular file."""
     try:
         if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
-            raise UnreadableFile(path, "this is a file of the kernel, not one on a disk")
+            raise UnreadableFile(path, "this is a kernel file, not a file on a disk")
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
-            raise UnreadableFile(path, "this is a folder", remedy="Open the files in it")
+            raise UnreadableFile(path, "this is a folder", remedy="Open its files")
         if not stat.S_ISREG(mode):
             raise UnreadableFile(path, "this is a device or a pipe, not a file")
         with open(path, "rb") as file:

@@ -108,7 +108,7 @@ def debug_info_of(folder: str) -> list[str]:
     ]
     if not found:
         raise NoDebugInfo(
-            f"{folder}: no debug info is in this folder, neither {TEXT} nor {BYTECODE} files. "
+            f"{folder}: no debug info in this folder: neither {TEXT} nor {BYTECODE} files. "
             "torq-compile --torq-debug-info=DIR writes it"
         )
     return [os.path.join(folder, name) for name in found]

@@ -215,7 +215,7 @@ def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
         text = raw.decode("utf-8", "replace")
         before = raw.count(b"\n", 0, error.start)
         builder.problem(
-            "bytes that are not UTF-8: replaced",
+            "invalid UTF-8: replaced",
             text.count("\ufffd") - raw.count("\ufffd".encode()),
             f"line {line + before}",
         )

@@ -15,9 +15,9 @@ import numpy as np
 
 from viewer.arrays import Ints
 
-NO_GRAPH = "The record has no graph of this method, so what its operators take is not recorded"
-NO_GRAPH_IN_MAP = "A debug handle map has no graph, so what its operators take is not known"
-NO_INPUTS = "The record does not say exactly what this operator takes"
+NO_GRAPH = "The ETRecord has no graph of this method, so the inputs of its operators are unknown"
+NO_GRAPH_IN_MAP = "A debug handle map has no graph, so the inputs of its operators are unknown"
+NO_INPUTS = "The ETRecord does not record the exact inputs of this operator"
 
 
 @dataclass(frozen=True, slots=True)

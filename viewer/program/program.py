@@ -291,10 +291,15 @@ class Program:
 
     @property
     def noun(self) -> str:
-        """The noun for messages: "source", "debug handle map" or "record"."""
+        """What it is, in JSON: "source", "debug handle map" or "record"."""
         if self.text_lines:
             return "source"
         return "debug handle map" if self.delegates_only else "record"
+
+    @property
+    def title(self) -> str:
+        """What it is, in messages: "source", "debug handle map" or "ETRecord"."""
+        return "ETRecord" if self.noun == "record" else self.noun
 
     @cached_property
     def operators(self) -> tuple[Operator, ...]:

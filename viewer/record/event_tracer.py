@@ -194,7 +194,7 @@ class EventTracer:
         """Start a run: it contains all events that any thread starts from now on.
 
         Readers treat runs named "Execute" as inferences and runs named "Default" as loads. Events
-        outside of any block go to one named "Default".
+        outside any block go to one named "Default".
         """
         name = checked_text(name, "the name of an event block")
         with self._lock:

@@ -66,8 +66,8 @@ NOT_LINKED = "Not linked"
 NOTHING_TO_LINK = "Nothing to link"
 TOP_LEVEL = "Top level of the model"
 OWN_KERNELS = "Kernels of the runtime"
-OTHER_CLOCK = "Timed by another clock"
-NO_LENGTH = "Without a length"
+OTHER_CLOCK = "Separate clock"
+NO_LENGTH = "No duration"
 
 # Operators of one family share a color: a model has one or two per family, and families differ.
 _FAMILIES = (
@@ -192,12 +192,12 @@ class Scheme:
 
 SCHEMES = (
     Scheme("operator", "Operator", "Every operator has its own color"),
-    Scheme("name", "Name", "Slices of one name have one color"),
-    Scheme("type", "Operator type", "Operators of one type, such as convolutions, have one color"),
-    Scheme("module", "Module", "Operators of one module of the model have one color"),
-    Scheme("delegate", "Delegate", "Each backend has a color, and so does what was not delegated"),
-    Scheme("duration", "Duration", "The longer a slice took, the more it stands out"),
-    Scheme("links", "Link state", "What is linked to one operator, to several, or to none"),
+    Scheme("name", "Name", "Slices with the same name have the same color"),
+    Scheme("type", "Operator type", "Operators of the same type have the same color"),
+    Scheme("module", "Module", "Operators in the same module have the same color"),
+    Scheme("delegate", "Delegate", "Each backend has a color; not delegated slices have another"),
+    Scheme("duration", "Duration", "Longer slices have stronger colors"),
+    Scheme("links", "Link state", "Whether a slice is linked to one operator, several, or none"),
 )
 BY_ID = {scheme.id: scheme for scheme in SCHEMES}
 DEFAULT, NAMES = "operator", "name"
@@ -208,20 +208,20 @@ def why_not(scheme: str, table: LinkTable) -> str:
     if scheme in ("operator", "type", "module"):
         if table.program is None:
             source = unlinked_text(table.trace)
-            return f"{source.capitalize()} is linked, so no slice has an operator"
+            return f"{source[0].upper()}{source[1:]} is linked, so no slice has an operator"
         if not table.sets:
             return "No slice is linked to an operator"
         if scheme == "module" and not any(op.module_path for op in _linked(table)):
-            return "No operator that ran is of a module"
+            return "No operator that ran has a module"
     elif scheme == "delegate":
         kinds = (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT)
         if not np.isin(table.trace.keys.kind, kinds).any():
-            return "No slice was run by a delegate"
+            return "No slice ran in a delegate"
     elif scheme == "duration":
         if lengths_of(table.trace) is None:
-            return "No slice has a length"
+            return "No slice has a duration"
     elif scheme == "links" and not (table.states > 0).any():
-        return "The file gives no identity that could be linked"
+        return "The file has no operator IDs"
     return ""
 
 
@@ -388,7 +388,7 @@ def _backend_class(table: LinkTable, key: int) -> tuple[str, int]:
     kind, backend = table.trace.keys.kind[key], table.links[key].backend
     if kind in (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT):
         if not backend:
-            return "A delegate that no record names", SLAB
+            return "Delegate without a name", SLAB
         known = backend in _BACKENDS
         return backend, _BACKENDS.index(backend) if known else int(by_name([backend])[0])
     if kind in (KeyKind.OPERATOR_CALL, KeyKind.KERNEL):
@@ -403,7 +403,7 @@ def _link_class(table: LinkTable, key: int) -> tuple[str, int]:
         return ("Linked to several operators", _SEVERAL) if many else ("Linked to one", _ONE)
     if state == 0:
         return NOTHING_TO_LINK, PLAIN
-    return ("Not linked, its call is", _NEAR) if link.near else (NOT_LINKED, _NONE)
+    return ("Not linked, but its call is", _NEAR) if link.near else (NOT_LINKED, _NONE)
 
 
 def _by_name(table: LinkTable) -> Classes:

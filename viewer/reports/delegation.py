@@ -38,8 +38,8 @@ from viewer.program.program import Program
 from viewer.reports.info import Facts, clock_facts
 from viewer.workspace.workspace import Workspace
 
-UPPER_BOUND = "delegating these would save at most this: an upper bound, a delegate takes time too"
-NOTHING = "nothing open has slices, or operators that could be delegated"
+UPPER_BOUND = "upper bound on savings: delegates take time, too"
+NOTHING = "no open file has slices, or operators that could be delegated"
 
 
 def delegation_facts(workspace: Workspace, *, warm_up: bool = False) -> Facts:
@@ -201,16 +201,16 @@ def _file_lines(file: Facts) -> list[str]:
     record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
     ran = file["clock"] is not None
     head = f"{os.path.basename(file['path'])}{record if ran else ''}"
-    lines = [head if ran else f"{head}: a {file['kind']}, and no run"]
+    lines = [head if ran else f"{head}: no profile"]
     if not file["has_delegate_calls"]:
-        lines.append("  no delegate calls, and no operators of a runtime that could have made them")
+        lines.append("  no delegate calls, and no operators of a runtime that supports delegates")
     elif ran:
         lines.append(f"  whole {_ns(file['whole_ns'])}")
         lines += [
             f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}"
             for name, key in (
                 ("delegates", "delegated"),
-                ("outside", "outside"),
+                ("not delegated", "outside"),
                 ("neither", "neither"),
             )
         ]
@@ -221,11 +221,11 @@ def _file_lines(file: Facts) -> list[str]:
     if file["delegates"] and ran:
         columns = ("operators", "unattributed")
         unknown = [(of, row[f"{of}_unknown"]) for of in columns for row in file["delegates"]]
-        lines += [f"  {of} not known: {why}" for of, why in dict.fromkeys(unknown) if why]
+        lines += [f"  {of} unknown: {why}" for of, why in dict.fromkeys(unknown) if why]
     if file["stayed_outside"] and file["has_delegate_calls"]:
         note = f" ({UPPER_BOUND})" if ran else ""
         not_delegated = [_NOT_DELEGATED, *map(_not_delegated_cells, file["stayed_outside"])]
-        lines += ["", f"stayed outside{note}", *_aligned(not_delegated, left=1)]
+        lines += ["", f"not delegated{note}", *_aligned(not_delegated, left=1)]
     if ran:
         lines += ["", *_link_lines(file)]
     if file["handle_map"]:
@@ -236,9 +236,7 @@ def _file_lines(file: Facts) -> list[str]:
 def _map_lines(rows: Sequence[Facts]) -> list[str]:
     """List the problems in the handle maps; backends without a map only get a row count."""
     without_map = Counter(row["note"] for row in rows if (row["note"] or "").endswith(NO_MAP))
-    lines = [
-        f"handle map: {len(rows)} rows, --json and opscope export --table handle_map have them all"
-    ]
+    lines = [f"handle map: {len(rows)} rows; --json and opscope export --table handle_map show all"]
     lines += [f"  {note}: {count} rows" for note, count in without_map.items()]
     mapped = [row for row in rows if row["note"] not in without_map]
     unexpected = [
@@ -253,7 +251,7 @@ def _map_lines(rows: Sequence[Facts]) -> list[str]:
 
 _DELEGATE = ("delegate", "method", "instruction", "operators", "time", "share", "unattributed")
 _NOT_DELEGATED = ("operators", "slices", "time", "share")
-_IDENTIFIER = ("identifier", "standing", "instruction", "handles", "note")
+_IDENTIFIER = ("identifier", "status", "instruction", "handles", "note")
 
 
 def _not_delegated_cells(row: Facts) -> tuple[str, ...]:
@@ -263,7 +261,7 @@ def _not_delegated_cells(row: Facts) -> tuple[str, ...]:
 def _map_cells(row: Facts) -> tuple[str, ...]:
     return (
         one_line(row["identifier"] or "-"),
-        row["standing"],
+        IdentifierStatus(row["standing"]).title,
         _number(row["instruction_id"]),
         ", ".join(map(str, row["debug_handles"])) or "-",
         one_line(row["note"] or ""),

@@ -17,7 +17,7 @@ from viewer.reports.info import Facts, clock_text
 
 _COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
 NOTHING = (
-    "Nothing open has actions or jobs of a Torq dispatch: open a runtime profile together with its "
+    "No open file has actions or jobs of a Torq dispatch: open a runtime profile together with its "
     "compile profile or its debug info"
 )
 
@@ -112,7 +112,13 @@ def estimate_text(made: Estimates) -> str:
     everything: list[ComparedAction] = [*made.actions, *made.operators]
     reasons = Counter(row.reason for row in everything if row.reason)
     if reasons:
-        blocks += ["", *(f"{count} without both sides: {why}" for why, count in reasons.items())]
+        blocks += [
+            "",
+            *(
+                f"{count} without an estimate and a measurement: {why}"
+                for why, count in reasons.items()
+            ),
+        ]
     return "\n".join(blocks)
 
 

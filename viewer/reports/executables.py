@@ -85,7 +85,7 @@ def delegate_text(delegate: Delegate) -> str:
     """Return "XnnpackBackend, 1.2 kB, 3 nodes: 2 XNNConv2d, XNNAdd"."""
     text = f"{one_line(delegate.backend)}, {bytes_text(delegate.size)}"
     if delegate.unread:
-        return f"{text}, its nodes could not be read: {delegate.unread}"
+        return f"{text}, nodes could not be read: {delegate.unread}"
     if not delegate.nodes:
         return text
     types = Counter(node.type for node in delegate.nodes).most_common()

@@ -40,9 +40,9 @@ MOST_TOLD = 10  # inferences that the text lists
 
 # The generations of the schema, by the ExecuTorch releases that write them.
 _ETDUMPS = {
-    "G1": "as of ExecuTorch 0.1",
-    "G2/G3": "as of ExecuTorch 0.2 and later",
-    "G3": "as of ExecuTorch 0.4 and later",
+    "G1": "ExecuTorch 0.1",
+    "G2/G3": "ExecuTorch 0.2 and later",
+    "G3": "ExecuTorch 0.4 and later",
 }
 
 
@@ -356,7 +356,7 @@ def _program_text(workspace: Workspace, program: Program) -> str:
     ]
     found_for = workspace.found_for(program)
     if found_for is not None:
-        lines.append(f"  opened with {os.path.basename(found_for)}, whose locations name it")
+        lines.append(f"  opened because {os.path.basename(found_for)} names it")
     if program.graphs:
         graphs = ", ".join(
             f"{one_line(g.name)} ({_counted(len(g.nodes), 'node')})" for g in program.graphs
@@ -389,7 +389,7 @@ def _column_text(entry: Facts) -> str:
     file = os.path.basename(entry["trace"])
     head = one_line(f"{file}: identifiers in column {entry['column']}{by}")
     if entry["program"] is None:
-        return f"{head}: no open record has any of its values"
+        return f"{head}: no open ETRecord has any of its values"
     return (
         f"{head}: {entry['known']} of {entry['values']} values in the map of "
         f"{os.path.basename(entry['program'])}, {entry['met']} of its {entry['identifiers']} "

@@ -52,7 +52,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups.
     """
     if not workspace.traces:
-        raise NoSuchGroups("no profile is open: there is nothing that took time")
+        raise NoSuchGroups("no profile is open")
     groupings = [
         (trace, Grouping(workspace.links(trace), workspace.clocks.ns_per_tick(trace)))
         for trace in workspace.traces
@@ -61,7 +61,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     if all(missing.values()):
         known = [k for k in KEYS if any(not grouping.missing(k) for _, grouping in groupings)]
         why = "; ".join(dict.fromkeys(missing.values()))
-        available = f". There are {', '.join(known)}" if known else ""
+        available = f". The keys are {', '.join(known)}" if known else ""
         raise NoSuchGroups(f"no statistics by {key}: {why}{available}")
     files, rows = [], []
     for trace, grouping in groupings:
@@ -135,7 +135,9 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
         of_file = [row for row in facts["rows"] if row["file"] == file["path"]]
         heads += _file_lines(file)
         if any(DELEGATE_NS in row for row in of_file):
-            heads.append("  slices on a delegate's clock have a length, but no total and no share")
+            heads.append(
+                "  slices on a delegate's clock have a duration, but no total and no share"
+            )
         rows += [_without_total(row) for row in of_file]
         if facts["by"] != "unit":
             rows += _sums(file)
@@ -157,7 +159,7 @@ def _file_lines(file: Facts) -> list[str]:
     what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
-        lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
+        lines.append(f"  {file['foreign']} slices with separate clocks are left out")
     if file["unfinished"]:
         lines.append(f"  {LeftOut(file['unfinished']).text}")
     return lines
@@ -215,7 +217,7 @@ def _aligned(texts: list[str]) -> list[str]:
 
 
 def _share_title(rows: list[Facts]) -> str:
-    """Return the title of the shares, with what they are of."""
+    """Return the title of the shares, with their base."""
     bases = {row["share_of"] for row in rows if "share_of" in row}
     return figure_terms.share(bases.pop()).title if len(bases) == 1 else "Share, %"
 

@@ -267,7 +267,7 @@ def read(path: str) -> SavedSession:
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise UnreadableFile(
             path,
-            f"this is no session file: {error}",
+            f"this is not a session file: {error}",
             remedy="Open the profiles themselves and save the session again",
         ) from error
     raise UnreadableFile(

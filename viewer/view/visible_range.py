@@ -54,7 +54,7 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     spans = [file_span_ns(shown) for shown in traces]
     if sum(end - start for start, end in spans) < MOSTLY_FILES * whole:
         name = display_name(first.file.path)
-        note = f"Showing {name} (the other files are far from it)"
+        note = f"Showing {name} · the other files are far away in time"
         return FirstView(*with_margin(*spans[0]), note=note)
     runs = list(first.trace.inferences())
     length = first.trace.end - first.trace.start

@@ -81,7 +81,7 @@ class Clocks:
         """
         if not can_choose_clock(trace):
             stated = self.rate(trace).tick_text
-            raise ValueError(f"{name} states the rate of its clock ({stated})")
+            raise ValueError(f"{name} states its clock rate ({stated})")
         check_length(ns_per_tick)
         if max(abs(trace.start), abs(trace.end)) * ns_per_tick >= 2**63:
             raise ValueError(
@@ -91,7 +91,7 @@ class Clocks:
     def check_cycle_rate(self, ns_per_tick: Fraction | None) -> None:
         """Raise ValueError if `cycle_rate` is None, and for an invalid rate."""
         if self.cycle_rate is None:
-            raise ValueError("no debug info with a clock of its own is open")
+            raise ValueError("no open debug info has a separate clock")
         if ns_per_tick is not None and ns_per_tick <= 0:
             raise ValueError(f"a cycle cannot last {ns_per_tick} ns")
 

@@ -90,7 +90,7 @@ def read_companion(
     """
     item = open_file(path, progress, cancelled)
     if not isinstance(item, Program) or not item.is_mlir:
-        raise UnreadableFile(path, "it is called as an MLIR text and holds none")
+        raise UnreadableFile(path, "its name is that of an MLIR text, but it has no operations")
     return item
 
 
@@ -101,4 +101,4 @@ def is_text(item: Trace | Program | Executable) -> bool:
 
 def companion_complaint(path: str, error: object) -> str:
     """Return the message about a companion text that cannot be read."""
-    return f"{os.path.basename(path)} was compiled from a text that cannot be read: {error}"
+    return f"{os.path.basename(path)} refers to a source that cannot be read: {error}"

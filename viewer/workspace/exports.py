@@ -137,7 +137,7 @@ def _prepare_operators(opened: Snapshot, target: _Target) -> ExportJob:
     """Export the operators of every profile's ETRecord with their cost; else of ETRecords alone."""
     costed = [(t.table, t.rate.ns_per_tick) for t in opened.traces if t.table.program is not None]
     if opened.traces and not costed:
-        raise NothingToExport("No record or source that is open belongs to a profile")
+        raise NothingToExport("No open ETRecord or source matches a profile")
     programs = () if opened.traces else opened.programs
 
     def write(progress: Progress, cancelled: Cancelled) -> int:
@@ -170,7 +170,7 @@ def _prepare_handle_map(opened: Snapshot, target: _Target) -> ExportJob:
         tables = [handle_map_columns(recorded_rows(p), p, p.path, None) for p in opened.programs]
     if not any(table["file"] for table in tables):
         raise NothingToExport(
-            "No delegate logged an identifier, and no record that is linked has a delegate"
+            "No delegate logged an identifier, and no linked ETRecord has a delegate"
         )
     return lambda progress, cancelled: _write_joined(
         target, HANDLE_MAP_COLUMNS, tables, progress, cancelled
@@ -180,7 +180,7 @@ def _prepare_handle_map(opened: Snapshot, target: _Target) -> ExportJob:
 def _prepare_statistics(opened: Snapshot, target: _Target, by: str | None) -> ExportJob:
     """Export every profile that has groups by the key; by default by operator, else by name."""
     if not opened.traces:
-        raise NothingToExport("No profile is open: there is nothing that took time")
+        raise NothingToExport("No profile is open")
     groupings = [Grouping(t.table, t.rate.ns_per_tick) for t in opened.traces]
     key = by
     if key is None:
@@ -219,7 +219,7 @@ def _write_slices(
         columns = joined_tables([slice_columns(one) for one in linked])
     except OverflowError as error:
         raise NothingToExport(
-            "The times lie more than 292 years apart. Export the files one by one"
+            "The times are more than 292 years apart. Export the files one by one"
         ) from error
     job = table_job(target.path, tuple(columns), columns, raw=target.raw)
     return job(progress, cancelled)

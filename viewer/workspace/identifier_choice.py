@@ -105,7 +105,7 @@ class Identifiers:
         if not found or not found[0][1].is_likely:
             return ""
         program, match = found[0]
-        chance = "" if match.words else " Numbers match by chance too, so they were not linked."
+        chance = "" if match.words else " Numbers can match by chance, so they were not linked."
         return (
             f"{match.known} of the {match.values} values in column {match.column} of "
             f"{os.path.basename(trace.path)} are identifiers in {os.path.basename(program.path)}."
@@ -149,7 +149,7 @@ def check_column(trace: Trace, column: str | None, name: str) -> None:
     name: the name of the trace in the error.
     """
     if not takes_column(trace):
-        raise ValueError(f"the slices of {name} have identities of their own")
+        raise ValueError(f"the slices of {name} already have operator IDs")
     if column is not None and column not in column_names(trace):
         raise ValueError(
             f"{name} has no column {column!r} of texts or whole numbers; it has "

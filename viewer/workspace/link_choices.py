@@ -120,7 +120,7 @@ def _apply_column(of: str | None, column: str, workspace: Workspace) -> list[str
     if has or not column:
         return []
     names = dict.fromkeys(n for t in traces if takes_column(t) for n in column_names(t))
-    there_are = f"there are {said(list(names))}" if names else "none takes a column"
+    there_are = f"the columns are {said(list(names))}" if names else "no profile needs one"
     return [f"{written}no open profile has such a column; {there_are}"]
 
 
@@ -133,7 +133,7 @@ def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace
         if not path and workspace.clocks.cycle_rate is not None:
             workspace.set_clock(DEBUG_INFO, rate)
         elif not paths:
-            complaints.append(f"{written}: every open profile states the rate of its clock")
+            complaints.append(f"{written}: every open profile states its clock rate")
         for each in paths:
             try:
                 workspace.set_clock(each, rate)
@@ -153,8 +153,8 @@ def _apply_delegate_clocks(
         written = f"--clock {path}:{name}={format_rate(rate)}: "
         if not paths:
             known = sorted({one for found in names.values() for one in found})
-            there_are = f"only {', '.join(known)}" if known else "none at all"
-            complaints.append(f"{written}no open profile has such a delegate clock, {there_are}")
+            there_are = f"the clocks are {', '.join(known)}" if known else "there are none"
+            complaints.append(f"{written}no open profile has this delegate clock; {there_are}")
         for each in paths:
             try:
                 workspace.set_delegate_clock(each, name, rate)

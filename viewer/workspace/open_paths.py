@@ -24,7 +24,7 @@ def find_path(paths: Iterable[str], typed: str) -> str | None:
         return same
     named = [path for path in listed if os.path.basename(path) == typed]
     if len(named) > 1:
-        raise ValueError(f"{typed} is the name of {len(named)} open files: give the path of one")
+        raise ValueError(f"{len(named)} open files are named {typed}: give the path of one")
     return named[0] if named else None
 
 

@@ -38,7 +38,7 @@ from viewer.workspace.estimates import of_snapshot
 from viewer.workspace.snapshot import NO_TIMES, Snapshot
 
 WHOLE, RANGE, SELECTION = "whole trace", "range", "selection"
-EDGES_WHOLE = "slices that reach over an edge of the range are written whole"
+EDGES_WHOLE = "slices that cross the range boundary are exported in full"
 _NO_HASH = {"sha256": "0" * 64}  # a placeholder of the same length, to measure the file size
 
 
@@ -101,8 +101,7 @@ class PerfettoJob:
             raise NothingToExport(NO_TIMES)
         if not opened.traces:
             raise NothingToExport(
-                "A record holds the model, not a run: there is no time to show. Open a profile of "
-                "it too, or export its operators as .csv"
+                "This file has no timing data. Also open a profile, or export its operators as .csv"
             )
         self._opened, self._wish = opened, wish
         self._flows = flows or ExportFlows()

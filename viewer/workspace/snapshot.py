@@ -15,10 +15,7 @@ from viewer.program.program import Program
 from viewer.program.torq.dispatch import Dispatch
 from viewer.workspace.workspace import Workspace
 
-NO_TIMES = (
-    "There is nothing to export: a program file holds what runs, not how long it took. Open the "
-    "ETDump of its run too"
-)
+NO_TIMES = "Nothing to export: a program file has no timing data. Also open its ETDump"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -268,7 +268,7 @@ class Workspace:
         if program_path is not None:
             program = find_path((p.path for p in self.programs), program_path)
             if program is None:
-                raise ValueError(f"{program_path} is not an open record or source")
+                raise ValueError(f"{program_path} is not an open ETRecord or source")
         self.choose(self.choices.with_pair(trace.path, program))
 
     def match_automatically(self, trace_path: str) -> None:
@@ -292,7 +292,7 @@ class Workspace:
         check_inferences(trace, scope, numbers, trace_path)
         program = self.links(trace).program
         if program is None:
-            raise ValueError(f"{trace_path} is not linked to a record")
+            raise ValueError(f"{trace_path} is not linked to an ETRecord")
         if program.method(method) is None:
             known = ", ".join(m.name for m in program.methods)
             raise ValueError(f"{program.path} has no method {method!r}; it has {known}")
@@ -340,8 +340,8 @@ class Workspace:
         trace = self.open_trace(trace_path)
         names = clock_names(self.links(trace))
         if name not in names:
-            known = f"only {', '.join(names)}" if names else "none at all"
-            raise ValueError(f"{trace_path} has no delegate clock {name!r}, {known}")
+            known = f"it has {', '.join(names)}" if names else "it has none"
+            raise ValueError(f"{trace_path} has no delegate clock {name!r}; {known}")
         if ns_per_tick is not None:
             check_length(ns_per_tick)
         self.choose(self.choices.with_delegate_clock(trace.path, name, ns_per_tick))

@@ -239,7 +239,7 @@ def test_a_call_without_events_has_an_unknown_rest_and_says_so(dump):
 def test_events_on_a_clock_of_their_own_account_for_nothing():
     (row,) = Delegation(linked(*DUMPS[-1])).report().instances
     assert (row.events, row.foreign, row.covered, row.unattributed) == (3, 3, 0, None)
-    assert "clock of their own" in row.why_not_attributed
+    assert "separate clock" in row.why_not_attributed
 
 
 def test_events_without_a_call_are_an_instance_that_says_so():
@@ -248,7 +248,7 @@ def test_events_without_a_call_are_an_instance_that_says_so():
     by_column = open_with_identifiers("torq/demo_str_c1.csv", "etrecord/demo_str.etrecord")
     (row,), trace = Delegation(by_column).report().instances, by_column.trace
     assert (row.instruction, row.has_call, row.unattributed) == (-1, False, None)
-    assert "names no call" in row.why
+    assert "has no delegate calls" in row.why
     assert row.ticks == within(spans(trace, KeyKind.DELEGATE_EVENT), trace.start, trace.end)
 
 
@@ -266,7 +266,7 @@ def test_a_call_of_the_record_that_never_ran_is_listed_without_time(demo):
     ran, missing = Delegation(table).report().instances
     assert (ran.instruction, missing.instruction) == (0, 7)
     assert (missing.label, missing.ticks, missing.unattributed) == ("Npu · 2 ops", 0, None)
-    assert missing.why_not_attributed == "this profile has no call of it"
+    assert missing.why_not_attributed == "this profile has no calls"
 
 
 def test_a_record_alone_lists_its_instances_and_what_stays_outside():

@@ -138,7 +138,7 @@ def test_an_instance_that_was_not_called_did_not_fail_to_log(made):
 def test_what_is_wrong_with_the_handles_of_an_entry_is_said(made):
     detail = {r.identifier: r.detail for r in HandleMaps(made).rows() if r.instruction == 0}
     assert detail["odd"] == "The ETRecord's graph has no operator with debug handle 9"
-    assert detail["other"] == "The call was not given debug handle 4"
+    assert detail["other"] == "The call does not have debug handle 4"
     assert detail["e"] == "The map gives it no debug handle"
     assert detail["a"] == ""
 

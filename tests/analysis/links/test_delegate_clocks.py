@@ -139,7 +139,7 @@ def test_a_rate_is_of_one_open_file_and_can_be_taken_back(dump):
 @pytest.mark.parametrize(
     ("name", "rate", "message"),
     [
-        ("QnnBackend", MHZ_800, "has no delegate clock 'QnnBackend', only cycles"),
+        ("QnnBackend", MHZ_800, "has no delegate clock 'QnnBackend'; it has cycles"),
         ("cycles", Fraction(0), "a tick cannot last 0 ns"),
     ],
 )

@@ -170,7 +170,7 @@ def test_identified_slices_have_the_values_and_all_else_stays():
 
 def test_a_column_that_is_not_there_is_refused_with_those_that_are():
     trace = profile(event=WORDS, ratio=Column(np.linspace(0, 1, 5)))
-    with pytest.raises(ValueError, match="no column 'ratio'; there are event, name"):
+    with pytest.raises(ValueError, match="no column 'ratio'; the columns are event, name"):
         identified_by(trace, "ratio")
 
 

@@ -142,12 +142,12 @@ def test_counts_and_neighbors():
 @pytest.mark.parametrize(
     ("reason", "count", "said", "title"),
     [
-        (Reason.IN_BRANCH, 1, "most likely the only such operator in a branch",
+        (Reason.IN_BRANCH, 1, "probably the only such operator in a branch",
          "Operators in branches"),
         (Reason.IN_BRANCH, 3, "one of 3 such operators in branches", "Operators in branches"),
         (Reason.OTHER_OPERATOR, 2, "", "Operators of its debug handle"),
         (Reason.WHOLE_CALL, 2, "", "Operators of its call"),
-        (Reason.NO_DELEGATE_MAP, 1, "of its call's operator", "Operators of its call"),
+        (Reason.NO_DELEGATE_MAP, 1, "the operator of its call", "Operators of its call"),
     ],
 )  # fmt: skip
 def test_what_an_unlinked_event_has_to_do_with_the_operators_near_it(reason, count, said, title):

@@ -345,7 +345,7 @@ def test_an_unfinished_record_links_nothing_and_says_why():
     assert not table.trace_match.match.checkable
     linkable = [x for x in table.links if x.reason.state is not LinkState.NOT_LINKABLE]
     assert {x.reason for x in linkable} == {Reason.NOT_IN_MAP}
-    assert {x.detail for x in linkable} == {"The record maps no instruction to any debug handle"}
+    assert {x.detail for x in linkable} == {"The ETRecord maps no instruction to any debug handle"}
 
 
 def test_every_linked_key_has_operators_and_no_other_has():

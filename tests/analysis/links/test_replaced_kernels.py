@@ -100,7 +100,7 @@ def test_the_user_is_told_that_kernels_were_replaced(data):
         workspace.open(str(data / "pte" / f"tpass2.{suffix}"))
     assert workspace.warnings(workspace.traces[0]) == [
         "8 instructions of tpass2.etdp ran kernels that are not in tpass2.etrecord: an export pass "
-        "replaced operators, or the record is from another version of the model. They are linked "
+        "replaced operators, or the ETRecord is from another version of the model. They are linked "
         "by their debug handles."
     ]
 

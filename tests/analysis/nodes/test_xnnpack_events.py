@@ -73,7 +73,7 @@ def test_a_node_without_an_event_that_cannot_be_fused_leaves_all_unlinked():
 
 
 def test_an_event_of_another_delegate_is_named():
-    assert "'cos/1' is no event of XNNPACK" in align(["cos/1"], nodes("Cos")).reason
+    assert "'cos/1' is not an XNNPACK event" in align(["cos/1"], nodes("Cos")).reason
 
 
 def test_very_many_nodes_that_may_be_fused_are_given_up():

@@ -100,7 +100,7 @@ def has_text(shown, i, field, text):
         case "id":
             handles = map(str, table.links[key].handles)
             return identified(shown, i, text) or text in handles
-        case "run":
+        case "inference":
             number = trace.run_at(track, int(trace.slices.start[i]))
             if number is None:
                 return False
@@ -232,11 +232,11 @@ def test_a_query_becomes_a_tree(query, node):
         ("start <", "`start <`: expected a time such as 1ms after <"),
         ("dur > 5", "`dur > 5`: expected a unit, such as 5us, after 5"),
         ("dur > 5 min", "`dur > 5 min`: expected one of ns, us, ms, s, cycles after 5"),
-        ('"conv', '`"conv`: the quotation mark is not closed, write "conv"'),
+        ('"conv', '`"conv`: the quotation mark is not closed; write "conv"'),
         ("op: conv", "`op:`: expected a text right after the colon, such as op:conv"),
         ("a or", "`a or`: expected a term after or, such as conv or relu"),
-        ("(a", "`(a`: this bracket is not closed, add ) after what it holds"),
-        ("conv ()", "`conv ()`: expected a term in the brackets, such as (conv or relu)"),
+        ("(a", "`(a`: this parenthesis is not closed; add a ) after its terms"),
+        ("conv ()", "`conv ()`: expected a term in the parentheses, such as (conv or relu)"),
         ("not", "`not`: expected a term after not, such as not conv"),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_hostile_query_is_answered_at_once(text):
 
 def test_brackets_may_be_deep_but_not_bottomless():
     assert parse("(" * DEEPEST + "a" + ")" * DEEPEST).node == Text("a")
-    assert "at most 40 brackets" in parse("(" * 41 + "a" + ")" * 41).complaint
+    assert "at most 40 parentheses" in parse("(" * 41 + "a" + ")" * 41).complaint
 
 
 # -- what is asked ---------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_names_that_look_like_markup_patterns_or_nothing_are_texts():
 
 def test_an_empty_trace_has_no_hits():
     shown = alone()
-    for query in ("a", "not a", "dur > 1ms", "self > 1us", "run:1", "unlinked", "thread:t"):
+    for query in ("a", "not a", "dur > 1ms", "self > 1us", "inference:1", "unlinked", "thread:t"):
         assert found(shown, query) == []
 
 

@@ -237,16 +237,16 @@ def test_units_are_the_rows_of_the_overview(c3):
 
 def test_keys_that_a_trace_has_not_say_why(c3):
     assert c3.keys == ("unit", "operator", "type", "line", "location", "thread", "name")
-    assert c3.missing("module") == "The operators are in no modules"
-    assert c3.missing("node") == "An operation of an MLIR text is not divided into nodes"
-    assert c3.missing("inference") == "The file tells no inferences"
+    assert c3.missing("module") == "The operators have no modules"
+    assert c3.missing("node") == "Operations of an MLIR text have no nodes"
+    assert c3.missing("inference") == "The file has no inferences"
     with pytest.raises(ValueError, match="No delegate was called"):
         c3.by("delegate")
-    with pytest.raises(ValueError, match="'colour' is no key: it is one of unit, operator"):
+    with pytest.raises(ValueError, match="'colour' is not a key: use one of unit, operator"):
         c3.by("colour")
     alone = Grouping(unlinked(open_file(str(DATA / "etdump" / "demo_str_x4.etdp"))))
-    assert alone.missing("operator") == "No record or source that is open belongs to the trace"
-    assert alone.missing("unit") == "No track is of a unit of an NPU"
+    assert alone.missing("operator") == "No open ETRecord or source matches the trace"
+    assert alone.missing("unit") == "No track belongs to an NPU unit"
     empty = Grouping(unlinked(TraceBuilder("a", "test", "", Clock()).build()))
     assert empty.keys == ()
     assert {empty.missing(key) for key in KEYS} == {"The trace has no slices"}

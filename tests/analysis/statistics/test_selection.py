@@ -252,7 +252,7 @@ def test_nothing_chosen_has_no_groups(linked):
 
 def test_an_unknown_key_is_refused(linked):
     codes, strings, _ = named(linked)
-    with pytest.raises(ValueError, match="it is one of name, operator"):
+    with pytest.raises(ValueError, match="use one of name, operator"):
         selection_statistics(SelectedSlices(linked, codes, strings, np.arange(3)), "colour")
 
 

@@ -115,11 +115,11 @@ def test_a_compile_profile_that_could_be_of_two_dispatches_is_of_neither(torq):
     made = compared(host_trace([EXECUTION, EXECUTION], (DISPATCH, "other")), torq / C2)
     assert {row.estimate for row in made.actions} == {None}
     assert made.notes == (
-        f"{C2}: It does not name its dispatch, and fits each of {DISPATCH} and other",
+        f"{C2}: It does not name its dispatch and matches each of {DISPATCH} and other",
     )
     alone = compared(host_trace([EXECUTION[:7]]), torq / C2)
     assert alone.notes == (
-        f"{C2}: It has actions that no open dispatch waits for: it is of another one",
+        f"{C2}: It has actions that no open dispatch has: it belongs to another dispatch",
     )
 
 
@@ -152,8 +152,8 @@ def test_tasks_without_debug_info_are_compared_by_operators(torq, tmp_path):
     assert cast.ratio == pytest.approx(60_000 / (10491 * 1.25))
     (note,) = made.notes
     assert note == (
-        f"{C3}: It numbers tasks, which only debug info assigns to actions: it is compared by "
-        "operators alone"
+        f"{C3}: It numbers tasks, and only debug info assigns tasks to actions: it is compared by "
+        f"operators only"
     )
     assert "it is not compared" in compared(host_trace(), torq / C3).notes[0]
 
@@ -165,9 +165,7 @@ def test_two_compilations_of_one_dispatch_are_not_added(torq):
     alone = compared(torq / "host_h1_quoted.csv", torq / first, torq / MODEL)
     assert both.operators == alone.operators
     assert [path for path, gives in both.sources if gives == "estimate"] == [str(torq / first)]
-    assert f"{second}: Of operators that an earlier compile profile estimates, that one counts" in (
-        both.notes
-    )
+    assert f"{second}: Operators in an earlier compile profile use its estimates" in (both.notes)
 
 
 def test_the_rate_of_cycles_is_the_one_in_force(torq):
@@ -220,7 +218,7 @@ def test_an_annotated_profile_of_several_dispatches_is_not_mixed_up(torq, tmp_pa
     made = compared(path, torq / MODEL)
     assert made.actions == ()
     assert made.notes == (
-        "annotated.csv: It has actions of several dispatches and does not say which are whose: "
+        "annotated.csv: It has actions of several dispatches but does not name the dispatch: "
         "action 0 is memref.alloc @L2C3 and torq_hl.host_copy @L18C10",
     )
     path.write_text("\n".join([header, rows[0], rows[0].replace(";100", ";300"), ""]))

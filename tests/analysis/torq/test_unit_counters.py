@@ -101,7 +101,7 @@ def test_transfers_without_a_length_or_bytes_are_left_out_and_counted():
         ("DMA In", 30, 40, None),
     )  # fmt: skip
     found = counters(trace)
-    said = "1 transfer without a length and 2 transfers without bytes are not in it"
+    said = "1 transfer without a length and 2 transfers without bytes are not included"
     for name in ("DMA In bandwidth", "DMA In bytes"):
         assert steps(found[name])[1:] == [(10, 0)]
         assert found[name].note == said
@@ -194,7 +194,7 @@ def test_the_counters_of_a_real_schedule(data):
 
 def test_slice_units_that_a_file_does_not_tell_apart_count_as_one_and_it_is_said(data):
     found = counters(open_file(str(data / "torq" / "compile_c0_callsite.csv")))
-    assert found["Concurrent units"].note.startswith("the file does not tell slice units apart")
+    assert found["Concurrent units"].note.startswith("the file does not distinguish slice units")
     assert "DMA In bytes" not in found
 
 

@@ -135,7 +135,7 @@ def test_a_sum_and_a_function():
 @pytest.mark.parametrize(
     ("name", "size", "said"),
     [("transpose", 8 * 32, "copies"), ("chunk", 3 * 8 * 32, "copies"),
-     ("view", 8 * 32, "nothing is moved where the runtime makes it a view")],
+     ("view", 8 * 32, "moves no data if the runtime makes it a view")],
 )  # fmt: skip
 def test_what_only_moves_data_does_no_work_and_says_so(name, size, said):
     found = figures(ATTENTION, f"blocks.0 · {name}")
@@ -154,14 +154,14 @@ def test_a_product_in_a_branch_and_the_branching_itself():
     assert work(path, "mul") == (values, MovedBytes(2 * values * F32, 0, values * F32))
     cond = figures(path, "cond")
     assert (cond.operations, cond.moved, cond.intensity) == (None, None, None)
-    assert cond.missing == ("what control flow runs depends on its data",)
+    assert cond.missing == ("the work of control flow depends on its data",)
 
 
 def test_a_size_that_is_not_fixed_makes_no_figure():
     found = figures(RECORDS / "words_toedge_portable.etrecord", "a · linear")
     assert (found.operations, found.moved) == (None, None)
-    assert all("has a size that is not fixed, s27 (6)" in reason for reason in found.missing)
-    assert "has a size that is not fixed, s27 (6)" in found.moved_missing
+    assert all("has a dynamic size, s27 (6)" in reason for reason in found.missing)
+    assert "has a dynamic size, s27 (6)" in found.moved_missing
 
 
 def test_a_cell_that_was_unrolled_is_the_sum_of_its_steps():
@@ -252,7 +252,7 @@ def test_a_dtype_that_is_not_known_leaves_the_bytes_open_and_keeps_the_operation
     )
     found = figures_of_nodes((odd,))
     assert (found.operations, found.moved) == (4, None)
-    assert found.moved_missing == "the dtype of a has no known size"
+    assert found.moved_missing == "the dtype of a has an unknown size"
 
 
 def test_an_operator_without_tensors_has_no_figures():
@@ -328,7 +328,7 @@ def test_a_function_has_no_figures_of_its_own():
     program = open_file(str(ROOT / "tests/data/torq/tiny_cnn.mlir"))
     found = figures_of(program, with_tensors(program, program.operators[0]))
     assert (found.operations, found.moved) == (None, None)
-    assert found.missing == ("func.func has no work of its own",)
+    assert found.missing == ("func.func itself does no work",)
 
 
 def test_two_operators_of_one_method_are_told_apart_by_what_the_other_takes():

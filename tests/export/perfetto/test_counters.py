@@ -133,10 +133,10 @@ def test_what_is_guessed_or_left_out_is_described():
         for packet in pb.Trace.FromString(data).packet
         if packet.track_descriptor.HasField("counter")
     }
-    missing = "1 transfer without a length is not in it"
+    missing = "1 transfer without a length is not included"
     assert described == {
         "DMA busy · per 1 cycle": "",
-        "DMA In bandwidth": f"{missing}; the rate of the clock is assumed",
+        "DMA In bandwidth": f"{missing}; assumed clock rate",
         "DMA In bytes": missing,
     }
     assert points(data)[2:] == [

@@ -50,5 +50,5 @@ def test_a_record_alone_has_no_costs(tmp_path):
 
 
 def test_a_profile_without_a_record_has_no_operators(tmp_path):
-    with pytest.raises(NothingToExport, match="No record or source"):
+    with pytest.raises(NothingToExport, match="No open ETRecord or source"):
         table(tmp_path, DUMP)

@@ -56,7 +56,9 @@ def test_without_a_record_it_is_by_name(tmp_path):
 
 
 def test_what_no_profile_has_is_refused_with_the_reason(tmp_path):
-    with pytest.raises(NothingToExport, match="No statistics by unit: No track is of a unit"):
+    with pytest.raises(
+        NothingToExport, match="No statistics by unit: No track belongs to an NPU unit"
+    ):
         table(tmp_path, ATTENTION[0], by="unit")
     with pytest.raises(NothingToExport, match="No profile is open"):
         table(tmp_path, ATTENTION[1])

@@ -83,12 +83,12 @@ def test_a_gzip_cut_short_says_so(tmp_path):
     (tmp_path / "cut.json.gz").write_bytes(data[: len(data) // 2])
     cut = open_file(str(tmp_path / "cut.json.gz"))
     assert 0 < len(cut.slices) < len(whole.slices)
-    assert problems(cut) == {"the gzip is cut short: what came before was read": 1}
+    assert problems(cut) == {"the gzip is truncated: the content before it was read": 1}
 
 
 @pytest.mark.parametrize("text", ['{"a": [1]}', '[{"a": 1}]', '{"a', '{"traceEvents": 5}'])
 def test_other_json_is_refused_with_what_to_do(tmp_path, text):
-    with pytest.raises(UnreadableFile, match="holds no trace events"):
+    with pytest.raises(UnreadableFile, match="JSON without trace events"):
         read(tmp_path, text=text)
 
 
@@ -125,10 +125,10 @@ def test_an_end_closes_the_begin_of_its_name_and_overlaps_go_to_lanes(tmp_path):
 def test_lone_begins_and_ends_are_told_and_no_length_is_invented(tmp_path):
     trace = read(tmp_path, event("E", "x", 1), event("B", "open", 2), slice_event("a", 3, 1))
     assert rows(trace) == [("thread 2", "open", 2000, 2000), ("thread 2", "a", 3000, 4000)]
-    assert arguments(trace, "open") == {"unpaired": "begin without an end"}
+    assert arguments(trace, "open") == {"unpaired": "begin event without an end event"}
     assert problems(trace) == {
-        "begin without an end: drawn with no length": 1,
-        "end without a begin: left out": 1,
+        "begin event without an end event: drawn as an instant": 1,
+        "end event without a begin event: left out": 1,
     }
 
 
@@ -143,7 +143,7 @@ def test_instants_stand_on_their_thread_process_or_the_whole_trace(tmp_path):
         event("R", "mark", 3), event("i", "g", 4, s="g"),
     )  # fmt: skip
     assert rows(trace) == [
-        ("thread 2", "t", 1000, 1000), ("instants of the process", "p", 2000, 2000),
+        ("thread 2", "t", 1000, 1000), ("process instants", "p", 2000, 2000),
         ("thread 2", "mark", 3000, 3000), ("instants", "g", 4000, 4000),
     ]  # fmt: skip
     assert [arguments(trace, n)["scope"] for n in ("t", "p", "g")] == [
@@ -276,8 +276,8 @@ def test_a_missing_or_negative_duration_is_told(tmp_path):
     trace = read(tmp_path, event("X", "none", 1), slice_event("back", 5, -2))
     assert rows(trace) == [("thread 2", "none", 1000, 1000), ("thread 2", "back", 5000, 5000)]
     assert problems(trace) == {
-        "complete event without a duration: drawn with no length": 1,
-        "slice ends before it begins: drawn with no length": 1,
+        "complete event without a duration: drawn as an instant": 1,
+        "slice ends before it starts: drawn as an instant": 1,
     }
 
 
@@ -323,14 +323,14 @@ def test_hostile_events_cost_themselves_alone(tmp_path):
     assert arguments(trace, "\ufffdx") == {"\ufffd": "\ufffd", "n": "NaN"}
     assert arguments(trace, "last") == {"args": '[1, {"a": 2}]'}
     assert problems(trace)["event that cannot be read: left out"] == 2
-    assert problems(trace)["text that is not UTF-8: odd bytes are replaced"] == 1
+    assert problems(trace)["text that is not UTF-8: invalid bytes are replaced"] == 1
 
 
 def test_arguments_that_are_not_utf8_are_counted(tmp_path):
     odd = b'[{"ph":"X","ts":1,"dur":1,"args":{"k":"\xf0","n":null,"ok":"\xc3\xa9"}}]'
     trace = read(tmp_path, text=odd)
     assert arguments(trace, "") == {"k": "\ufffd", "ok": "é"}
-    assert problems(trace) == {"text that is not UTF-8: odd bytes are replaced": 1}
+    assert problems(trace) == {"text that is not UTF-8: invalid bytes are replaced": 1}
 
 
 def test_more_names_of_arguments_than_there_is_room_for(tmp_path):

@@ -96,7 +96,7 @@ def test_numbers_and_texts_are_two_identifiers(path):
         (["x", [1, "b"]], "an identifier's debug handles are not numbers: left out"),
         (["x", [-1]], "an identifier's debug handles are not numbers: left out"),
         (["x", None], "an identifier's debug handles are not numbers: left out"),
-        (["tan", [2]], "an identifier is there twice: the last one counts"),
+        (["tan", [2]], "duplicate identifier: the last one is used"),
     ],
 )
 def test_odd_entries_are_counted(path, entry, problem):
@@ -114,7 +114,7 @@ def test_what_else_is_odd_is_counted(path):
         "operators": {"one": {}, "2": "relu", "3": {"target": 5, "line": "x", "file": []}},
     }))  # fmt: skip
     assert {p.kind: p.count for p in program.problems} == {
-        "a later version of the format than 1: what is new in it is not read": 1,
+        "format version later than 1: newer parts are not read": 1,
         'an entry of a method is not an instruction id or "*" with a delegate': 3,
         "an entry of operators is not a debug handle with an object": 2,
     }

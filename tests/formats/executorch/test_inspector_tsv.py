@@ -90,7 +90,7 @@ def test_equal_durations_of_several_runs_are_slices_and_others_are_counted(tmp_p
     [
         (HEADER.replace("\tstart_time", ""), "no start times"),
         (HEADER.replace("ms", "cycles"), "in cycles"),
-        (HEADER.replace(" (ms)", ""), "a unit that it does not state"),
+        (HEADER.replace(" (ms)", ""), "an unknown unit"),
     ],
 )
 def test_a_table_whose_times_mean_nothing_is_refused(tmp_path, header, reason):

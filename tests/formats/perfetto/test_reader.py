@@ -105,7 +105,9 @@ def test_slices_of_threads_are_those_of_the_engine(tmp_path):
         expected = Counter(peer.rows(PLACED))
     trace = open_file(str(path))
     assert slices_of(trace) == expected
-    assert [(p.kind, p.count) for p in trace.problems] == [("end without a begin: left out", 1)]
+    assert [(p.kind, p.count) for p in trace.problems] == [
+        ("end event without a begin event: left out", 1)
+    ]
 
 
 def test_interned_texts_are_those_of_their_sequence_and_its_last_clearing(tmp_path):
@@ -271,10 +273,10 @@ def test_what_is_no_track_event_is_counted(tmp_path):
         bundle.cpu = 1
     trace = open_file(str(w.save(tmp_path)))
     assert {p.kind: p.count for p in trace.problems} == {
-        "packets of ftrace_events: not track events, which are all that is shown": 3,
-        "begin without an end: drawn with no length, as nothing says how long it took": 1,
+        "packets of ftrace_events: only track events are shown": 3,
+        "begin event without an end event: drawn as an instant, because its duration is unknown": 1,
     }
-    assert arguments(trace, "open")["unpaired"] == "begin without an end"
+    assert arguments(trace, "open")["unpaired"] == "begin event without an end event"
 
 
 def test_packed_files_are_the_same_trace(tmp_path):
@@ -476,7 +478,7 @@ def test_flows_lead_as_in_the_engine(tmp_path):
         [("a", "b"), ("a", "c"), ("a", "d"), ("d", "e"), ("c", "e"), ("e", "f")]
     )
     assert [(p.kind, p.count) for p in trace.problems] == [
-        ("flow arrows that lead to no other slice: left out", 1)
+        ("flow arrows without a destination: left out", 1)
     ]
 
 

@@ -115,7 +115,7 @@ def test_odd_texts_are_counted_not_refused(tmp_path):
     program = read(path)
     assert (program.operators, program.text_lines) == ((), ("// nothing here \ufffd",))
     assert {p.kind: (p.count, p.first) for p in program.problems} == {
-        "bytes that are not UTF-8: replaced": (1, "line 1"),
+        "invalid UTF-8: replaced": (1, "line 1"),
         "no operation in the text": (1, ""),
     }
 

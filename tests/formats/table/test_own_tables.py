@@ -53,7 +53,7 @@ def test_a_timing_that_no_export_writes_is_counted(tmp_path):
     workspace.open(str(tmp_path / "b.csv"))
     (problem,) = workspace.traces[0].problems
     assert (problem.kind, problem.count, problem.first) == (
-        "timing that is not known: taken as measured", 2, "guessed"
+        "unknown timing: taken as measured", 2, "guessed"
     )  # fmt: skip
 
 

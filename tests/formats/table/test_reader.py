@@ -170,13 +170,13 @@ def test_the_first_time_that_is_none_is_quoted(trace_of, row, where):
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("process,thread,name,start_ns", "missing: dur_ns. It needs"),
+        ("process,thread,name,start_ns", "lacks: dur_ns. It needs"),
         (
             "process,thread,name,start_us,dur_us",
-            "missing: start_ns, dur_ns (found: start_us, dur_us). It needs",
+            "lacks: start_ns, dur_ns (found: start_us, dur_us). It needs",
         ),
-        ("process;thread;name;start_ns;duration", "missing: dur_ns (found: duration). It needs"),
-        ("Process,Thread,name,start_ns,dur_ns", "missing: process, thread (found: Process, Thread"),
+        ("process;thread;name;start_ns;duration", "lacks: dur_ns (found: duration). It needs"),
+        ("Process,Thread,name,start_ns,dur_ns", "lacks: process, thread (found: Process, Thread"),
         (f"{HEADER},name", "two columns name. Rename one of them"),
     ],
 )
@@ -192,7 +192,7 @@ def test_a_file_that_is_nearly_one_is_told_what_it_lacks(header, said):
     ["name,price\nbolt,3\n", "process;owner\n1;2\n", "", "a" * 9000, f"{HEADER[:-3]}".ljust(4096)],
 )
 def test_a_file_of_another_kind_is_not_taken_for_nearly_one(text):
-    with pytest.raises(UnreadableFile, match="of no format that Opscope reads"):
+    with pytest.raises(UnreadableFile, match="does not recognize the format"):
         choose(text.encode()[:4096], "other.csv")
 
 
@@ -274,7 +274,7 @@ def test_bytes_that_are_no_utf8_are_replaced_and_counted(trace_of):
     trace = trace_of(HEADER.encode() + b"\np,t,caf\xe9,0,1\np,t,\xc3\xa9\xef\xbf\xbd,1,1\n")
     assert [name for name, *_ in rows(trace)] == ["caf\ufffd", "é\ufffd"]
     (problem,) = trace.problems
-    assert (problem.kind, problem.count) == ("bytes that are not UTF-8: replaced", 1)
+    assert (problem.kind, problem.count) == ("invalid UTF-8: replaced", 1)
 
 
 def test_a_quote_that_is_never_closed_names_the_row(trace_of):
@@ -296,7 +296,7 @@ def test_a_header_alone_is_an_empty_trace(trace_of):
 
 def test_too_many_columns_are_refused_before_they_fill_the_memory(trace_of):
     extra = ",".join(f"c{i}" for i in range(300))
-    with pytest.raises(UnreadableFile, match="305 columns; 256 is the most"):
+    with pytest.raises(UnreadableFile, match="305 columns; the limit is 256"):
         trace_of(f"{HEADER},{extra}\np,t,a,0,1\n")
 
 

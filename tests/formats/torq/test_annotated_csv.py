@@ -171,9 +171,7 @@ def read_host(data: Path) -> list[tuple[int, int]]:
 
 def test_rows_without_a_time_are_told(data):
     trace = read(data / "torq" / "annotated_a3_latest.csv")
-    assert problems(trace) == {
-        "row without a time, of an action that logged none in its scope: not drawn": (16, "row 1")
-    }
+    assert problems(trace) == {"row without a time: not drawn": (16, "row 1")}
 
 
 def test_a_position_without_a_file_is_of_the_one_text_that_fits(data):
@@ -232,9 +230,9 @@ def test_odd_cells_are_counted(made):
         f"row that is not {A3}": (1, "line 6"),
         "row without a usable start or end: not drawn": (2, "row 2"),
         "time finer than a nanosecond: rounded": (1, "row 1"),
-        "action_id that is no whole number: left out": (1, "row 4"),
-        "job_id that is no whole number: left out": (1, "row 4"),
-        "slice ends before it begins: drawn with no length": (1, "slice 3"),
+        "action_id that is not a whole number: left out": (1, "row 4"),
+        "job_id that is not a whole number: left out": (1, "row 4"),
+        "slice ends before it starts: drawn as an instant": (1, "slice 3"),
     }
     assert trace.slices.start.tolist() == [1000, 4000]
 
@@ -263,8 +261,8 @@ def test_a_job_needs_its_start_and_its_wait(made):
     [
         ("action_id;job_id;operation;timestamp_start;location", "has no timestamp_end"),
         (f"{A3};location", "a column twice"),
-        (f"{A3};{';'.join(map(str, range(99)))}", "columns; 40 is the most"),
-        ("id;time_since_open;time_since_start", "no Torq annotated profile"),
+        (f"{A3};{';'.join(map(str, range(99)))}", "columns; the limit is 40"),
+        ("id;time_since_open;time_since_start", "not a Torq annotated profile"),
     ],
 )
 def test_a_header_that_cannot_be_read_says_why(made, header, reason):

@@ -238,9 +238,9 @@ def test_an_event_without_its_partner_is_kept_as_a_point_and_counted(made):
         "d,0,2,9,NSS_WAIT_END", "d,0,3,9,DEALLOC_END", "d,0,4,9,WHAT", "d,0,-1,10,DISPATCH_END",
     )  # fmt: skip
     assert problems(trace) == {
-        "event that is neither a begin nor an end: left out": (1, "row 6"),
-        "begin without an end: drawn with no length": (1, "row 2"),
-        "end without a begin: drawn with no length": (1, "row 5"),
+        "event that is neither a begin nor an end event: left out": (1, "row 6"),
+        "begin event without an end event: drawn as an instant": (1, "row 2"),
+        "end event without a begin event: drawn as an instant": (1, "row 5"),
         "NSS_WAIT without an NSS_START before it: no NSS job": (1, "row 3"),
     }
     assert slices(trace, "Host") == [
@@ -248,7 +248,7 @@ def test_an_event_without_its_partner_is_kept_as_a_point_and_counted(made):
     ]  # fmt: skip
     s = trace.slices
     assert {trace.name(i): s.columns["unpaired"].value(i) for i in np.flatnonzero(s.derived)} == {
-        "ALLOC": "begin without an end", "DEALLOC": "end without a begin",
+        "ALLOC": "begin event without an end event", "DEALLOC": "end event without a begin event",
     }  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def test_pairs_that_cross_keep_their_times(made):
         "d,0,2,15,HOST_COPY_END", "d,0,3,20,NSS_START_BEGIN", "d,0,3,21,NSS_START_END",
     )  # fmt: skip
     assert problems(trace) == {
-        "pairs of begin and end that cross: nested by time": (2, "row 1"),
+        "begin and end events that cross: nested by time": (2, "row 1"),
         "NSS_START without an NSS_WAIT after it: no NSS job": (1, "row 5"),
     }
     assert [(a, b) for *_, a, b in slices(trace, "Host")] == [(0, 10), (5, 15), (20, 21)]
@@ -280,8 +280,8 @@ def test_times_that_go_back_are_counted_and_kept(made):
         "d,0,2,5,HOST_COPY_END",
     )  # fmt: skip
     found = problems(trace)
-    assert found["time before that of the row above: kept"] == (2, "row 3")
-    assert found["slice ends before it begins: drawn with no length"] == (1, "slice 2")
+    assert found["time earlier than in the row above: kept"] == (2, "row 3")
+    assert found["slice ends before it starts: drawn as an instant"] == (1, "slice 2")
     assert sorted((a, b) for *_, a, b in slices(trace, "Host")) == [(10, 10), (50, 60)]
 
 
@@ -329,7 +329,7 @@ def test_numbers_that_no_time_can_have_are_counted(made):
         "row with a number too large for a time": (1, "line 2"),
         f"row that is not {HEADER.strip()}": (1, "line 4"),
         "negative time: kept": (1, "row 2"),
-        "end without a begin: drawn with no length": (1, "row 2"),
+        "end event without a begin event: drawn as an instant": (1, "row 2"),
     }
 
 
@@ -345,7 +345,7 @@ def test_many_rows_without_a_partner_take_no_longer_than_others(made, event):
 def test_other_files_are_not_taken(data):
     for name in ("compile_c2_actionindex_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir"):
         assert not FORMAT.sniff((data / "torq" / name).read_bytes()[:4096])
-        with pytest.raises(UnreadableFile, match="no Torq host profile"):
+        with pytest.raises(UnreadableFile, match="not a Torq host profile"):
             read(data / "torq" / name)
 
 

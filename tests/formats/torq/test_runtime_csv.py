@@ -88,11 +88,11 @@ def test_odd_rows_are_counted_with_their_line(tmp_path):
                                    b"3;99999999999999999999;5\n4;3;9\n5;9;-2\n\xff"))  # fmt: skip
     assert trace.slices.source_row.tolist() == [4, 0, 5]
     assert {p.kind: (p.count, p.first) for p in trace.problems} == {
-        "bytes that are not UTF-8: replaced": (1, "line 9"),
+        "invalid UTF-8: replaced": (1, "line 9"),
         "row that is not id;time_since_open;time_since_start": (3, "line 4"),
         "row with a number too large for a time": (1, "line 6"),
         "negative time: kept": (1, "row 5"),
-        "slice ends before it begins: drawn with no length": (1, "slice 5"),
+        "slice ends before it starts: drawn as an instant": (1, "slice 5"),
     }
 
 
@@ -119,7 +119,7 @@ def test_a_header_alone_is_an_empty_trace(tmp_path):
 def test_other_files_are_not_taken(data):
     for name in ("compile_c0_callsite.csv", "compile_c3_taskid.csv", "tiny_cnn.mlir"):
         assert not FORMAT.sniff((data / "torq" / name).read_bytes()[:4096])
-    with pytest.raises(UnreadableFile, match="no Torq runtime profile"):
+    with pytest.raises(UnreadableFile, match="not a Torq runtime profile"):
         read(data / "torq" / "compile_c0_callsite.csv")
     with pytest.raises(UnreadableFile, match=r"Is a directory|Permission"):
         read(data / "torq")

@@ -150,7 +150,7 @@ def bare(monkeypatch):
 def test_without_a_display_it_says_what_works_all_the_same(bare, capsys):
     assert app.run([], None) == 1
     told = capsys.readouterr().err
-    assert told.startswith("opscope: there is no display.")
+    assert told.startswith("opscope: no display found.")
     assert "opscope screenshot" in told
     assert "opscope export" in told
 

@@ -250,8 +250,7 @@ def test_a_fault_of_an_earlier_start_comes_with_the_report(qtbot):
     dialog = crash_report.ReportDialog("title", "text", situation)
     qtbot.addWidget(dialog)
     assert dialog.text == (
-        "Open: nothing\ntext\nA start before this one ended with a fault:\n"
-        "== Opscope 0.1\nFatal Python error\n"
+        "Open: nothing\ntext\nA previous session crashed:\n== Opscope 0.1\nFatal Python error\n"
     )
 
 

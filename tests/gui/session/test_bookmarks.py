@@ -83,7 +83,7 @@ def test_keep_makes_a_mark_of_the_measured_span_with_a_name(rows):
     measure(rows)
     span = session.state.measured
     keep(rows)
-    assert session.state.marks == (Bookmark(*span, "Mark 1"),)
+    assert session.state.marks == (Bookmark(*span, "Bookmark 1"),)
     assert session.state.mark == 0
     assert session.state.measured is None
     assert rows.timeline.marks.isVisible()
@@ -96,7 +96,10 @@ def test_keep_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
     clear(rows.session)
     at = point(rows, 640)
     keep(rows)
-    assert session.state.marks == (Bookmark(20_000, 30_000, "Mark 1"), Bookmark(at, at, "Mark 2"))
+    assert session.state.marks == (
+        Bookmark(20_000, 30_000, "Bookmark 1"),
+        Bookmark(at, at, "Bookmark 2"),
+    )
     click(qtbot, rows, 1)
     keep(rows)  # it is there already
     assert len(session.state.marks) == 2

@@ -154,7 +154,7 @@ def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp
     air = 900_000 // 50
     seen = [(first - air, last + air) for first, last in spans]
     assert (session.state.t0, session.state.t1) == seen[0]
-    assert session.first_view_note == "Showing a (the other files are far from it)"
+    assert session.first_view_note == "Showing a · the other files are far away in time"
     for expected in (seen[1], seen[2], seen[0]):
         navigation.fit_file(session)
         assert (session.state.t0, session.state.t1) == expected

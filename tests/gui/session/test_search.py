@@ -165,7 +165,7 @@ def test_a_wrong_query_is_told_below_the_field_and_in_the_list(attention, field,
 
 def test_cycles_are_asked_of_files_that_count_them(attention):
     Search.of(attention.session).set_query("dur > 5 cycles")
-    assert "counted in cycles" in Search.of(attention.session).complaint
+    assert "counts cycles" in Search.of(attention.session).complaint
 
 
 # -- the list --------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_the_list_teaches_then_says_what_is_not_found(attention, panel):
     panel.set_shortcut_hints("Ctrl+F or /")
     assert panel.sentence == TEACH.format("Ctrl+F or /")
     Search.of(attention.session).set_query("no such <b>thing")
-    assert panel.sentence == "Nothing is found by “no such <b>thing”"
+    assert panel.sentence == "No matches for “no such <b>thing”"
 
 
 def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, field, panel, qtbot):
@@ -313,7 +313,7 @@ def test_only_hits_dims_all_else_and_is_undone(attention):
 
 def test_tracks_tell_how_many_hits_they_have(attention):
     session, scene = attention.session, attention.timeline.scene
-    assert track_title(scene, 0, 0)[1] == "5 runs"
+    assert track_title(scene, 0, 0)[1] == "5 inferences"
     Search.of(session).set_query("op:linear")
     told = [track_title(scene, 0, t)[1] for t in range(len(session.traces[0].trace.tracks))]
     assert told[0] == f"{len(linear(attention))} hits"
@@ -377,7 +377,7 @@ def test_a_field_that_there_is_not_is_told_where_nothing_is_found(harness):
     field = SearchField(harness.session, harness.theme)
     harness.add(field)
     for query, advice in (
-        ("foo:bar", "Nothing found. There is no field foo; there are name, op, type, module, file"),
+        ("foo:bar", "No matches. Unknown field foo; the fields are name, op, type, module, file"),
         ("std::foo", "none"),
         ("sin:0", ""),  # an identifier of this file: found as the text that it is
         ("op:nothing", "none"),

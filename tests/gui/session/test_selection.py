@@ -273,7 +273,7 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(harness):
     harness.settle()
     drawn = harness.timeline.scene.selected_rasters.rasters[0].drawn
     assert len(drawn.start) == count // 2
-    assert selection_text(session).endswith(f"{format_time(71 * count // 2)} added up")
+    assert selection_text(session).endswith(f"{format_time(71 * count // 2)} in total")
     assert not canvas(harness).grab().isNull()
     select_same(harness.session)
     harness.settle()

@@ -273,7 +273,7 @@ CHANGES = {
     "fold": lambda s: toggle_part(s, (0, Path(ATTENTION).name)),
     "scheme": lambda s: set_scheme(s, "name"),
     "run": lambda s: pick_run(s, (0, 4)),
-    "all runs": lambda s: pick_run(s, None),
+    "all inferences": lambda s: pick_run(s, None),
     "next run": lambda s: navigation.step_run(s, 1),
 }
 SIGNALS = (
@@ -501,7 +501,7 @@ def test_the_mean_of_the_runs_costs_their_mean(session):
     shown = session.traces[0]
     mean = sum(run.end - run.start for run in runs) // len(runs)
     assert shown.costs.table().whole == mean
-    assert shown.label(0) == "forward · mean of 4 runs"
+    assert shown.label(0) == "forward · mean of 4 inferences"
 
 
 def test_picking_a_run_shows_it_as_it_ran(session):
@@ -551,7 +551,7 @@ def test_what_is_added_is_shown_once_it_is_linked_and_complaints_are_told(patien
         patient.add([read(ATTENTION), read(ATTENTION_RECORD)], choices)
         assert patient.is_empty
     assert [t.table.program is not None for t in patient.traces] == [True]
-    assert "there are no such runs" in told.args[0][0]
+    assert "no such method runs" in told.args[0][0]
 
 
 def test_before_a_large_trace_is_shown_it_is_told_to_be_coming(patient, qtbot):
@@ -596,7 +596,7 @@ def test_a_choice_that_an_earlier_one_made_impossible_is_told(patient, qtbot, ca
     pair_files(patient, ATTENTION, None)
     with qtbot.waitSignal(patient.files_added) as told:
         choose_method(patient, ATTENTION, "Execute", "forward")
-    assert "is not linked to a record" in told.args[0][0]
+    assert "is not linked to an ETRecord" in told.args[0][0]
     assert capsys.readouterr().err == ""
 
 
@@ -758,7 +758,7 @@ def test_the_rate_is_of_the_current_trace_or_of_the_first_that_has_none(qapp):
     assert clock_trace(two) == 0
     two.select_slice(SliceRef(1, 0))
     assert clock_trace(two) == 1
-    with pytest.raises(ValueError, match="states the rate"):
+    with pytest.raises(ValueError, match="states its clock rate"):
         set_clock(session, 0, MHZ_100)
     assert not session.history.can_undo
 

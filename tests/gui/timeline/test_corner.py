@@ -58,7 +58,7 @@ def test_typing_filters_tracks_by_name_in_either_case(tracks, qtbot):
     qtbot.mouseClick(field, LEFT)
     qtbot.keyClicks(field, "dMA")
     assert shown(tracks) == ["DMA in", "dma out"]
-    assert tracks.timeline.corner.missing == "3 tracks filtered away"
+    assert tracks.timeline.corner.missing == "3 tracks filtered out"
     qtbot.keyClicks(field, " i")
     assert shown(tracks) == ["DMA in"]
     tracks.session.undo()
@@ -85,7 +85,7 @@ def test_the_corner_says_what_is_missing_and_brings_it_back(tracks):
     assert corner.missing == ""
     bare = corner.grab().toImage()
     arrange_tracks(session, replace(session.state.tracks.without((0, 4)), filter="dma"))
-    assert corner.missing == corner.accessibleDescription() == "3 tracks hidden or filtered"
+    assert corner.missing == corner.accessibleDescription() == "3 tracks hidden or filtered out"
     assert corner.grab().toImage() != bare
     move(corner, link_of(tracks) + QPoint(10, 0))
     assert corner.cursor().shape() == Qt.CursorShape.PointingHandCursor
@@ -103,7 +103,7 @@ def test_an_empty_canvas_says_that_all_is_hidden_and_nothing_of_the_file(tracks)
     session = tracks.session
     arrange_tracks(session, replace(session.state.tracks, filter="no such name"))
     assert tracks.timeline.scene.layout.total_height == 0
-    assert tracks.timeline.scene.missing_text == "5 tracks filtered away"
+    assert tracks.timeline.scene.missing_text == "5 tracks filtered out"
     filtered = view.grab().toImage()
     arrange_tracks(session, session.state.tracks.with_all().without((0, "a.csv")))
     assert tracks.timeline.scene.missing_text == "5 tracks hidden"

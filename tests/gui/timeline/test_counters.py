@@ -106,7 +106,7 @@ def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):
     assert title == "Concurrent units"
     assert re.fullmatch("3 at 6[.]2[0-9]{2}\u202fµs", value)
     name, value, rate = hover(compiled, "DMA In bandwidth", 3000)
-    assert (name, rate) == ("DMA In bandwidth", "at the assumed rate of the clock")
+    assert (name, rate) == ("DMA In bandwidth", "at the assumed clock rate")
     assert re.fullmatch("3[.]803\u202fGB/s at 3[.]7[0-9]{2}\u202fµs", value)
     title, value = hover(compiled, "DMA busy", 8000)
     assert title == "DMA busy · per 1k cycles"

@@ -322,7 +322,7 @@ def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(harness):
     data = Path(__file__).parents[2] / "data/torq"
     harness.open(data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
     scene = harness.timeline.scene
-    assert "right click its name to zoom to this file" in process_note(scene, 0)
+    assert "right-click the name to zoom to this file" in process_note(scene, 0)
     navigation.fit_file(harness.session, 0)
     assert "sliver" not in process_note(scene, 0)
 

@@ -457,7 +457,10 @@ def named(tmp_path, name):
 def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(harness, data):
     harness.open(data / "etdump" / "SYN_qnn_like.etdp")
     lines = tip_of(harness, place_of(harness, 4))
-    assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in lines
+    assert (
+        "5\u2009000\u202fcycles separate clock, position inside its call is for drawing only"
+        in lines
+    )
     assert not any("µs" in line for line in lines)
 
 

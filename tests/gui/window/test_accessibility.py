@@ -106,7 +106,7 @@ def test_no_control_describes_itself_by_markup(used):
     """Qt takes the tooltip for the description where there is none."""
     described = {face(w).text(QAccessible.Text.Description) for w in
                  used.window.findChildren(QWidget) if w.isVisible() and face(w)}  # fmt: skip
-    assert any("Why the slices are linked" in text for text in described)
+    assert any("Slices by reason" in text for text in described)
     assert [text for text in described if "</" in text] == []
 
 
@@ -375,9 +375,9 @@ def test_the_timeline_describes_itself_by_what_is_selected(attention):
     view = attention.timeline.view
     assert view.accessibleName() == "Timeline"
     assert view.accessibleDescription() == (
-        "Slices by process and thread. W: Zoom in. S: Zoom out. A: Move to earlier. D: Move to "
-        "later. full stop: Next slice on the row. comma: Previous slice on the row. Ctrl+F: "
-        "Search. question mark: Keys…."
+        "Slices by process and thread. W: Zoom in. S: Zoom out. A: Pan left. D: Pan right. "
+        "full stop: Next slice in row. comma: Previous slice in row. Ctrl+F: "
+        "Search. question mark: Keyboard shortcuts…."
     )
     attention.session.select_slice(SliceRef(0, 7))
     assert view.accessibleDescription() == spoken_text(attention.session)

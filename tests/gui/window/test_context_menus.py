@@ -73,7 +73,7 @@ def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
     ]  # fmt: skip
     assert attention.session.state.slice == SliceRef(0, index)
     said = texts()
-    assert {"Hide this track", "Pin this track on top", "Keep as a mark"} <= set(said)
+    assert {"Hide this track", "Pin this track on top", "Add bookmark"} <= set(said)
     choose("Copy name")
     assert QApplication.clipboard().text() == shown.label(index)
     choose("Show Source")
@@ -148,7 +148,7 @@ def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
     ask(table.viewport(), row_of(table, 0))
     first = attention.marks.model.number(0)
     assert attention.session.state.mark == first
-    choose("Delete the current mark")
+    choose("Delete bookmark")
     assert len(attention.session.state.marks) == 1
 
 
@@ -227,6 +227,6 @@ def test_the_method_of_the_inference_of_a_slice_is_asked_for_in_links(attention,
     links = attention.docks.by_name["links"]
     assert links.isVisible()
     field = next(
-        f for f in links.findChildren(QLineEdit) if f.accessibleName() == "Runs of Execute 1"
+        f for f in links.findChildren(QLineEdit) if f.accessibleName() == "Inferences of Execute 1"
     )
     assert field.text() == "2"

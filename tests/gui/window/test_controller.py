@@ -67,7 +67,7 @@ def test_the_status_bar_tells_count_and_total(attention, qtbot, monkeypatch):
     settle(qtbot, attention)
     spans = [session.traces[0].span_ns(ref.index) for ref in (first, last)]
     total = format_time(sum(end - start for start, end in spans))
-    assert said.text() == f"2 slices selected · {total} added up"
+    assert said.text() == f"2 slices selected · {total} in total"
 
 
 def test_light_and_dark_are_different_pictures(attention, qtbot):

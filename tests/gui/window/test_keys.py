@@ -701,7 +701,7 @@ def named(controller):
         "marks": controller.marks.sentence,
         "hits": controller.hits.sentence,
         "search": controller.toolbar.search.toolTip(),
-        "help of search": help_of_search._text.text().rpartition("timeline, ")[2],
+        "help of search": help_of_search._text.text().rpartition("clear · ")[2],
         "start page": " ".join(
             label.text() for label in controller.window.start_page.findChildren(QLabel)
         ),
@@ -712,11 +712,11 @@ def named(controller):
 
 def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
     said = named(attention)
-    assert said["marks"].startswith("No marks. M measures what is selected")
-    assert "; Shift+M keeps it here" in said["marks"]
+    assert said["marks"].startswith("No bookmarks. Press M to measure")
+    assert "Shift+M to add a bookmark" in said["marks"]
     assert "the search field (Ctrl+F or /)" in said["hits"]
     assert said["search"] == "Search  Ctrl+F or /"
-    assert said["help of search"].startswith("H: only hits")
+    assert said["help of search"].startswith("H in the timeline: show only matches")
     commands = attention.commands
     for id, key in (
         ("mark.measure", "Ctrl+1"), ("mark.keep", "Ctrl+2"), ("search.find", "Ctrl+3"),
@@ -726,11 +726,11 @@ def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
             commands.take_key(id, old)
         commands.give_key(id, key)
     said = named(attention)
-    assert said["marks"].startswith("No marks. Ctrl+1 measures what is selected")
-    assert "; Ctrl+2 keeps it here" in said["marks"]
+    assert said["marks"].startswith("No bookmarks. Press Ctrl+1 to measure")
+    assert "Ctrl+2 to add a bookmark" in said["marks"]
     assert "the search field (Ctrl+3)" in said["hits"]
     assert said["search"] == "Search  Ctrl+3"
-    assert said["help of search"].startswith("Ctrl+4: only hits")
+    assert said["help of search"].startswith("Ctrl+4 in the timeline: show only matches")
     assert "Ctrl+5" in said["start page"]
     assert "Ctrl+O" not in said["start page"]
 
@@ -740,12 +740,12 @@ def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
         for old in attention.commands.keys(id):
             attention.commands.take_key(id, old)
     said = named(attention)
-    assert said["marks"].startswith("No marks. “Measure the selection, or from the mouse on” in")
+    assert said["marks"].startswith("No bookmarks. Press “Measure” in")
     assert "(“Search” in the menu Go)" in said["hits"]
     attention.session.select_slice(SliceRef(0, 5))
     attention.commands.actions["mark.keep"].trigger()
     assert attention.window.status.said.text().endswith(
-        "is kept · “Rename the current mark” in the menu Selection renames it"
+        "added · “Rename bookmark” in the menu Selection renames it"
     )
 
 

@@ -95,4 +95,4 @@ def test_the_menu_key_opens_one_menu_as_shift_f10_does(display, tmp_path):
         assert len(by_menu_key) == len(by_f10) == 1, name
         assert by_menu_key == by_f10
     assert told["findings"][0][0][0] == "Copy findings as text"
-    assert "&Fit selection, then all" in told["timeline"][0][0]
+    assert "Zoom to &selection" in told["timeline"][0][0]

@@ -38,7 +38,7 @@ def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controll
     settle(qtbot, controller)
     assert controller.model.is_empty
     sentence = controller.model.sentence
-    assert sentence == "tiny_cnn.mlir is a text of operations: they lie in no modules."
+    assert sentence == "tiny_cnn.mlir is a text of operations, which have no modules."
     controller.model.empty.pressed.emit()
     settle(qtbot, controller)
     assert not controller.operators.visibleRegion().isEmpty()

@@ -97,7 +97,7 @@ def test_levels_that_contradict_the_times_fall_back_to_time(intervals, levels):
 def test_a_slice_that_ends_before_it_begins_is_counted_and_has_no_length():
     trace = build([(10, 3), (0, 5)])
     assert [(p.kind, p.count) for p in trace.problems] == [
-        ("slice ends before it begins: drawn with no length", 1)
+        ("slice ends before it starts: drawn as an instant", 1)
     ]
     assert sorted((trace.slices.end - trace.slices.start).tolist()) == [0, 5]
 

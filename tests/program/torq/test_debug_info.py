@@ -218,7 +218,7 @@ ODD = {
     ),
     "a task without an id: left out": ('"torq-task-id" = 6', '"torq-task" = 6'),
     "a start or wait of which no invocation is found": ("(%5#0)", "(%7#0)"),
-    "cycles that end before they begin: left out": ('-cycles" = 60', '-cycles" = 6'),
+    "cycles that end before they start: left out": ('-cycles" = 60', '-cycles" = 6'),
     "work that nothing waits for: without an end": ("torq_hw.slice_wait", "torq_hw.slice_stay"),
     "a wait for work that was not started": ("torq_hw.slice_start", "torq_hw.slice_stay"),
     "a slice unit without an id: left out": ("slice_wait\"() <{id = 1", "slice_wait\"() <{ib = 1"),

@@ -83,13 +83,13 @@ class Instance:
     def why_not_attributed(self) -> str:
         """Why it is unknown how much of the calls their events cover; "" if it is known."""
         if not self.keys:
-            return "this profile has no call of it"
+            return "this profile has no calls"
         if not self.has_call:
-            return "the file has events of the delegate, and not the calls around them"
+            return "the file has the delegate's events, but not its calls"
         if not self.events:
             return "the delegate logged no events in its calls"
         if self.events == self.foreign:
-            return "the delegate's events are on a clock of their own"
+            return "the delegate's events have a separate clock"
         return ""
 
 
@@ -447,7 +447,7 @@ def instances_of(program: Program) -> list[Instance]:
             label = f"{delegate.backend or 'delegate'} · {operator_count(len(operators))}"
             if len(operators) == 1:
                 label = program.operators[operators[0]].label
-            why = "" if operators else f"The {program.noun} names no operator of this call"
+            why = "" if operators else f"The {program.title} has no operators for this call"
             found.append(
                 Instance(label, method.name, instruction, delegate.backend, operators, why, True)
             )
@@ -467,7 +467,7 @@ def _of_events(links: Iterable[Link]) -> tuple[int, ...]:
 
 def _why_unknown(call: Link | None) -> str:
     """Return why the operators of a delegate call are unknown."""
-    return call.detail if call else "The file names no call, and so not all that is in it"
+    return call.detail if call else "The file has no delegate calls, so their operators are unknown"
 
 
 def _mask(size: int, at: Sequence[int]) -> Bools:

@@ -32,7 +32,7 @@ NO_MAP = "wrote no debug handle map"  # the links' detail text of such backends 
 
 
 class IdentifierStatus(Enum):
-    """The status of an identifier or handle; the value is shown on screen and by the command line.
+    """The status of an identifier or handle; the value is written to JSON and tables.
 
     NOT_RUN: its call is not in the profile. UNCLEAR: the row's detail gives the reason.
     """
@@ -46,6 +46,20 @@ class IdentifierStatus(Enum):
     WHOLE_CALL = "of the whole call"
     OUTSIDE_CALLS = "outside calls"
     NO_RECORD = "no record"
+
+    @property
+    def title(self) -> str:
+        """The status as screens and reports show it."""
+        return _STATUS_TITLES.get(self, self.value)
+
+
+_STATUS_TITLES = {
+    IdentifierStatus.UNCLEAR: "unclear",
+    IdentifierStatus.NOT_REGISTERED: "not in map",
+    IdentifierStatus.UNCOVERED: "no identifier",
+    IdentifierStatus.WHOLE_CALL: "whole call",
+    IdentifierStatus.NO_RECORD: "no ETRecord",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,12 +200,12 @@ class HandleMaps:
         if entry.keys:
             return replace(row, status=IdentifierStatus.LOGGED)
         if at in unclear:
-            why = "It was logged without its call, and more than one map has it"
+            why = "It was logged outside its call, and several maps include it"
             return replace(row, status=IdentifierStatus.UNCLEAR, detail=row.detail or why)
         if at[:2] in asked or (at[0], NO_INSTRUCTION) in ran:
             return replace(row, status=IdentifierStatus.NEVER_LOGGED)
         if any(program.method(method) is None for method, _ in ran):
-            why = "The method of some runs is not known: choose it under Links"
+            why = "The method of some inferences is unknown: choose it under Links"
             return replace(row, status=IdentifierStatus.UNCLEAR, detail=row.detail or why)
         return row
 
@@ -316,7 +330,7 @@ def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -
     if absent:
         return f"The ETRecord's graph has no operator with debug handle{_numbers(absent)}"
     if unexpected and of_call:
-        return f"The call was not given debug handle{_numbers(unexpected)}"
+        return f"The call does not have debug handle{_numbers(unexpected)}"
     return ""
 
 
@@ -347,7 +361,7 @@ def _why_uncovered(delegate: DelegateMap) -> str:
     backend = delegate.backend or "The backend"
     if not delegate.is_filled:
         return f"{backend} {NO_MAP}"
-    return f"No identifier in the map of {backend} stands for it: its time cannot be told"
+    return f"No identifier in the map of {backend} includes it, so its time is unknown"
 
 
 def _numbers(handles: list[int]) -> str:

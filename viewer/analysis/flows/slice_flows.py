@@ -39,8 +39,8 @@ from viewer.model.queries import run_of_slices
 from viewer.model.trace import Trace
 from viewer.program.dataflow import Dataflow
 
-NO_PROGRAM = "No record or source is linked, so what its operator takes is not known"
-NO_OPERATOR = "It is linked to no operator, so what it takes is not known"
+NO_PROGRAM = "No ETRecord or source is linked, so its inputs are unknown"
+NO_OPERATOR = "It is not linked to an operator, so its inputs are unknown"
 # With more slices of one operator in an inference, only the nearest in time are compared.
 MOST_COMPARED = 4096
 # The maximum of the file's own flows that are shown at one slice.

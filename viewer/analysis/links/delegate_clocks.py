@@ -1,9 +1,9 @@
 """The rates that the user states for the clocks of delegates, and durations in ns from them.
 
-A delegate such as QNN counts cycles of its own. Nothing in an ETDump says how long one lasts, so
+A delegate such as QNN counts its own cycles. Nothing in an ETDump states their length, so
 the columns `native_start`, `native_dur` and `native_unit` are all that is known of such an event,
 until the user states a rate. A clock is named by the backend of the events, or by their unit where
-no ETRecord says which backend they are from. Units of time need no rate.
+no ETRecord shows which backend they are from. Units of time need no rate.
 
 A rate gives a duration in ns, rounded down to a whole one. It moves nothing: where an event ran
 inside its call stays unknown, so its place remains for drawing only, and it is not added to times

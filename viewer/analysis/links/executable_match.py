@@ -1,10 +1,10 @@
-"""Whether an ETRecord is of the program file (`.pte`) that ran.
+"""Whether an ETRecord matches the program file (`.pte`) that ran.
 
 An ETRecord and an ETDump share no key. The program file has both sides: the instructions that the
 dump logs by number, and the operators behind the debug handles that the record has. So once it is
 known to have run (`executable_runs`), its instructions are compared with the record's debug handle
 map, and the nodes of XNNPACK with the record's debug handles for their call. What other backends do
-is not in the program file: with such a delegate, the match of the dump and the record stands.
+is not in the program file: with such a delegate, the match of the ETDump and the ETRecord is kept.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _decided(
 ) -> _Decision:
     """Return the method of a scope whose runs executed one of some methods.
 
-    Methods with the same instructions stay undecided, whatever the record says of them.
+    Methods with the same instructions stay undecided, whatever the ETRecord contains.
     """
     pairs = {
         name: (method, part)

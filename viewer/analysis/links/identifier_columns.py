@@ -148,7 +148,7 @@ def identified_by(trace: Trace, column: str) -> Trace:
     among `column_names`.
     """
     if column not in column_names(trace):
-        raise ValueError(f"there is no column {column!r}; there are {said(column_names(trace))}")
+        raise ValueError(f"no column {column!r}; the columns are {said(column_names(trace))}")
     values, number = _distinct(trace, column)
     old, keys = trace.slices.key.astype(np.int64), trace.keys
     pairs, key = np.unique(old * (len(values) + 1) + number + 1, return_inverse=True)

@@ -121,20 +121,20 @@ def _common_module(modules: list[str]) -> str:
 
 
 def run_label(table: LinkTable, run: Run) -> str:
-    """Return "forward · run 2 of 10", "forward · mean of 10 runs" or "load".
+    """Return "forward · run 2 of 10", "forward · mean of 10 inferences" or "load".
 
     An inference that failed or was cut short is "forward · run 2 of 10, did not finish".
     """
     if run.kind is RunKind.LOAD:
         return "load"
     method = table.method_of_scope(run.scope) or run.name or "run"
-    which = f"mean of {run.count} runs" if run.count > 1 else run_number(run)
+    which = f"mean of {run.count} inferences" if run.count > 1 else run_number(run)
     return f"{method} · {which}"
 
 
 def unlinked_text(trace: Trace) -> str:
     """Return what an unlinked trace lacks: a source for Torq profiles, else an ETRecord."""
-    return "no source" if trace.format.startswith("Torq") else "no record"
+    return "no source" if trace.format.startswith("Torq") else "no ETRecord"
 
 
 def run_number(run: Run) -> str:
@@ -198,9 +198,9 @@ def describe_near(link: Link) -> str:
     if not count or link.reason in (Reason.OTHER_OPERATOR, Reason.WHOLE_CALL):
         return ""
     if link.reason is Reason.IN_BRANCH:
-        only = "most likely the only such operator in a branch"
+        only = "probably the only such operator in a branch"
         return only if count == 1 else f"one of {count} such operators in branches"
-    return "of its call's operator" if count == 1 else f"one of {count} operators of its call"
+    return "the operator of its call" if count == 1 else f"one of {count} operators of its call"
 
 
 def title_of_near(link: Link) -> str:

@@ -191,12 +191,12 @@ class _Linker:
         if method is None and not any(m.is_mapped for m in self.program.methods):
             return Link(
                 Reason.NOT_IN_MAP,
-                f"The {self.program.noun} maps no instruction to any debug handle",
+                f"The {self.program.title} maps no instruction to any debug handle",
             )
         if method is None:
             stated = self.trace.scopes[scope].method
-            name = f"method {stated}" if stated else "method that matches these runs"
-            return Link(Reason.NO_METHOD, f"The {self.program.noun} has no {name}")
+            name = f"method {stated}" if stated else "method that matches these inferences"
+            return Link(Reason.NO_METHOD, f"The {self.program.title} has no {name}")
         return method
 
     def _instruction(self, key: int, method: Method) -> Link:
@@ -359,7 +359,7 @@ class _Linker:
         if delegate is None:
             return Link(
                 Reason.NO_DELEGATE_MAP,
-                f"The {self.program.noun} has no delegate at instruction {instruction}",
+                f"The {self.program.title} has no delegate at instruction {instruction}",
                 near=call.operators,
             )
         if instruction not in method.delegates and delegate.find(identifier) is None:
@@ -380,7 +380,7 @@ class _Linker:
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
         detail = f"{node.type} in {self.ran.name} → debug handle {node.debug_handle}"
         found = self._found(method, (node.debug_handle,), Reason.BY_XNNPACK_NODE, detail)
-        # Quantizing nodes have the handle of a neighbor, too: the type tells them apart.
+        # Quantizing nodes have the handle of a neighbor, too: the type distinguishes them.
         every = [i for op in found.operators for i in self.program.node_numbers(op)]
         names = operators_behind(short_type(node.type))
         nodes = tuple(i for i in every if base_name(self.program.nodes[i].op) in names)
@@ -451,7 +451,7 @@ class _Linker:
                 Reason.NOT_IN_GRAPH,
                 f"The ETRecord's graph has no operator with debug handle{_numbers(handles)}"
                 if handles
-                else f"The {self.program.noun} names no debug handle for it",
+                else f"The {self.program.title} names no debug handle for it",
                 handles,
             )
         return Link(reason, detail, handles, tuple(op.index for op in known))
@@ -479,7 +479,8 @@ def _no_identifier(trace: Trace) -> Link:
         f"The column {column} has no value here" if column else "No column of identifiers is chosen"
     )
     return Link(
-        Reason.LOCATION_ALONE, f"{missing}; a location alone can be linked only to an MLIR text"
+        Reason.LOCATION_ALONE,
+        f"{missing}; without identifiers, locations can be linked only to an MLIR text",
     )
 
 

@@ -182,7 +182,7 @@ def uncheckable(trace: Trace, program: Program, match: Match) -> str:
 def partial(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair that matches only in part."""
     why = (
-        "The record may be from another version of the model. Kernels that contradict it are not "
+        "The ETRecord may be from another version of the model. Kernels that contradict it are not "
         "linked."
     )
     if program.delegates_only:
@@ -194,14 +194,16 @@ def replaced(trace: Trace, program: Program, count: int) -> str:
     """Return the message about instructions whose kernels are not in the ETRecord."""
     return (
         f"{counted(count, 'instruction')} of {_name(trace)} ran kernels that are not in "
-        f"{_name(program)}: an export pass replaced operators, or the record is from another "
-        "version of the model. They are linked by their debug handles."
+        f"{_name(program)}: an export pass replaced operators, or the ETRecord is from another "
+        f"version of the model. They are linked by their debug handles."
     )
 
 
 def mismatch(trace: Trace, program: Program, match: Match) -> str:
     """Return the message about a pair that does not match."""
-    why = "The record is probably from a different model or export, or was saved without deepcopy."
+    why = (
+        "The ETRecord is probably from a different model or export, or was saved without deepcopy."
+    )
     if program.delegates_only:
         why = "Most of the logged identifiers are not in its maps."
     return f"{_name(trace)} does not match {_name(program)} ({match}). {why}"

@@ -1,9 +1,9 @@
-"""Derives a trace in which some inferences of a scope have a scope, and so a method, of their own.
+"""Derives a trace in which some inferences of a scope have a separate scope, and so another method.
 
-An ETDump tells methods apart by their instructions, so methods with the same instructions share a
-scope. If the user says which inferences are of which method, each group becomes a scope of its own,
-with keys of its own: links, match and costs need no exception then. Slices, tracks, times and the
-numbers of the inferences stay as they are.
+An ETDump distinguishes methods by their instructions, so methods with the same instructions share a
+scope. If the user states the methods of inferences, each group becomes a separate scope with its
+own keys: links, match and costs need no exception then. Slices, tracks, times and the numbers of
+the inferences do not change.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class KernelNodes:
         return (alike[same.index(instruction)],) if len(same) == len(alike) else alike
 
     def delegated(self, handles: _Handles) -> tuple[int, ...]:
-        """Return the nodes of some debug handles, without those that ran outside of delegates.
+        """Return the nodes of some debug handles, without those that ran outside delegates.
 
         Indexes into `Program.nodes`; empty if all nodes may have been delegated.
         """

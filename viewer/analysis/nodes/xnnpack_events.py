@@ -80,7 +80,7 @@ def align(events: Sequence[str], nodes: Sequence[XnnpackNode]) -> Alignment:
     operators = [xnnpack_operator(event) for event in events]
     unknown = next((e for e, name in zip(events, operators, strict=True) if name is None), None)
     if unknown is not None:
-        return Alignment(reason=f"{unknown!r} is no event of XNNPACK")
+        return Alignment(reason=f"{unknown!r} is not an XNNPACK event")
     names = [(name or "").lower() for name in operators]
     types = [short_type(node.type) for node in nodes]
     # reached[node][done]: the nodes before it may have logged the first `done` events; with the
@@ -136,7 +136,7 @@ def _logs(type_: str, name: str) -> bool:
 def may_have_logged(nodes: Sequence[XnnpackNode], events: Sequence[str]) -> bool:
     """Return whether nodes may have logged events in this order, with any nodes fused or skipped.
 
-    If not, the events are of another model. Events of other delegates are ignored.
+    If not, the events belong to another model. Events of other delegates are ignored.
     """
     types = [short_type(node.type) for node in nodes]
     at, room = 0, _COPIES.get(types[0], 1) if types else 0

@@ -21,25 +21,26 @@ from viewer.model.times import MINUS, NARROW_SPACE, THIN_SPACE
 FIELDS = {
     "name": "its name in the file",
     "op": "operator",
-    "type": "sort of operator: linear, aten.mm",
+    "type": "operator type: linear, aten.mm",
     "module": "module path",
     "file": "source file, also file:line",
     "id": "delegate identifier or debug handle",
     "delegate": "backend",
     "thread": "thread",
     "process": "process",
-    "run": "inference by its number, or load",
+    "inference": "inference by its number, or load",
 }
+_ALIASES = {"run": "inference"}  # fields under their earlier names
 MEASURES = {
-    "dur": "length",
-    "self": "length without what is inside",
+    "dur": "duration",
+    "self": "duration without the slices inside",
     "start": "time from the start of the trace",
 }
 FLAGS = {
-    "linked": "an operator is known",
-    "unlinked": "an operator should be known and is not",
-    "shared": "of several operators",
-    "zero": "without a length",
+    "linked": "has operators",
+    "unlinked": "linkable, but has no operators",
+    "shared": "shared by several operators",
+    "zero": "without a duration",
     "derived": "computed, not in the file",
 }
 LONGEST = 500  # characters of a query
@@ -128,7 +129,7 @@ class Query:
         """A hint to show if there are no matches, or ""."""
         if not self.unknown:
             return ""
-        return f"Nothing found. There is no field {self.unknown}; there are {', '.join(FIELDS)}."
+        return f"No matches. Unknown field {self.unknown}; the fields are {', '.join(FIELDS)}."
 
     @property
     def asks_cycles(self) -> bool:
@@ -158,7 +159,7 @@ def parse(text: str) -> Query:
     """Parse a query. Never raises: a wrong one has a `complaint` and no tree."""
     try:
         if len(text) > LONGEST:
-            raise _WrongQuery(f"The query has {len(text)} characters: at most {LONGEST} are read")
+            raise _WrongQuery(f"The query has {len(text)} characters; the limit is {LONGEST}")
         reader = _Reader(text)
         return Query(text, reader.read(), unknown=reader.unknown)
     except _WrongQuery as wrong:
@@ -180,8 +181,8 @@ class _Reader:
         node = self._either()
         if self._peek() == ")":
             raise _WrongQuery(
-                f"`{self._before()})`: this bracket closes nothing, remove it or put it in "
-                'quotation marks as ")"'
+                f"`{self._before()})`: this parenthesis closes nothing; remove it, or quote "
+                'it as ")"'
             )
         return node
 
@@ -206,8 +207,7 @@ class _Reader:
         self._depth += 1
         if self._depth > DEEPEST:
             raise _WrongQuery(
-                f"`{self._before()}`: at most {DEEPEST} brackets and negations can stand inside "
-                "each other"
+                f"`{self._before()}`: at most {DEEPEST} parentheses and negations can be nested"
             )
 
     def _either(self) -> Node:
@@ -246,7 +246,7 @@ class _Reader:
             word = after or last
             raise _WrongQuery(f"`{before}`: expected a term after {word}, such as conv {word} relu")
         raise _WrongQuery(
-            f"`{before}{self._peek()}`: expected a term in the brackets, such as (conv or relu)"
+            f"`{before}{self._peek()}`: expected a term in the parentheses, such as (conv or relu)"
         )
 
     def _one(self) -> Node:
@@ -279,8 +279,8 @@ class _Reader:
         node = self._either()
         if self._peek() != ")":
             raise _WrongQuery(
-                f"`{self._text[start : start + 24].strip()}`: this bracket is not closed, add ) "
-                "after what it holds"
+                f"`{self._text[start : start + 24].strip()}`: this parenthesis is not closed; add "
+                f"a ) after its terms"
             )
         self._at += 1
         self._depth -= 1
@@ -292,7 +292,7 @@ class _Reader:
         if end < 0:
             inner = self._text[start + 1 :].strip()[:24] or "conv 2d"
             raise _WrongQuery(
-                f"`{self._text[start : start + 24].strip()}`: the quotation mark is not closed, "
+                f"`{self._text[start : start + 24].strip()}`: the quotation mark is not closed; "
                 f'write "{inner}"'
             )
         self._at = end + 1
@@ -333,6 +333,7 @@ class _Reader:
         self._at = found.end()
         word = found[0].casefold()
         field, colon, rest = word.partition(":")
+        field = _ALIASES.get(field, field)
         if colon and field in FIELDS:
             if not rest and self._text[self._at : self._at + 1] == '"':
                 rest = self._phrase()
@@ -349,5 +350,6 @@ class _Reader:
 
 _EXAMPLES = {
     "name": "conv", "op": "conv", "type": "linear", "module": "blocks.0", "file": "model.py:12",
-    "id": "12", "delegate": "xnnpack", "thread": "forward", "process": "npu", "run": "2",
+    "id": "12", "delegate": "xnnpack", "thread": "forward", "process": "npu",
+    "inference": "2",
 }  # fmt: skip

@@ -59,22 +59,22 @@ class GroupKeys:
     def missing(self, key: str) -> str:
         """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
         if key not in KEYS:
-            raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
+            raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
         trace, table = self._trace, self._table
         if not len(trace.slices):
             return "The trace has no slices"
         if key in OF_OPERATORS:
             if table.program is None:
-                return "No record or source that is open belongs to the trace"
+                return "No open ETRecord or source matches the trace"
             if not table.sets:
                 return "No slice is linked to an operator"
             if key == "node" and table.program.text_lines:
-                return "An operation of an MLIR text is not divided into nodes"
+                return "Operations of an MLIR text have no nodes"
             used = [part for own in self._table.parts for part in own]
             if key == "module" and not any(part.module_path for part in used):
-                return "The operators are in no modules"
+                return "The operators have no modules"
             if key == "line" and not any(part.source for part in used):
-                return "The record tells no source lines"
+                return "The ETRecord has no source lines"
         return self._absent.get(key, "")
 
     @cached_property
@@ -83,10 +83,10 @@ class GroupKeys:
         trace = self._trace
         located = any(x is not None for x in trace.keys.location.tolist())
         return {
-            "unit": "" if has_units(trace) else "No track is of a unit of an NPU",
+            "unit": "" if has_units(trace) else "No track belongs to an NPU unit",
             "location": "" if located else "No slice has an MLIR location",
             "delegate": "" if self._of_delegates else "No delegate was called",
-            "inference": "" if any(trace.inferences()) else "The file tells no inferences",
+            "inference": "" if any(trace.inferences()) else "The file has no inferences",
         }
 
     def of(self, key: str) -> KeyGroups:

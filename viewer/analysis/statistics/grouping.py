@@ -141,7 +141,7 @@ class Grouping:
         return replace(found, share_of=self._share_of(key))
 
     def _share_of(self, key: str) -> str:
-        """Return what the shares of a key are of."""
+        """Return the base of a key's shares."""
         if key in ("unit", "inference"):
             return "range" if key == "unit" else "inferences"
         if key in (*OF_OPERATORS, "delegate") and execute_keys(self._trace).any():

@@ -181,7 +181,7 @@ def _groups(
         ]
         return trace.slices.row_track[rows].astype(np.int64), names, nothing
     if key not in KEYS:
-        raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
+        raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
     if grouping.missing(key):
         return np.zeros(len(index), np.int64), [NO_OPERATOR], nothing
     labels, of_key = grouping.parts(key)

@@ -51,12 +51,12 @@ from viewer.program.torq.dispatch import Dispatch
 # For debug info without a compile profile or a user's choice: 800 MHz.
 ASSUMED_CYCLES = ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED)
 
-NO_HOST_CYCLES = "The compiler counts no cycles for work of the host"
+NO_HOST_CYCLES = "The compiler does not estimate host work"
 NO_ESTIMATE = (
-    "No cycles of it are open: neither debug info of its dispatch, made with "
-    "--torq-enable-profiling, nor its compile profile"
+    "No estimate is open: open the debug info of its dispatch (made with --torq-enable-profiling) "
+    "or its compile profile"
 )
-NOT_MEASURED = "No open runtime profile has it"
+NOT_MEASURED = "No open runtime profile includes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +298,10 @@ class _Comparison:
             used = self._add_tasks(trace, rate, known)
         else:
             used = is_of_text and self._add_by_operators(trace, table, rate)
-            how = "it is compared by operators alone" if used else "it is not compared"
-            self._note(trace, f"It numbers tasks, which only debug info assigns to actions: {how}")
+            how = "it is compared by operators only" if used else "it is not compared"
+            self._note(
+                trace, f"It numbers tasks, and only debug info assigns tasks to actions: {how}"
+            )
         if used:
             self._sources[trace.path, "estimate"] = None
 
@@ -337,9 +339,9 @@ class _Comparison:
             return fitting[0] if fitting else ""
         self._note(
             trace,
-            f"It does not name its dispatch, and fits each of {' and '.join(fitting)}"
+            f"It does not name its dispatch and matches each of {' and '.join(fitting)}"
             if fitting
-            else "It has actions that no open dispatch waits for: it is of another one",
+            else "It has actions that no open dispatch has: it belongs to another dispatch",
         )
         return None
 
@@ -364,9 +366,7 @@ class _Comparison:
                 continue
             operators = table.sets[number]
             if operators in known:
-                self._note(
-                    trace, "Of operators that an earlier compile profile estimates, that one counts"
-                )
+                self._note(trace, "Operators in an earlier compile profile use its estimates")
                 continue
             ticks = intervals.length(slices.start[own], slices.end[own])
             self._by_operators[operators] = ticks, float(ticks * rate)

@@ -78,7 +78,7 @@ def several_dispatches(trace: Trace) -> str:
                 for key in found[:2]
             )
             return (
-                "It has actions of several dispatches and does not say which are whose: action "
+                "It has actions of several dispatches but does not name the dispatch: action "
                 f"{action} is {first.rstrip()} and {second.rstrip()}"
             )
     return ""

@@ -109,7 +109,7 @@ def _as_one(trace: Trace, of_unit: Mapping[Unit, Sequence[int]]) -> str:
     """Return a note if one track combines all slice units, as in early profiles."""
     named = [trace.tracks[track].thread for track in of_unit.get(Unit.SLICE, [])]
     are_separate = all(thread[-1:].isdigit() for thread in named)
-    return "" if are_separate else "the file does not tell slice units apart: they count as one"
+    return "" if are_separate else "the file does not distinguish slice units: they count as one"
 
 
 class _Work:
@@ -230,4 +230,4 @@ def _not_in_it(left_out: Mapping[str, int]) -> str:
     """Return "2 transfers without bytes are not in it", or ""."""
     parts = [f"{counted(count, 'transfer')} {what}" for what, count in left_out.items() if count]
     one = sum(left_out.values()) == 1
-    return f"{' and '.join(parts)} {'is' if one else 'are'} not in it" if parts else ""
+    return f"{' and '.join(parts)} {'is' if one else 'are'} not included" if parts else ""

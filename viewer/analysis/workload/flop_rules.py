@@ -50,9 +50,9 @@ class Count:
 def count_operations(node: GraphNode) -> Count:
     """Return the operations of a node in one call. Raises NotKnown."""
     if node.op.startswith("higher_order."):
-        raise NotKnown("what control flow runs depends on its data")
+        raise NotKnown("the work of control flow depends on its data")
     if is_structure(node):
-        raise NotKnown(f"{node.op} has no work of its own")
+        raise NotKnown(f"{node.op} itself does no work")
     if is_moving(node):
         return Count(0, "moves data, no arithmetic")
     rule = _rule_of(node)
@@ -60,7 +60,7 @@ def count_operations(node: GraphNode) -> Count:
         raise NotKnown(f"no rule for {node.op}")
     operations, text = rule(node)
     if operations and any(is_complex(t) for t in (*node.inputs, *node.outputs)):
-        raise NotKnown(f"no rule for complex numbers, as {node.op} takes or makes them")
+        raise NotKnown(f"no rule for the complex numbers of {node.op}")
     return Count(operations, text)
 
 
@@ -110,7 +110,7 @@ def _has_factor(node: GraphNode, *names: str) -> bool:
 def _convolution(node: GraphNode) -> tuple[int, str]:
     is_transposed = _setting(node, "transposed")
     if not isinstance(is_transposed, bool):
-        raise NotKnown("the record does not say whether the convolution is transposed")
+        raise NotKnown("the ETRecord does not show whether the convolution is transposed")
     return _transposed_convolution(node) if is_transposed else _direct_convolution(node)
 
 
@@ -207,7 +207,7 @@ def _pooling(dimensions: int) -> _Rule:
         if len(window) == 1:
             window *= dimensions  # one number applies to all dimensions
         if len(window) != dimensions or not all(0 < size < _WIDEST for size in window):
-            raise NotKnown(f"the record does not state the kernel size of {node.op}")
+            raise NotKnown(f"the ETRecord does not state the kernel size of {node.op}")
         outputs = elements_of(_output(node))
         text = " × ".join(map(_number, window))
         return outputs * prod(window), f"{_number(outputs)} outputs × {text}"

@@ -65,7 +65,7 @@ def _product(axis: int) -> _Rule:
         if INDEXING_MAPS in dict(node.settings):
             raise NotKnown(f"the indexing maps of {node.op} are not read")
         if len(sizes) < -axis:
-            raise NotKnown(f"the first input of {node.op} is no matrix")
+            raise NotKnown(f"the first input of {node.op} is not a matrix")
         outputs = elements_of(_output(node))
         text = f"2 × {group_digits(outputs)} outputs × {group_digits(sizes[axis])}"
         return 2 * outputs * sizes[axis], text

@@ -25,14 +25,14 @@ class Traffic(Enum):
     """How a node uses data. The value is a description for the user."""
 
     WORK = "reads its inputs, writes its outputs"
-    VIEW = "a view: nothing is moved"
-    SAME_ORDER = "a copy under another shape; nothing is moved where the runtime makes it a view"
+    VIEW = "a view; moves no data"
+    SAME_ORDER = "a copy with another shape; moves no data if the runtime makes it a view"
     COPY = "copies"
     PICK = "copies a part of its first input"
     FILL = "writes without reading"
-    ROOM = "takes room and writes nothing"
-    CONSTANT = "is there before it runs"
-    SIZES = "works with sizes, not with data"
+    ROOM = "allocates memory and writes nothing"
+    CONSTANT = "exists before the inference"
+    SIZES = "uses sizes, not data"
 
 
 _VIEWS = (

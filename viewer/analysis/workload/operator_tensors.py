@@ -90,10 +90,10 @@ def sizes_of(tensor: Tensor) -> tuple[int, ...]:
         raise NotKnown(f"the shape of {_name(tensor)} is not recorded")
     symbols = [size for size in tensor.shape if not isinstance(size, int)]
     if symbols:
-        raise NotKnown(f"{_name(tensor)} has a size that is not fixed, {symbols[0]}")
+        raise NotKnown(f"{_name(tensor)} has a dynamic size, {symbols[0]}")
     sizes = tuple(size for size in tensor.shape if isinstance(size, int))
     if min(sizes, default=0) < 0 or prod(size or 1 for size in sizes) > _MOST_ELEMENTS:
-        raise NotKnown(f"the shape of {_name(tensor)} cannot be true")
+        raise NotKnown(f"the shape of {_name(tensor)} is invalid")
     return sizes
 
 
@@ -105,7 +105,7 @@ def bytes_of(tensor: Tensor) -> int:
         return 0
     if bits is None:
         what = f"dtype {tensor.dtype}" if tensor.dtype else "dtype"
-        raise NotKnown(f"the {what} of {_name(tensor)} has no known size")
+        raise NotKnown(f"the {what} of {_name(tensor)} has an unknown size")
     return -(-elements * bits // 8)
 
 

@@ -150,9 +150,9 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
     """Return the bytes that some nodes move. Raises NotKnown if any size is unknown."""
     for node in nodes:
         if node.op.startswith("higher_order."):
-            raise NotKnown("what control flow moves depends on its data")
+            raise NotKnown("the traffic of control flow depends on its data")
         if is_structure(node):
-            raise NotKnown(f"{node.op} has no work of its own")
+            raise NotKnown(f"{node.op} itself does no work")
         if not is_understood(node):  # it may read only part of its inputs, or nothing
             raise NotKnown(f"no rule for {node.op}")
         if not (node.inputs or node.outputs) and traffic_of(node) is not Traffic.SIZES:

@@ -19,8 +19,8 @@ def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope screenshot",
-        description="Save an image of the window as a PNG, or of the timeline alone as an SVG or "
-        "PDF for printing.",
+        description="Save an image of the window as a PNG, or only the timeline as an SVG or PDF "
+        "for printing.",
     )
     add_files(parser, "*")
     add_theme(parser)

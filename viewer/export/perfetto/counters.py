@@ -45,7 +45,7 @@ def counter_descriptor(counter: Counter, uuid: int, process: int, *, assumed: bo
     """Return a counter's track below its process; a rate with an assumed clock says so."""
     notes = [counter.note]
     if counter.per_tick and assumed:
-        notes.append("the rate of the clock is assumed")
+        notes.append("assumed clock rate")
     described = pb.CounterDescriptor(unit_name=counter.unit)
     if counter.unit in _KNOWN_UNITS:
         described = pb.CounterDescriptor(unit=_KNOWN_UNITS[counter.unit])

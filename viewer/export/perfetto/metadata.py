@@ -78,7 +78,7 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
         **source.input,
     }
     if len(trace.untimed):
-        facts["events_without_time"] = f"{len(trace.untimed)} are not in this file"
+        facts["events_without_time"] = f"{len(trace.untimed)} are not included"
     for name, column in trace.slices.columns.items():
         if column.unit:
             facts[f"unit_of_{name}"] = column.unit
@@ -93,12 +93,11 @@ def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[s
         left_out.append(str(earlier))
     if edges.asked < edges.of:
         left_out.append(
-            f"inputs were looked up for the first {edges.asked} of {edges.of} slices alone"
+            f"only the first {edges.asked} of {edges.of} slices were searched for inputs"
         )
     if written < len(edges.producer):
         left_out.append(
-            f"{len(edges.producer) - written} lead to a slice that begins at the same time and "
-            "stands before their own"
+            f"{len(edges.producer) - written} lead to an earlier slice with the same start"
         )
     if left_out:
         facts[LEFT_OUT] = "; ".join(left_out)

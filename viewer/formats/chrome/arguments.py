@@ -28,9 +28,9 @@ _INTS = msgspec.json.Decoder(list[int])
 _FLOATS = msgspec.json.Decoder(list[float])
 _TEXTS = msgspec.json.Decoder(list[str])
 _NULL = b"null"
-NOT_UTF8 = "text that is not UTF-8: odd bytes are replaced"
-_LEFT_OUT = "argument left out: an event has it, and 256 others are there already"
-_TOO_MANY = "argument of a few events left out: all together would fill the memory"
+NOT_UTF8 = "text that is not UTF-8: invalid bytes are replaced"
+_LEFT_OUT = "argument left out: there are already 256 others"
+_TOO_MANY = "argument of few events left out to limit memory"
 
 
 @dataclass(slots=True)

@@ -36,8 +36,8 @@ _Raw = msgspec.Raw
 _NOTHING = msgspec.Raw(b"")
 _UNREADABLE = "event that cannot be read: left out"
 _NO_VALUE = "counter without a number: left out"
-_UNFINISHED = "the file ends inside of an event: left out"
-_NOT_CLOSED = "the file ends before its list of events does: what is there was read"
+_UNFINISHED = "the file ends inside an event: left out"
+_NOT_CLOSED = "the file ends before its list of events: the events before the end were read"
 SLICES = frozenset("XBE")
 INSTANTS = frozenset("iIR")
 ASYNC = frozenset("bne")
@@ -130,7 +130,7 @@ class EventColumns:
             elif not parts.is_bare:
                 self._builder.problem(_NOT_CLOSED, 1, f"byte {source.unpacked}")
         if source.fault:
-            self._builder.problem(f"{source.fault}: what came before was read")
+            self._builder.problem(f"{source.fault}: the content before it was read")
         return parts.arrays > 0
 
     # -- one block --------------------------------------------------------------------------------

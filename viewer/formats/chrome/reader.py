@@ -52,8 +52,8 @@ from viewer.model.counter import stated_counter
 from viewer.model.trace import Clock, Column, KeyKind, Problem, Trace
 
 CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
-NO_END = "begin without an end"
-PROCESS_INSTANTS, GLOBAL = "instants of the process", "whole trace"
+NO_END = "begin event without an end event"
+PROCESS_INSTANTS, GLOBAL = "process instants", "whole trace"
 NO_SLICES = "(no slices)"
 _SCOPES = {"t": "thread", "p": "process", "g": "global"}
 _THREAD, _ASYNC, _MANY_ASYNC, _INSTANTS, _GLOBAL = range(5)
@@ -65,8 +65,8 @@ _MOST_COUNTERS = 500
 _MOST_ASYNC_TRACKS = 100
 # A JSON object, or an array of objects.
 _START = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*(?:\{[ \t\r\n]*"|\[[ \t\r\n]*\{[ \t\r\n]*")')
-_LONE_FLOWS = "flow events at no slice, or that lead to none: left out"
-_NO_DURATION = "complete event without a duration: drawn with no length"
+_LONE_FLOWS = "flow events without a slice, or without a destination: left out"
+_NO_DURATION = "complete event without a duration: drawn as an instant"
 _NO_TIME = "event without a usable time: left out"
 _TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to keep them"
 
@@ -127,9 +127,9 @@ class _Reader:
         if not found or (events.rows and not any(p in _PHASES for p in events.phases)):
             raise UnreadableFile(
                 path,
-                source.fault or "it is JSON, but holds no trace events",
+                source.fault or "it is JSON without trace events",
                 where=f"byte {source.unpacked}" if source.fault else "",
-                remedy="Open the JSON that a profiler wrote as Chrome trace: an array of events, "
+                remedy="Open a Chrome trace that a profiler wrote: an array of events, "
                 "or an object with the key traceEvents",
             )
         self._budget = max(64 << 20, source.unpacked)
@@ -240,8 +240,8 @@ class _Reader:
             self._name[rows],
             self._events.names.get("", _NO_CODE),
         )
-        self._problem(f"{NO_END}: drawn with no length", rows[found.lone_begin])
-        self._problem("end without a begin: left out", rows[found.lone_end])
+        self._problem(f"{NO_END}: drawn as an instant", rows[found.lone_begin])
+        self._problem("end event without a begin event: left out", rows[found.lone_end])
         return [
             _Part(rows[found.begin], rows[found.end], place[found.begin]),
             _Part(rows[found.lone_begin], rows[found.lone_begin], place[found.lone_begin], True),
@@ -366,11 +366,11 @@ class _Reader:
                 shown = " ".join(filter(None, (name, ident)))
                 shown = f"{shown} · {argument}" if several else shown or argument
                 if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
-                    self._builder.problem("counter whose times do not fit: left out", 1, shown)
+                    self._builder.problem("counter with times out of range: left out", 1, shown)
                 elif value.min() < 0:
                     self._builder.problem("counter with values below 0: not drawn", 1, shown)
                 elif len(found) >= _MOST_COUNTERS:
-                    self._builder.problem("counter of too many: not drawn", 1, shown)
+                    self._builder.problem("too many counters: the rest are not drawn", 1, shown)
                 else:
                     whole = value.astype(np.int64) if (np.abs(value) < 1 << 53).all() else value
                     value = whole if (whole == value).all() else value

@@ -90,7 +90,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
         raise UnreadableFile(
             path,
             f"it has more than {MOST_BYTES >> 20} MB",
-            remedy="No model has so many operators: write the map of one model alone",
+            remedy="Write the map of one model only",
         )
     progress(len(raw), len(raw))
     _go_on(cancelled)
@@ -98,7 +98,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
         parsed = Parsed(raw.removeprefix(b"\xef\xbb\xbf"), find_duplicates=True)
     except InvalidJson as error:
         raise UnreadableFile(
-            path, "it is not valid JSON", where=str(error), remedy="Write it again"
+            path, "it is not valid JSON", where=str(error), remedy="Export it again"
         ) from error
     return _Reader(path, parsed, cancelled).program()
 
@@ -131,11 +131,11 @@ class _Reader:
             raise UnreadableFile(
                 self._path,
                 f"it has no version number under {MAP_MARK}",
-                remedy=f'Write "{MAP_MARK}": {MAP_VERSION} into it',
+                remedy=f'Add "{MAP_MARK}": {MAP_VERSION}',
             )
         if version > MAP_VERSION:
             self._problem(
-                f"a later version of the format than {MAP_VERSION}: what is new in it is not read",
+                f"format version later than {MAP_VERSION}: newer parts are not read",
                 f"version {version}",
             )
         self._read_operators()
@@ -199,7 +199,7 @@ class _Reader:
                 )
                 continue
             if identifier in found:
-                self._problem("an identifier is there twice: the last one counts", repr(identifier))
+                self._problem("duplicate identifier: the last one is used", repr(identifier))
             found[identifier] = tuple(handles)
         return found
 

@@ -44,13 +44,13 @@ _WHOLE = re.compile(r"[0-9]{1,18}")
 # Who logged an event: the runtime, a delegate, or a delegate whose name for it states a unit.
 _RUNTIME, _DELEGATE, _OTHER_CLOCK = range(3)
 _ROWS_AT_ONCE = 4096
-_SEVERAL = (
-    "event of several runs: the table has when each began, and not how long it took: left out"
-)
-_OWN_CLOCK = "event that a delegate counted on a clock of its own: left out"
+_SEVERAL = "event of several runs: the table has start times but no durations: left out"
+_OWN_CLOCK = "event timed by a separate delegate clock: left out"
 _ODD_ROW = "row without usable times: left out"
-_REMEDY = "Open the ETDump of the run, which has each start and duration; `opscope inspect` prints "
-_REMEDY += "such a table of it"
+_REMEDY = (
+    "Open the ETDump instead, which has each start and duration; `opscope inspect` prints such a "
+    "table of an ETDump"
+)
 
 
 def sniff(head: bytes) -> bool:
@@ -72,7 +72,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                     progress(min(os.lseek(file.fileno(), 0, os.SEEK_CUR), size), size)
                 table.add(number, cells)
     except csv.Error as error:
-        raise UnreadableFile(path, f"its rows cannot be told apart ({error})") from error
+        raise UnreadableFile(path, f"its rows cannot be parsed ({error})") from error
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
     return table.trace()
@@ -91,7 +91,7 @@ class _Table:
         if _STARTS not in self._at:
             raise UnreadableFile(
                 path,
-                "this Inspector table has no start times, so nothing can stand on a timeline",
+                "this Inspector table has no start times, which a timeline needs",
                 remedy=_REMEDY,
             )
         found = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}
@@ -100,7 +100,7 @@ class _Table:
         if not self._least or not self._most or unit not in _NS:
             raise UnreadableFile(
                 path,
-                f"its durations are in {unit or 'a unit that it does not state'}",
+                f"its durations are in {unit or 'an unknown unit'}",
                 where="line 1",
                 remedy=_REMEDY,
             )
@@ -157,8 +157,7 @@ class _Table:
         if self._unknown > self._known:
             raise UnreadableFile(
                 self._path,
-                "this Inspector table holds statistics over several runs, and not how long any "
-                "single event took",
+                "this Inspector table has statistics over several runs, not single events",
                 remedy=_REMEDY,
             )
         if self._slices:

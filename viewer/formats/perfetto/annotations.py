@@ -63,15 +63,13 @@ class Annotations:
         if not len(spans):
             return
         fields = block.fields(spans.at, spans.end, _TAGS, self._layouts)
-        self._problem("arguments that are damaged", len(fields.damaged), "")
+        self._problem("damaged arguments", len(fields.damaged), "")
         name = np.full(len(spans), -1)
         for found in (fields.get(_NAME_IID, VARINT),):
             name[found.owner] = self._interned("debug_annotation_names", found, state, states)
         inline = fields.get(_NAME, LENGTH_DELIMITED)
         name[inline.owner] = codes_of(block, inline, self._texts)
-        self._problem(
-            "arguments whose name is not in the file: left out", int((name < 0).sum()), ""
-        )
+        self._problem("arguments without a name: left out", int((name < 0).sum()), "")
         for number, wire, kind in _NUMBERS:
             found = fields.get(number, wire)
             if len(found):
@@ -325,7 +323,7 @@ class Annotations:
         included = set(sorted(uses, key=lambda name: -uses[name])[:room])
         rare = {name: n for name, n in uses.items() if name not in included}
         self._problem(
-            "values of arguments that few slices have: left out",
+            "values of rare arguments: left out",
             sum(rare.values()),
             next(iter(rare)),
         )

@@ -31,7 +31,7 @@ from viewer.model.trace import Clock, Column, KeyKind, Run, Trace, Unit
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
-_NO_END = "begin without an end"
+_NO_END = "begin event without an end event"
 
 
 class Assembly:
@@ -55,7 +55,7 @@ class Assembly:
             kind = np.where(keep, kind, np.uint8(0))
         pairs = paired(track, time, kind)
         step()
-        self._problem("end without a begin: left out", pairs.lone_ends, "")
+        self._problem("end event without a begin event: left out", pairs.lone_ends, "")
         if keep is not None:
             pairs = pairs.chosen(keep[pairs.begin])
         runs = self._stated_runs(track, pairs.begin)
@@ -65,7 +65,7 @@ class Assembly:
         count = len(begins)
         is_open = pairs.end < 0
         self._problem(
-            f"{_NO_END}: drawn with no length, as nothing says how long it took",
+            f"{_NO_END}: drawn as an instant, because its duration is unknown",
             int(is_open.sum()),
             "",
         )
@@ -122,7 +122,7 @@ class Assembly:
             ]
             keys = taken(numbers, name)
         flows, lone = events.flows.edges(slice_of, starts)
-        self._problem("flow arrows that lead to no other slice: left out", lone, "")
+        self._problem("flow arrows without a destination: left out", lone, "")
         builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of
         if is_open.any():
@@ -219,7 +219,8 @@ class Assembly:
                 keep = np.ones(len(time), np.bool_) if keep is None else keep
                 keep[rows] = False
                 self._problem(
-                    f"events of clock {name[1]}, which nothing relates to the others: left out",
+                    f"events on clock {name[1]}, which cannot be converted to the trace clock: "
+                    f"left out",
                     int((~keep).sum()),
                     "",
                 )

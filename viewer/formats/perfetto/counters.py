@@ -65,7 +65,7 @@ class CounterEvents:
             else:
                 time[rows] = found
         problem(
-            "counter values that are no number, or of an unknown clock: left out",
+            "counter values that are not numbers, or on an unknown clock: left out",
             int((~known).sum()),
             "",
         )
@@ -80,7 +80,7 @@ class CounterEvents:
             rows = order[a:b]
             described = tracks.by_uuid.get(uuids[int(own[a])])
             if described is None or described.counter is None:
-                problem("counter values on a track that is no counter: left out", b - a, "")
+                problem("counter values on a track that is not a counter: left out", b - a, "")
                 continue
             of = described.counter
             values = value[rows] * (of.unit_multiplier or 1)

@@ -34,7 +34,7 @@ _OF_KEYS = (
     "estimate_ticks", "estimate_ns", "location",
 )  # fmt: skip
 _BETWEEN = " · run "
-_OTHER_TICKS = "ticks that are not those of the times: another program changed them, times count"
+_OTHER_TICKS = "ticks that do not match the times: another program changed them, the times are used"
 
 
 def keys_of(

@@ -21,7 +21,7 @@ BLOCK = 1 << 20  # bytes: small enough for the processor's cache, large enough f
 _MOST_PACKET = 1 << 26
 _MOST_INSIDE = 1 << 26  # for a packet inside a compressed one
 _COMPRESSED = 50
-_DAMAGED = "no packet, or one that is cut off: what comes after is lost"
+_DAMAGED = "invalid or truncated packet: the rest of the file is lost"
 ALL_TAGS = range(8, 1100)  # of a TracePacket: fields 1 to 137
 
 Problem = Callable[[str, int, str], None]
@@ -69,7 +69,7 @@ def packets_of(
                 rest = block.data[stop : block.size].tobytes()
                 place += stop
                 if damage:
-                    problem("gzip that is damaged or cut off: what comes after is lost", 1, damage)
+                    problem("damaged or truncated gzip: the rest of the file is lost", 1, damage)
                 if damage or not more or len(rest) > _MOST_PACKET:
                     break
                 if stop == 0 and len(rest) > 16 and not _may_go_on(block):
@@ -126,7 +126,7 @@ def _unpacked(
             try:
                 part = unpacker.decompress(data, 4 * BLOCK)
             except zlib.error as error:
-                problem("compressed packets that are damaged: left out", 1, str(error))
+                problem("damaged compressed packets: left out", 1, str(error))
                 break
             data = unpacker.unconsumed_tail
             inner = PaddedBytes(padded(rest + part))
@@ -137,7 +137,7 @@ def _unpacked(
             if not part or not data or is_stuck or len(rest) > _MOST_INSIDE:
                 break
         if rest:
-            problem("compressed packets that are damaged: left out", 1, "")
+            problem("damaged compressed packets: left out", 1, "")
     if first < len(begin):
         yield Packets(block, begin[first:], end[first:], layouts)
 

@@ -161,7 +161,7 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
     try:
         return message.FromString(data)
     except Exception:  # DecodeError of whichever protobuf runtime; UTF-8 faults of some
-        problem(f"{message.DESCRIPTOR.name} that is damaged: left out", 1, "")
+        problem(f"damaged {message.DESCRIPTOR.name}: left out", 1, "")
         return None
 
 
@@ -357,7 +357,7 @@ class Tracks:
             chain.append(here)
             here = self.by_uuid.get(here.parent) if here.parent else None
         if not chain:
-            return "Trace", "events of no track" if not uuid else f"track {uuid}", uuid
+            return "Trace", "events without a track" if not uuid else f"track {uuid}", uuid
         own = chain[0]
         if own.tid is not None:
             pid = own.pid or 0
@@ -378,5 +378,5 @@ class Tracks:
                 return process, name, thread  # one of its lanes
             path.insert(0, name)
         if not path:
-            path = [self.processes.get(own.pid or 0) or "events of the process"]
+            path = [self.processes.get(own.pid or 0) or "process events"]
         return process, " › ".join(path), own.uuid if own.stays_alone else None

@@ -49,7 +49,7 @@ class _Reading:
         """Add some packets."""
         fields, n, block = packets.fields, len(packets), packets.block
         share = max(packets.share, 0.001)
-        self._recording.problem("packets that are damaged: left out", len(fields.damaged), "")
+        self._recording.problem("damaged packets: left out", len(fields.damaged), "")
         for tag, found in fields.by_tag.items():
             number = tag >> 3
             if tag & 7 == LENGTH_DELIMITED and number not in _SILENT:
@@ -67,10 +67,10 @@ class _Reading:
         is_lost = ((flags & np.uint64(2)) != 0)[spans.owner] & ~valid[spans.owner] & ~no_sequence
         damaged = np.isin(spans.owner, fields.damaged) if len(fields.damaged) else None
         self._recording.problem(
-            "events of no packet sequence: left out", int(no_sequence.sum()), ""
+            "events without a packet sequence: left out", int(no_sequence.sum()), ""
         )
         self._recording.problem(
-            "events whose sequence lost the packets that they refer to: left out",
+            "events that refer to lost packets: left out",
             int(is_lost.sum()),
         )
         bad = no_sequence | is_lost
@@ -221,7 +221,5 @@ class _Reading:
         for number, count in sorted(self._skipped.items()):
             field = pb.TracePacket.DESCRIPTOR.fields_by_number.get(number)
             what = field.name if field else f"field {number}"
-            self._recording.problem(
-                f"packets of {what}: not track events, which are all that is shown", count, ""
-            )
+            self._recording.problem(f"packets of {what}: only track events are shown", count, "")
         return Assembly(self._recording, self._events).trace(step)

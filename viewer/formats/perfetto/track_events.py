@@ -83,7 +83,7 @@ class TrackEvents:
         """
         fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS, self._layouts), len(spans)
         states = self._sequences.states
-        self._problem("events that are damaged", len(fields.damaged), "")
+        self._problem("damaged events", len(fields.damaged), "")
         kind = _TYPES[np.minimum(last(fields, _TYPE, n), np.uint64(len(_TYPES) - 1)).view(np.int64)]
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
         uuid, has_uuid = self._uuids_of(fields, n, sequence, state)
@@ -95,7 +95,7 @@ class TrackEvents:
             found = fields.get(number, VARINT)
             times[found.owner] = found.value.view(np.int64) * scale
         self._problem(
-            "events with a time relative to the one before: left out",
+            "events with relative times: left out",
             len(delta := fields.get(_DELTA, VARINT)),
         )
         kind[delta.owner] = 0
@@ -112,7 +112,7 @@ class TrackEvents:
             self.counters.add(block, fields, np.flatnonzero(is_counter), times, clock, track)
         keep = np.flatnonzero((kind > 0) & ~is_counter)
         left_out = n - len(keep) - int(is_counter.sum()) - len(delta) - len(about)
-        self._problem("events of a kind that has no place on a track: left out", left_out, "")
+        self._problem("events of a kind that cannot be shown: left out", left_out, "")
         event = np.full(n, -1)
         event[keep] = self.count + np.arange(len(keep))
         more = self.count + len(keep)
@@ -147,7 +147,7 @@ class TrackEvents:
         found = fields.get(iid, VARINT)
         codes = interned(table, found.value, state[found.owner], self._sequences.states)
         name[found.owner] = codes
-        self._problem("names that are not in the file", int((codes < 0).sum()), "")
+        self._problem("missing names", int((codes < 0).sum()), "")
         found = fields.get(inline, LENGTH_DELIMITED)
         name[found.owner] = codes_of(block, found, self._texts)
         return name

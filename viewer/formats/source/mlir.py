@@ -140,7 +140,7 @@ def _decode(path: str, data: bytes) -> tuple[str, tuple[Problem, ...]]:
         text = data.decode("utf-8-sig", "replace")
         count = text.count("\ufffd") - data.count("\ufffd".encode())
         line = data.count(b"\n", 0, error.start) + 1
-        return text, (Problem("bytes that are not UTF-8: replaced", count, f"line {line}"),)
+        return text, (Problem("invalid UTF-8: replaced", count, f"line {line}"),)
 
 
 def _printing(name: str) -> str:

@@ -30,7 +30,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     """The lines of a source file, as a program without methods. Raises UnreadableFile."""
     lines = read_source(path)
     if lines is None:
-        raise UnreadableFile(path, f"no plain text of at most {MAX_SOURCE >> 20} MB")
+        raise UnreadableFile(path, f"not a plain text of at most {MAX_SOURCE >> 20} MB")
     progress(1, 1)
     return Program(path, FORMAT.name, "", (), text_lines=lines)
 

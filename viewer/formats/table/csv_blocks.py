@@ -340,7 +340,7 @@ def _frames(
         match = _ROW_IN_ERROR.search(str(error))
         raise UnreadableFile(
             path,
-            f"its rows cannot be told apart ({error})",
+            f"its rows cannot be parsed ({error})",
             where=f"data row {int(match[1]) + before}" if match else "",
             remedy='Close every quote, and write a quote inside a quoted cell as ""',
         ) from error

@@ -63,7 +63,7 @@ def stated_timing(builder: TraceBuilder, codes: Codes, strings: Sequence[str]) -
     unknown = np.array([timing is None for timing in known])[codes]
     if unknown.any():
         first = strings[int(codes[np.argmax(unknown)])]
-        builder.problem("timing that is not known: taken as measured", int(unknown.sum()), first)
+        builder.problem("unknown timing: taken as measured", int(unknown.sum()), first)
     return np.array([timing or 0 for timing in known], np.uint8)[codes]
 
 

@@ -106,7 +106,7 @@ def why_not(head: bytes) -> tuple[str, str] | None:
     instead = [name for name in names if name.casefold().startswith(like)]
     found = f" (found: {', '.join(instead[:_NAMED])})" if instead else ""
     return (
-        f"it looks like a profile CSV; missing: {', '.join(missing)}{found}",
+        f"it looks like a profile CSV, but lacks: {', '.join(missing)}{found}",
         f"It needs the columns {', '.join(REQUIRED)}; times are in whole ns",
     )
 
@@ -132,7 +132,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             if len(names) > MAX_COLUMNS:
                 raise UnreadableFile(
                     path,
-                    f"it has {len(names)} columns; {MAX_COLUMNS} is the most that is read",
+                    f"it has {len(names)} columns; the limit is {MAX_COLUMNS}",
                     where="line 1",
                     remedy="Leave out arguments that you do not need",
                 )
@@ -224,7 +224,7 @@ class _Rows:
             codes = table.codes_of(block.texts[self._names.index(name)])
             self._codes[name].add(codes[keep], expected)
         where = f"in the {block.size} bytes before byte {at}"
-        self.builder.problem("bytes that are not UTF-8: replaced", block.replaced, where)
+        self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
         self._row = read
 
     def trace(self, cancelled: Cancelled) -> Trace:
@@ -389,7 +389,7 @@ class _Rows:
         if _WHOLE.fullmatch(instruction_id):
             instruction = max(-1, int(instruction_id))
         elif instruction_id:
-            self.builder.problem("instruction_id that is no number", 1, repr(instruction_id))
+            self.builder.problem("instruction_id that is not a number", 1, repr(instruction_id))
         if derived and name == UNATTRIBUTED:
             kind = KeyKind.UNATTRIBUTED
         elif identifier:

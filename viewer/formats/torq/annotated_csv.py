@@ -90,7 +90,7 @@ _NEVER = re.compile(r"(?!)")
 # 15 digits of µs are 31 years; longer numbers would overflow int64 ns.
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,30})?")
 _TASK = "torq_hw."
-_NO_TIME = "row without a time, of an action that logged none in its scope: not drawn"
+_NO_TIME = "row without a time: not drawn"
 _NS_IN_US = 1000
 
 
@@ -113,7 +113,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     if rows is None:
         raise UnreadableFile(
             path,
-            f"it is no Torq annotated profile: its header begins neither with {_ACTION_COLUMN};"
+            f"it is not a Torq annotated profile: its header starts neither with {_ACTION_COLUMN};"
             f"job_id nor with {_JOB_COLUMN};operation",
             where="line 1",
         )
@@ -157,7 +157,7 @@ class _Rows:
         if len(header) > _MAX_COLUMNS:
             raise UnreadableFile(
                 path,
-                f"it has {len(header)} columns; {_MAX_COLUMNS} is the most that is read",
+                f"it has {len(header)} columns; the limit is {_MAX_COLUMNS}",
                 where="line 1",
             )
         self._header = header
@@ -406,7 +406,7 @@ class _Rows:
         codes = column[name]
         count_rows(
             self._builder,
-            f"{name} that is no whole number: left out",
+            f"{name} that is not a whole number: left out",
             row[np.array(bad)[codes]],
         )
         return np.array(values, np.int64)[codes], np.array(known, np.bool_)[codes]

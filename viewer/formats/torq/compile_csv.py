@@ -104,7 +104,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             if generation is None:
                 raise UnreadableFile(
                     path,
-                    "it is no Torq compile profile, by its header and its first rows",
+                    "its header and first rows are not those of a Torq compile profile",
                     where="line 1",
                     remedy="Write one with torq-compile --torq-enable-profiling "
                     "--torq-dump-profiling=FILE",
@@ -290,7 +290,7 @@ class _Rows:
             elif cell.strip():
                 invalid.append(i)
         if invalid:
-            kind = "bytes that are no number: left out"
+            kind = "byte count that is not a number: left out"
             count_rows(self._builder, kind, row[np.isin(codes, invalid)])
         return sizes[codes]
 
@@ -304,7 +304,7 @@ class _Rows:
     def _thread(self, event: str, count: int) -> str:
         match = _UNIT.fullmatch(event)
         if match is None or match.lastgroup is None:
-            self._builder.problem('event of no known unit: on track "Other"', count, repr(event))
+            self._builder.problem('event of an unknown unit: on track "Other"', count, repr(event))
             return "Other"
         if match.lastgroup == "Slice_unit":
             return f"Slice unit {int(match['Slice_unit'])}"

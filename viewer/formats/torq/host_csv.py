@@ -79,7 +79,7 @@ _QUEUE_EXECUTE, _HAL_CALL = "__HAL_QUEUE_EXECUTE__", "HAL_CALL"
 _INIT, _DISPATCH = "INIT", "DISPATCH"
 _SCOPES = frozenset((_INIT, _DISPATCH, _HAL_CALL))
 _HW_OPEN = "DISPATCH_HW_OPEN"
-_NO_END, _NO_BEGIN = "begin without an end", "end without a begin"
+_NO_END, _NO_BEGIN = "begin event without an end event", "end event without a begin event"
 _INFERENCE = "inference"
 
 
@@ -104,7 +104,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     if rows is None:
         raise UnreadableFile(
             path,
-            f"it is no Torq host profile: its header is neither {WITH_DISPATCH} nor "
+            f"it is not a Torq host profile: its header is neither {WITH_DISPATCH} nor "
             f"{WITH_LOCATION}",
             where="line 1",
         )
@@ -142,8 +142,8 @@ class _Slices:
         alone[begin] = alone[end] = False
         lone = np.flatnonzero(alone)
         no_end, no_begin = (lone[events.phase[lone] == phase] for phase in (BEGIN, END))
-        count_rows(self._builder, f"{_NO_END}: drawn with no length", events.row[no_end])
-        count_rows(self._builder, f"{_NO_BEGIN}: drawn with no length", events.row[no_begin])
+        count_rows(self._builder, f"{_NO_END}: drawn as an instant", events.row[no_end])
+        count_rows(self._builder, f"{_NO_BEGIN}: drawn as an instant", events.row[no_begin])
         for thread, unit, is_own in ((HOST, Unit.HOST, ~is_hal_row), (HAL, Unit.HAL, is_hal_row)):
             self._add_track(thread, unit, is_own, lone)
         self._add_jobs()
@@ -160,7 +160,7 @@ class _Slices:
             return
         level, crossing = levels(begin, end, len(events.row))
         crossed = events.row[begin[crossing]]
-        count_rows(self._builder, "pairs of begin and end that cross: nested by time", crossed)
+        count_rows(self._builder, "begin and end events that cross: nested by time", crossed)
         at = np.concatenate([begin, lone])
         order = np.argsort(at)
         at = at[order]

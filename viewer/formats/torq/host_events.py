@@ -138,12 +138,14 @@ class EventRows:
         places = tuple(_location(text) for text in self._places) or ("",)
         row = column["row"]
         count_rows(
-            builder, "event that is neither a begin nor an end: left out", row[phase == _NEITHER]
+            builder,
+            "event that is neither a begin nor an end event: left out",
+            row[phase == _NEITHER],
         )
         cut = np.array([bool(p) and not _is_whole(p) for p in places], np.bool_)[column["place"]]
         count_rows(builder, "location that is not loc(...): kept as text", row[cut])
         back = np.flatnonzero(np.diff(column["time"]) < 0) + 1
-        count_rows(builder, "time before that of the row above: kept", row[back])
+        count_rows(builder, "time earlier than in the row above: kept", row[back])
         count_rows(builder, "negative time: kept", row[column["time"] < 0])
         if self.has_dispatch:
             builder.generation = _generation([base for base, is_ in split if is_ != _NEITHER])

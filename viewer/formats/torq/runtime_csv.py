@@ -63,7 +63,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     if jobs is None:
         raise UnreadableFile(
             path,
-            "it is no Torq runtime profile: its header is not " + _SPELLED["R0"],
+            "it is not a Torq runtime profile: its header is not " + _SPELLED["R0"],
             where="line 1",
         )
     return jobs.builder.build()

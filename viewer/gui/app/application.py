@@ -245,7 +245,7 @@ def _missing_for_a_window() -> str:
         return ""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return (
-            "there is no display. Use `opscope screenshot FILES -o OUT.png` for a picture or "
+            "no display found. Use `opscope screenshot FILES -o OUT.png` for an image or "
             "`opscope export FILES -o OUT.pftrace` for Perfetto"
         )
     try:

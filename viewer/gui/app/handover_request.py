@@ -93,7 +93,7 @@ def _own_folder(environment: Mapping[str, str]) -> str:
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
     if not _is_own(folder):
-        raise PermissionError(f"{folder} belongs to somebody else")
+        raise PermissionError(f"{folder} belongs to another user")
     return folder
 
 

@@ -265,11 +265,11 @@ class ReportDialog(QDialog):
         self._text = f"Open: {formats}\n{text}"
         self._paths = situation.paths
         if situation.fault:
-            self._text += f"\nA start before this one ended with a fault:\n{situation.fault}\n"
+            self._text += f"\nA previous session crashed:\n{situation.fault}\n"
         message = QLabel(
-            f"{title}\n\nThis is a fault in Opscope. What is open stays open; the same fault is "
-            "not shown again. Nothing is sent by itself: please copy the report, read it, and send "
-            "it to the project."
+            f"{title}\n\nThis is an error in Opscope. Your files stay open; the same error is not "
+            f"shown again. Nothing is sent automatically: please copy the report, read it, and "
+            f"send it to the project."
         )
         self._details = QPlainTextEdit()
         self._details.setReadOnly(True)
@@ -277,13 +277,9 @@ class ReportDialog(QDialog):
         self._details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._details.setAccessibleName("Report")
-        self.with_paths = QCheckBox("With the paths of files")
+        self.with_paths = QCheckBox("Include file paths")
         self.with_paths.toggled.connect(self._show_text)
-        log = QLabel(
-            f"Should Opscope ever end by itself, {situation.log} tells where."
-            if situation.log
-            else ""
-        )
+        log = QLabel(f"If Opscope crashes, {situation.log} shows where." if situation.log else "")
         log.setVisible(bool(situation.log))
         for label in (message, log):
             label.setTextFormat(Qt.TextFormat.PlainText)

@@ -40,25 +40,25 @@ class Setting(Generic[T]):
 
 
 THEME = Setting("theme", str, "system", "Colors", ("system", "light", "dark"))
-DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline moves it")
-SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are short motions")
+DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline pans it")
+SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are animated")
 FLOWS = Setting("flows", bool, True, "Flows of the selected slice are drawn as arrows")
 LEGEND = Setting("legend", bool, True, "Legend of colors below the timeline")
 HEADER_WIDTH = Setting("timeline/header_width", int, 196, "Width of the column of track names")
 EXPORT_FLOWS = Setting("export/flows", bool, True, "Perfetto exports have flows")
 EXPORT_COUNTERS = Setting("export/counters", bool, True, "Perfetto exports have counters")
 EXPORT_ANNOTATIONS = Setting("export/annotations", bool, True, "Perfetto exports have annotations")
-EXPORT_MARKS = Setting("export/marks", bool, True, "Perfetto exports have the marks")
+EXPORT_MARKS = Setting("export/marks", bool, True, "Perfetto exports have bookmarks")
 EXPORT_GZIP = Setting("export/gzip", bool, False, "Perfetto exports are gzipped")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](
     "identifier_columns", list, [], "Columns of identifiers by profile form"
 )
-KEYS = Setting("keys", str, "", "Keys of commands that are not those they come with")
-RECENT_COMMANDS = Setting[list[str]]("recent_commands", list, [], "Commands that were run last")
-SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Where recorded sources lie here")
-WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Place of the window")
+KEYS = Setting("keys", str, "", "Changed shortcuts")
+RECENT_COMMANDS = Setting[list[str]]("recent_commands", list, [], "Recently used commands")
+SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Local folders of recorded sources")
+WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Position of the window")
 WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
 WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the window")
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 
-BEING_COUNTED = "This is being worked out…"
+BEING_COUNTED = "Calculating…"
 
 
 class WhenVisible(QObject):

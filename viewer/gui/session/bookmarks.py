@@ -71,8 +71,10 @@ def keep(session: Session, at: int | None) -> int | None:
         set_bookmarks(session, bookmarks, known, state.measured)
         return None
     used_names = {bookmark.name for bookmark in bookmarks}
-    number = next(n for n in range(1, len(bookmarks) + 2) if f"Mark {n}" not in used_names)
-    set_bookmarks(session, (*bookmarks, Bookmark(*span, f"Mark {number}")), len(bookmarks), None)
+    number = next(n for n in range(1, len(bookmarks) + 2) if f"Bookmark {n}" not in used_names)
+    set_bookmarks(
+        session, (*bookmarks, Bookmark(*span, f"Bookmark {number}")), len(bookmarks), None
+    )
     return len(bookmarks)
 
 

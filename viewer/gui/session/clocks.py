@@ -110,4 +110,4 @@ def _shared_clock(session: Session, shown: OpenTrace) -> str:
         return ""
     later = shown.axis.to_ns(shown.file.start) - shown.axis.to_ns(first.start)
     when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
-    return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"
+    return f"clock of {display_name(first.path)}, starts {when if later else 'at the same time'}"

@@ -24,7 +24,7 @@ from viewer.view.state import SliceRef, ViewState
 # Edits of the query closer together than this, in seconds, are one undo step.
 TYPING_BURST = 1.5
 
-NO_CYCLES = "Nothing that is open is counted in cycles: write a time, such as 1ms"
+NO_CYCLES = "No open file counts cycles: write a time, such as 1ms"
 
 
 @dataclass(frozen=True, eq=False)

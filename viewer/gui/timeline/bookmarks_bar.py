@@ -36,7 +36,7 @@ class BookmarksBar(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self.setFixedHeight(HEIGHT)
-        self.setAccessibleName("Marks")
+        self.setAccessibleName("Bookmarks")
         self.setVisible(False)
         scene.changed.connect(self.update)
         scene.moved.connect(self.update)
@@ -117,7 +117,7 @@ class BookmarksBar(QWidget):
             return title(marks[first], first)
         if first == current:
             return f"{title(marks[first], first)} +{len(flag.marks) - 1}"
-        return counted(len(flag.marks), "mark")
+        return counted(len(flag.marks), "bookmark")
 
     # -- mouse ---------------------------------------------------------------------------------
 

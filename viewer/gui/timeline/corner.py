@@ -69,7 +69,7 @@ class Corner(QWidget):
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setFont(theme.font("ruler"))
         captions = [
-            ("Inferences, whole trace" if self._has_runs() else "", 0, BAND_HEIGHT),
+            ("Inferences in the whole trace" if self._has_runs() else "", 0, BAND_HEIGHT),
         ]
         if not self.missing:
             what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
@@ -169,7 +169,7 @@ class FilterField(EscapeField):
         self._typed: TrackView | None = None  # the track view after this field's last edit
         self.setPlaceholderText("Filter tracks")
         self.setAccessibleName("Filter tracks by name")
-        self.setToolTip("Shows only tracks, or processes, whose name holds this text")
+        self.setToolTip("Shows only tracks and processes whose name contains this text")
         self.show_clear_button()
         self.setProperty("small", True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -24,7 +24,7 @@ def slice_lines(shown: OpenTrace, index: int, resolution_ns: float = 1) -> list[
     resolution_ns: the ns per pixel of the view, by default whole ns.
     """
     name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
-    position = "on a clock of its own, drawn inside its call"
+    position = "separate clock, position inside its call is for drawing only"
     if shown.native(index) is None:
         position = f"at {format_position(shown.span_ns(index)[0], resolution_ns)}"
     lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]

@@ -49,9 +49,9 @@ from viewer.view.open_trace import AT_ONCE
 
 MOST_BUTTONS = 40
 _TIMES_TIP = (
-    "Where the times of the open files come from. Placed: the start is not measured. Rounded: the "
-    "duration is cut to whole µs. Estimated: computed from a cost model. Derived: computed by "
-    "Opscope. Details says which apply to a slice."
+    "How the times in the open files were obtained. Placed: the start is not measured. Rounded: "
+    "the duration is rounded to whole µs. Estimated: computed from a cost model. Derived: computed "
+    "by Opscope. Details shows which apply to a slice."
 )
 _GAP = 4
 _BEFORE_OTHERS = 12
@@ -135,7 +135,7 @@ class Legend(QWidget):
             name = "load" if run.kind is RunKind.LOAD else run_number(run)
             return name if len(all_rasters) == 1 else f"{name} and other files"
         if len(all_rasters) != 1:
-            return "all that is open"
+            return "all open files"
         return whole_scope_text(all_rasters[0].shown.trace)
 
     def _forget(self) -> None:

@@ -26,7 +26,7 @@ from viewer.render.palette import (
 HEIGHT = 30  # of the legend, px
 SWATCH = 12
 TITLE_WIDTH = 180  # px, maximum width of a title
-_DIMS = "Click to dim everything else; click again to end that."
+_DIMS = "Click to dim everything else; click again to show everything."
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 # Swatches with less contrast to the canvas get an outline.
 _VISIBLE = 2.0

@@ -55,7 +55,7 @@ from viewer.model.trace import (
     UntimedEvents,
 )
 
-BACKWARDS = "slice ends before it begins: drawn with no length"
+BACKWARDS = "slice ends before it starts: drawn as an instant"
 _NO_LEVEL = -1
 _SHORT = 1 << 16
 _MANY = 200_000  # slices from which starting threads pays off

@@ -141,7 +141,7 @@ class _Parts:
         if start is None or end is None:
             return None, None
         if end < start:
-            self.odd("cycles that end before they begin: left out", number)
+            self.odd("cycles that end before they start: left out", number)
             return None, None
         return start, end
 

@@ -7,7 +7,7 @@ from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.model.building.builder import BACKWARDS
 from viewer.model.queries import foreign
 
-FOREIGN = "delegate events on a clock of their own: placed inside their call for drawing only"
+FOREIGN = "delegate events with a separate clock: placed inside their call for drawing only"
 
 
 def test_events_on_another_clock_are_laid_end_to_end_inside_their_call(dump):

@@ -46,7 +46,7 @@ def test_a_run_that_failed_did_not_finish_and_is_counted():
     assert [run.finished for run in trace.inferences()] == [False, True, True]
     assert [run.number for run in trace.finished_inferences()] == [2, 3]
     (problem,) = trace.problems
-    assert problem.kind == "run without Method::execute: it failed or was cut short"
+    assert problem.kind == "inference without Method::execute: it failed or was interrupted"
     assert (problem.count, problem.first) == (1, "event 2")
 
 
@@ -64,9 +64,7 @@ def test_runs_on_a_clock_that_starts_again_are_threads_of_their_own(dump):
 
     trace = read_path(dump(run(0, 10), run(30, 10), run(0, 20), run(3, 5)))
     assert trace.problems == (
-        Problem(
-            "the clock started again: the runs after it are on threads of their own", 2, "run 2"
-        ),
+        Problem("the clock restarted: later inferences are on separate threads", 2, "run 2"),
     )
     assert [t.thread for t in trace.tracks] == [
         "Execute", "Execute · clock 2", "Execute · clock 3"

@@ -83,7 +83,7 @@ def test_shaders_are_inside_the_graphs_execution_which_is_inside_vulkans(dump):
         ("unattributed", 2, 171, 180),
     ]
     assert [p.kind for p in trace.problems] == [
-        "delegate events on a clock of their own: placed inside their call for drawing only"
+        "delegate events with a separate clock: placed inside their call for drawing only"
     ]
 
 

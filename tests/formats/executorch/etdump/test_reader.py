@@ -391,7 +391,7 @@ def test_broken_files_name_the_place_and_the_remedy():
     with pytest.raises(UnreadableFile) as caught:
         read("BAD_truncated")
     assert caught.value.where == "byte 7712"
-    assert "says that it has 15424 bytes" in caught.value.reason
+    assert "should have 15424 bytes" in caught.value.reason
     assert "copy it again" in caught.value.remedy
     for name in ("BAD_empty", "BAD_zip"):
         with pytest.raises(UnreadableFile, match="not an ETDump"):

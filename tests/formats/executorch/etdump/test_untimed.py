@@ -322,7 +322,7 @@ def test_events_without_content_and_values_without_theirs_are_counted(dump):
     assert problems(trace) == {
         "events without content: left out": 1,
         "debug event without a value": 1,
-        "debug value is a string: the format does not hold its text": 1,
+        "debug value is a string: ETDump does not store its text": 1,
         "debug value without its tensor": 1,
         "debug value of an unknown type": 1,
     }
@@ -350,7 +350,7 @@ def test_vectors_longer_than_the_file_are_an_error(tmp_path):
     data = path.read_bytes()
     at = data.index(struct.pack("<Iq", 2, 123456789))
     path.write_bytes(data[:at] + struct.pack("<I", 1 << 31) + data[at + 4 :])
-    with pytest.raises(UnreadableFile, match="sizes of a tensor lies outside the file"):
+    with pytest.raises(UnreadableFile, match="sizes of a tensor is outside the file"):
         read(path)
 
 

@@ -6,7 +6,7 @@ from tests.builders.record_cases import made, node, read
 def test_a_key_twice_in_a_map_is_told_and_the_last_one_counts(tmp_path):
     program = read(made(tmp_path, node(), debug_handle_map='{"forward": {"0": 7, "0": 1}}'))
     assert program.methods[0].handles == {0: (1,)}
-    assert [p.kind for p in program.problems] == ["a key is there twice: the last one counts"]
+    assert [p.kind for p in program.problems] == ["duplicate key: the last one is used"]
 
 
 def test_numbers_that_are_no_handles_are_told(tmp_path):
@@ -18,6 +18,6 @@ def test_numbers_that_are_no_handles_are_told(tmp_path):
     program = read(made(tmp_path, node(), debug_handle_map=entries))
     assert program.methods[0].handles == {}
     (problem,) = program.problems
-    assert ("not instruction -> handles" in problem.kind, problem.count) == (True, 6)
+    assert ("expected instruction -> handles" in problem.kind, problem.count) == (True, 6)
     digits = '{"forward": {"0": %s}}' % ("9" * 9000)
     assert "not valid JSON" in read(made(tmp_path, debug_handle_map=digits)).problems[0].kind

@@ -94,7 +94,7 @@ def test_one_method_of_another_name_finds_its_graph(tmp_path):
 def test_a_save_that_failed_half_way_shows_its_aten_program():
     program = read(DATA / "broken_partial_save.etrecord")
     (problem,) = program.problems
-    assert "unfinished" in problem.kind
+    assert "incomplete" in problem.kind
     (method,) = program.methods
     assert [op.label for op in method.operators] == [
         "fc · linear",

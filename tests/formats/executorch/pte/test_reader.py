@@ -187,12 +187,12 @@ def test_references_that_lead_nowhere_are_counted(tmp_path):
     found = executable(write_program(tmp_path / "a.pte", method, version=3))
     assert {problem.kind: problem.count for problem in found.problems} == {
         "version 3 is unknown: read as version 0": 1,
-        "delegate refers to data that the file does not have": 2,
+        "delegate refers to missing data": 2,
         "tensor of an unknown scalar type": 1,
         "tensor with a negative size": 1,
         "tensor of more than 16 dimensions": 1,
         "instruction uses a value that its method does not have": 2,
-        "jump leads out of its instructions": 1,
+        "jump to a missing instruction": 1,
         "call of a delegate that its method does not have": 1,
         "call of an operator that its method does not have": 1,
         "planned memory with a negative size": 1,
@@ -206,17 +206,17 @@ def test_a_file_that_ends_in_its_segments_is_read_with_what_is_there(tmp_path):
     path.write_bytes(whole[:4500])  # the program has 4,024 bytes
     found = executable(path)
     assert len(found.methods[0].instructions) == 9
-    assert found.method("forward").delegates[0].unread.endswith("bytes are there")
+    assert found.method("forward").delegates[0].unread.endswith("bytes are present")
     kinds = {problem.kind for problem in found.problems}
-    assert "segment leads out of the file, which was cut short or damaged" in kinds
+    assert "segment is outside the file, which is truncated or damaged" in kinds
 
 
 def test_a_file_that_ends_in_its_program_says_where_and_what_to_do(tmp_path):
     path, whole = tmp_path / "cut.pte", (FILES / "part_x.pte").read_bytes()
     path.write_bytes(whole[:2000])
     assert refusal(path) == (
-        " (byte 16): the program should have 4024 bytes, and 2000 are there. The file is damaged "
-        "or was cut short: copy it again, or export it again"
+        " (byte 16): the program should have 4024 bytes, but has 2000. The file is damaged "
+        "or truncated: copy it again, or export it again"
     )
 
 
@@ -225,7 +225,7 @@ def test_a_file_that_ends_in_its_program_says_where_and_what_to_do(tmp_path):
     [
         (b"\x08\0\0\0ET12", "the file ends before its program starts"),
         (b"\x08\0\0\0ET12eh00\x10\0\0\0" + bytes(60), "the extended header has 16 bytes"),
-        (b"\xff\xff\xff\x7fET12" + bytes(60), "root table lies outside the file"),
+        (b"\xff\xff\xff\x7fET12" + bytes(60), "root table is outside the file"),
         (b"\x10\0\0\0ET12" + bytes(60), "the program has no method"),
         (b"\x10\0\0\0BP08" + bytes(60), "this is not an ExecuTorch program (no ET12)"),
     ],

@@ -29,8 +29,8 @@ def test_a_type_of_a_later_release_keeps_its_number():
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "its data is no XNNPACK graph (neither XN00 nor XN01)"),
-        (bytes(100), "its data is no XNNPACK graph (neither XN00 nor XN01)"),
+        (b"", "its data is not an XNNPACK graph (neither XN00 nor XN01)"),
+        (bytes(100), "its data is not an XNNPACK graph (neither XN00 nor XN01)"),
         (xnnpack_graph(NODES)[:20], "its XNNPACK header has 20 of 30 bytes"),
         (xnnpack_graph(NODES)[:60], "its XNNPACK graph should end at byte"),
         (xnnpack_graph(NODES, header=False)[:24], "of its XNNPACK graph)"),
@@ -56,13 +56,13 @@ def test_an_unreadable_graph_leaves_the_rest_of_the_program_readable(tmp_path):
     path = write_program(tmp_path / "a.pte", method, segments=[bytes(64)])
     found = open_file(str(path))
     assert [d.unread for d in found.methods[0].delegates] == [
-        "its data is no XNNPACK graph (neither XN00 nor XN01)", ""
+        "its data is not an XNNPACK graph (neither XN00 nor XN01)", ""
     ]  # fmt: skip
     assert [(p.kind, p.count, p.first) for p in found.problems] == [
         (
             "nodes of an XNNPACK delegate could not be read",
             1,
-            "delegate 0 of method 0: its data is no XNNPACK graph (neither XN00 nor XN01)",
+            "delegate 0 of method 0: its data is not an XNNPACK graph (neither XN00 nor XN01)",
         )
     ]
 

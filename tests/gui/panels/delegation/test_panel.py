@@ -203,8 +203,8 @@ def test_an_unknown_rest_is_a_dash_with_its_reason(show_files):
     panel = show_files(DelegationPanel, "etdump/SYN_qnn_like.etdp")
     ((_, row),) = lines(panel, DelegationLine.INSTANCE)
     assert row.texts[3] == "–"
-    assert "clock of their own" in row.detail
-    assert "clock of their own" in panel.model.index(1, 3).data(Qt.ItemDataRole.ToolTipRole)
+    assert "separate clock" in row.detail
+    assert "separate clock" in panel.model.index(1, 3).data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_without_delegates_it_says_so_and_ranks_the_operators(show_files):

@@ -91,7 +91,7 @@ def test_inputs_of_the_model_are_named_and_an_end_of_the_model_says_so(card):
     texts = card().flows["Inputs from"].texts
     assert texts[0] == "Model inputs x"
     session.select_slice(call_of(session, (34, 35, 36, 37)))
-    assert card().flows["Outputs to"].texts == ["No other operator takes its result."]
+    assert card().flows["Outputs to"].texts == ["No other operator uses its result."]
 
 
 def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened):
@@ -147,4 +147,4 @@ def test_flows_that_a_file_states_are_listed_without_a_record(imported, make_pan
     last = next(iter(set(trace.flows.consumer.tolist()) - set(trace.flows.producer.tolist())))
     imported.select_slice(SliceRef(0, last))
     panel.refresh()
-    assert panel.widget().flows["Outputs to"].texts == ["None in the file."]
+    assert panel.widget().flows["Outputs to"].texts == ["No flows in the file."]

@@ -74,7 +74,7 @@ def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, da
         "duration: 5 000 cycles", "start: 0 cycles"
     ]  # fmt: skip
     rows = panel.widget().rows("Slice")
-    assert rows["Clock"] == "one of its own; its place inside its call is for drawing only"
+    assert rows["Clock"] == "separate clock; position inside its call is for drawing only"
     assert not {"Ticks", "native_dur", "native_start", "native_unit"} & set(rows)
     assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
 
@@ -93,7 +93,7 @@ def test_a_stated_rate_gives_such_a_slice_a_duration_and_says_so(opened, data, s
         ("0", "cycles", "start"),
     ]
     assert slice_rows(total, i)["Clock"].replace("\u202f", " ") == (
-        "5\u2009000 cycles at 800 MHz (chosen); its place inside its call is for drawing only"
+        "5\u2009000 cycles at 800 MHz (chosen); position inside its call is for drawing only"
     )
 
 
@@ -110,7 +110,7 @@ def test_names_of_rows_and_captions_of_figures_are_whole_and_apart(attention, sh
     panel = show_details(attention)
     names = {name.text(): name for name in panel.findChildren(ElidedLabel)}
     assert names["Unattributed"].shown_text == "Unattributed"
-    (whole,) = (f for f in panel.findChildren(KeyFigure) if "set" in f.accessibleName())
+    (whole,) = (f for f in panel.findChildren(KeyFigure) if "all shared" in f.accessibleName())
     others = [f for f in panel.findChildren(KeyFigure) if f.y() == whole.y() and f is not whole]
     following = min(f.x() for f in others if f.parent() is whole.parent())
     caption = whole.findChildren(QLabel)[-1]
@@ -173,7 +173,7 @@ def test_the_card_shows_the_link_the_operator_and_its_cost(attention, show_detai
     attention.select_slice(SliceRef(0, longest_call(attention)))
     panel = show_details(attention)
     card = panel.widget()
-    assert card.rows("Link")["Record"] == "attn_teal_xnnpack.etrecord"
+    assert card.rows("Link")["ETRecord"] == "attn_teal_xnnpack.etrecord"
     assert "1.00" in card.rows("Link")["Match"]
     assert card.rows("Operator")["Handle"] == "10"
     assert card.rows("Operator")["Nodes"].startswith("25 · ")
@@ -309,7 +309,7 @@ def test_an_area_counts_slices_and_busy_time(attention):
 def test_an_area_shows_its_length_and_names(attention, show_details):
     attention.select_area(Area(600_000, 800_000, frozenset({(0, 0)})))
     panel = show_details(attention)
-    assert figures(panel)[0] == "length: 200.000 µs"
+    assert figures(panel)[0] == "duration: 200.000 µs"
     assert "forward" in next(iter(panel.widget().rows("Busy").values()))
     said = list(panel.widget().rows("Slices by name").values())
     assert any(re.fullmatch(r"\d+ other names, \d+ slices", text) for text in said)
@@ -360,7 +360,7 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     events = len([i for i in logged if "#" in trace.name(i)])
     most = format_time(min(1000 * events, int(length[inner[-1]])))
     assert slice_rows(shown, call)["Rounding"] == (
-        f"up to {most} of it may be rounding of {counted(events, 'event')}"
+        f"up to {most} may be rounding of {counted(events, 'event')}"
     )
     assert slice_rows(shown, call)["Time"] == "measured"
     assert slice_rows(shown, logged[0])["Time"] == "start placed, duration rounded to 1\u202fµs"
@@ -437,8 +437,8 @@ def test_an_operator_of_a_debug_handle_map_says_what_is_known_and_no_more(
     told = said(show_details(session))
     assert told[told.index("Logged as") + 1] == "10"  # a number, and no text
     assert {"Nodes", "Work"}.isdisjoint(told)
-    assert "No source line is recorded." in told
-    assert "No other operator takes its result." not in told
+    assert "No source line was recorded." in told
+    assert "No other operator uses its result." not in told
 
 
 def test_the_spread_of_an_operators_cost_leaves_out_the_warm_up(attention, show_details):

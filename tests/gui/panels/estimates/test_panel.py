@@ -31,7 +31,7 @@ def test_every_job_has_its_estimate_and_its_ratio(panel):
         "tosa.cast@L15", "65.500\u202fµs", "13.114\u202fµs", "4.99×", "2",
     )  # fmt: skip
     assert rows["job 0"][0] == "tosa.conv2d@L11 + tosa.clamp@L13"
-    assert "4 of 12 have both sides" in panel.subtitle.text()
+    assert "4 of 12 have an estimate and a measurement" in panel.subtitle.text()
 
 
 def test_one_click_on_the_ratio_brings_the_worst_estimate_to_the_top(panel, qtbot):
@@ -53,7 +53,7 @@ def test_work_of_the_host_is_measured_alone_and_says_why(panel):
     assert rows["action 2"][0] == "torq_hl.host_copy"
     assert rows["action 2"][2:4] == ("–", "–")
     details = {row.hint: row.detail for row in panel.model.rows}
-    assert "counts no cycles for work of the host" in details["action 2"]
+    assert "does not estimate host work" in details["action 2"]
 
 
 def test_by_operator_the_jobs_of_a_set_are_one_row(panel):

@@ -58,7 +58,7 @@ def test_numbers_are_those_of_every_slice_of_the_event(cnn):
         assert float(row[name]) == pytest.approx(value, abs=0.001)
     assert row["Count"] == "10"
     assert link.operators(kernel[0])
-    assert cnn.subtitle.text().endswith("events · all 10 runs")
+    assert cnn.subtitle.text().endswith("events · all 10 inferences")
 
 
 def test_a_picked_run_stands_beside_all_of_them(cnn):

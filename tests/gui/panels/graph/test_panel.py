@@ -90,7 +90,7 @@ def test_nothing_open_says_what_to_open(show_graph, qtbot, opened):
 
 def test_a_profile_without_a_record_says_what_is_missing(show_graph, opened, data):
     panel = show_graph(opened(data / "etdump" / "attn_portable_x5.etdp"))
-    assert "No record or source is open" in panel.sentence
+    assert "Open the matching ETRecord" in panel.sentence
 
 
 def test_nothing_is_worked_out_while_it_is_hidden(panel, qtbot, monkeypatch):
@@ -223,7 +223,7 @@ def test_an_operator_in_no_delegate_says_so(about_qkv):
     outside = next(o for o in range(38) if not any(o in i.operators for i in about_qkv.instances))
     about_qkv.session.select_operators(0, (outside,))
     assert not about_qkv.delegate.isEnabled()
-    assert about_qkv.delegate.toolTip() == "This operator went into no delegate"
+    assert about_qkv.delegate.toolTip() == "This operator is not delegated"
 
 
 def test_the_whole_model_needs_no_selection(panel, qtbot):
@@ -269,7 +269,7 @@ def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
 def test_a_record_that_does_not_say_the_edges_says_so(show_graph, qtbot, opened, data):
     panel = show_graph(opened(data / "etrecord" / "broken_partial_save.etrecord"))
     settle(qtbot, panel)
-    assert "The record has no graph of this method" in panel.note.text()
+    assert "The ETRecord has no graph of this method" in panel.note.text()
 
 
 # -- costs --------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened
         if own < 0 and shared < 0:
             is_linked = bool(costs.linked[each.operator])
             assert each.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)
-            assert each.cost == ("no time here" if is_linked else "not linked")
+            assert each.cost == ("no time in this range" if is_linked else "not linked")
 
 
 def test_tooltips_tell_tensors_and_cost(about_qkv):
@@ -319,7 +319,7 @@ def test_tooltips_tell_tensors_and_cost(about_qkv):
     said = about_qkv.node_tip(position).replace(THIN, " ")
     assert said.splitlines()[0] == "blocks.0.qkv · linear"
     assert "2.083 µs self, 3.8 % in run 2 of 5" in said
-    assert "takes 2 parameters or constants of the model" in said
+    assert "input: 2 parameters or constants of the model" in said
     around = about_qkv.view.picture.around
     edge = next(
         i for i, (a, b) in enumerate(zip(around.producer, around.consumer, strict=True))

@@ -116,7 +116,7 @@ def test_the_picture_is_written_whole(about_qkv, tmp_path, name, begins):
 
 
 def test_without_a_graph_there_is_nothing_to_save(panel):
-    with pytest.raises(NothingToExport, match="no graph"):
+    with pytest.raises(NothingToExport, match="No graph"):
         panel.job_of("a.png")
 
 

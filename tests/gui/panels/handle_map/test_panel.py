@@ -53,8 +53,8 @@ def test_each_identifier_has_its_handles_its_operators_and_its_time(panel):
 def test_what_is_logged_and_not_registered_can_be_shown_alone(panel):
     choose(panel, RowFilter.NOT_REGISTERED)
     assert names(panel) == ["not in map"]
-    assert panel.by.currentText() == "Not registered (1)"
-    assert panel.summary.text().startswith("5 identifiers registered · 5 logged · 1 logged and not")
+    assert panel.by.currentText() == "Not in map (1)"
+    assert panel.summary.text().startswith("5 identifiers registered · 5 logged · 1 logged but not")
 
 
 def test_handles_that_no_identifier_covers_can_be_shown_alone(show_files):
@@ -74,12 +74,12 @@ def test_where_a_sort_has_no_rows_it_says_why(panel):
 
 def test_the_filter_finds_identifiers_operators_handles_and_backends(panel):
     found = {}
-    for text in ("fusion", "tan", "conv2", "not registered", "BackendStrDemo sin"):
+    for text in ("fusion", "tan", "conv2", "not in map", "BackendStrDemo sin"):
         panel.filter.setText(text)
         found[text] = names(panel)
     assert found == {
         "fusion": ["Fancy Fusion", "Fancy Fusion 2"], "tan": ["sin:0;a=b", "cos/1", "div"],
-        "conv2": ["Fancy Fusion 2"], "not registered": ["not in map"],
+        "conv2": ["Fancy Fusion 2"], "not in map": ["not in map"],
         "BackendStrDemo sin": ["sin:0;a=b"],
     }  # fmt: skip
 
@@ -136,7 +136,7 @@ def test_of_very_many_rows_the_first_are_shown_and_all_exported(
     monkeypatch.setattr(handle_maps, "MOST_SHOWN", 3)
     panel = show_files(HandleMapPanel, *DEMO)
     assert len(panel.model.rows) == 3
-    assert panel.summary.text().startswith("the first 3 of 7 rows, Export writes all")
+    assert panel.summary.text().startswith("the first 3 of 7 rows (Export writes all)")
     with qtbot.waitSignal(panel.export_requested) as asked:
         panel.button.click()
     assert asked.args[0](str(tmp_path / "all.csv"))(no_progress, never_cancelled) == 7
@@ -147,14 +147,14 @@ def test_rows_are_copied_with_how_they_stand(panel):
     panel.copy()
     head, row = QGuiApplication.clipboard().text().splitlines()
     assert head.split("\t")[-2:] == ["Standing", "Note"]
-    assert row.split("\t")[-2] == "not registered"
+    assert row.split("\t")[-2] == "not in map"
     assert "is not in its debug handle map" in row
 
 
 def test_events_on_a_clock_of_their_own_have_no_time(show_files):
     panel = show_files(HandleMapPanel, "etdump/SYN_qnn_like.etdp")
     assert {row.texts[1] for row in panel.model.rows} == {"–"}
-    assert "clock of their own" in panel.model.rows[0].detail
+    assert "separate clock" in panel.model.rows[0].detail
 
 
 def test_a_record_alone_has_its_map_and_no_times(show_files, qtbot):

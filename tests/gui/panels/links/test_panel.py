@@ -120,7 +120,10 @@ ENDS = ("etdp", "etrecord")
 def test_methods_are_chosen_for_some_inferences_with_the_keyboard(multi, qtbot):
     chooser = section(multi).methods
     field = chooser.numbers["Execute 1"]
-    assert (field.accessibleName(), field.placeholderText()) == ("Runs of Execute 1", "all runs")
+    assert (field.accessibleName(), field.placeholderText()) == (
+        "Inferences of Execute 1",
+        "all inferences",
+    )
     assert chooser.choosers["Execute 1"].currentText() == "Choose its method…"
     field.setFocus()
     qtbot.keyClicks(field, "1,3")
@@ -213,7 +216,7 @@ def test_a_chosen_column_that_no_record_has_is_still_shown(panel_of):
     panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord", "demo_str.etrecord")
     panel.session.workspace.identify(panel.session.traces[0].file.path, "name")
     pair_files(panel.session, panel.session.traces[0].file.path, None)
-    assert section(panel).columns.currentText() == "name · in no open record's map"
+    assert section(panel).columns.currentText() == "name · not in the map of any open ETRecord"
 
 
 def test_a_dump_has_no_chooser_of_columns(panel_of):
@@ -240,9 +243,9 @@ def test_an_export_of_opscope_says_why_a_record_does_not_link_it(
     prepare(opened(*files).workspace, path)(no_progress, never_cancelled)
     panel = make_panel(LinksPanel, opened(path, record))
     (said,) = [text for text in texts(panel) if text.startswith("This trace is an export")]
-    carries = "carries its links already" if with_record else "was made without the links"
+    carries = "already includes the links" if with_record else "was made without the links"
     assert carries in said
-    assert said.endswith("open what it was made of, demo_str_x4.etdp, with the ETRecord.")
+    assert said.endswith("open the original file, demo_str_x4.etdp, with the ETRecord.")
     assert linked(panel) is None
 
 

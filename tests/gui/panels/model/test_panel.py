@@ -142,7 +142,7 @@ def test_choosing_is_one_step_of_undo_and_sets_off_no_other(panel, qtbot):
 def test_without_files_it_says_what_to_open(opened, make_panel, qtbot):
     panel = make_panel(ModelPanel, opened())
     assert panel.is_empty
-    assert "profile and the record" in panel.sentence
+    assert "profile and its ETRecord" in panel.sentence
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()
 
@@ -162,7 +162,7 @@ def test_a_record_alone_shows_its_modules_without_costs(
     linear = row_at(panel, "forward", "blocks.0", "qkv", "linear")
     assert texts(panel, linear)[ModelColumn.OUTPUT] == "f32  1 × 8 × 96"
     assert panel.footer.isHidden()
-    assert "A record holds the model, not a run" in panel.note.text()
+    assert "This file has no timing data" in panel.note.text()
     with qtbot.waitSignal(panel.source_requested) as asked:
         panel.view.chosen.emit(linear)
     assert asked.args[1] == 48
@@ -171,7 +171,7 @@ def test_a_record_alone_shows_its_modules_without_costs(
 def test_a_profile_without_its_record_asks_for_it(opened, data, make_panel):
     panel = make_panel(ModelPanel, opened(data / "etdump/cnn_portable_x10.etdp"))
     assert panel.is_empty
-    assert "No record or source is open that belongs to" in panel.sentence
+    assert "Open the matching ETRecord of" in panel.sentence
 
 
 def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, make_panel, qtbot):

@@ -32,7 +32,7 @@ def test_what_a_module_explains_of_its_total_adds_up(panel):
     block = row_at(panel, "forward", "blocks.0")
     lines = panel.model.rows.explained(block).replace(THIN, " ").splitlines()
     assert lines[0] == "blocks.0"
-    assert lines[1].startswith("Total 27.261 µs: 16.255 µs of operators directly in it + ")
+    assert lines[1].startswith("Total 27.261 µs: 16.255 µs in its own operators + ")
     total, *parts = (float(w) for w in lines[1].split() if w.replace(".", "").isdigit())
     assert total == pytest.approx(sum(parts), abs=1e-9)
 

@@ -30,7 +30,7 @@ def test_the_filter_leaves_what_has_every_word_and_the_way_to_it(panel):
 
 def test_a_filter_that_leaves_nothing_says_so(panel):
     panel.filter.setText("no such")
-    assert panel.findChild(NoRows).text() == "No row has “no such” in it. Escape clears the filter."
+    assert panel.findChild(NoRows).text() == "No row matches “no such”. Escape clears the filter."
     assert panel.model.rowCount() == 0
     panel.filter.clear()
     assert panel.model.rowCount() == 1

@@ -80,7 +80,7 @@ def test_an_area_counts_the_parts_inside(panel):
     assert texts(panel, SelectionColumn.MAX) == ns("40", "30")
     assert texts(panel, SelectionColumn.MEAN) == ns("27.500", "25")
     assert texts(panel, SelectionColumn.BUSY) == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
-    assert "2 reach over the edge: the part inside counts" in panel.summary.text()
+    assert "2 cross the area's boundary: only the part inside counts" in panel.summary.text()
     assert "4 slices" in panel.summary.text()
 
 

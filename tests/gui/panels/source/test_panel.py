@@ -112,10 +112,9 @@ def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(opened, make_p
     panel = make_panel(SourcePanel, session)
     session.select_operators(0, (ATTENTION_0,))
     assert panel.sentence == (
-        f"models.py is not here: neither at {RECORDED}, where it was recorded, nor beside the "
-        "files that are open, nor in the folders around them. Locate asks for the file models.py "
-        "itself. Its folder is remembered, and all that was recorded below the same folder is "
-        "then found there too."
+        f"models.py was not found: neither at {RECORDED}, where it was recorded, nor in or near "
+        "the folders of the open files. Locate it once; Opscope then finds all sources of the same "
+        "folder."
     )
 
 
@@ -314,7 +313,7 @@ def test_a_file_of_another_version_is_told(opened, show_panel, tmp_path):
     session.select_operators(0, (ATTENTION_0,))
     assert panel.version.isVisible()
     assert panel.version.text() == (
-        "Another version of the file: line 33 was recorded as “return "
+        "Different version of the file: line 33 was recorded as “return "
         "self.fc2(self.act(self.fc1(x)))”, and 8 other lines of 9 differ"
     )
 

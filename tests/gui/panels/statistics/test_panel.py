@@ -103,7 +103,7 @@ def test_types_of_operators_add_up_over_what_shares_a_line(panel):
     rows = table(panel)
     # By hand: the tasks of tosa.max_pool2d are busy for 38,930 cycles.
     assert rows["tosa.max_pool2d"][1] == "48.662 µs"
-    assert "In these groups" in panel.footer.text()
+    assert "Grouped" in panel.footer.text()
 
 
 def test_keys_that_a_trace_has_not_are_grayed_with_the_reason(panel):
@@ -301,14 +301,14 @@ def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
     failed = next(i for i, run in enumerate(shown.trace.runs) if not run.finished and run.number)
     pick_run(panel._session, (0, failed))
     assert note not in panel.subtitle.text()
-    assert plain(panel.footer.text()).endswith("Whole 103.404 µs")
+    assert plain(panel.footer.text()).endswith("Total 103.404 µs")
 
 
 def test_a_delegates_rate_adds_a_column_and_says_what_it_is_in(show_files):
     panel = show_files(StatisticsPanel, "etdump/SYN_qnn_like.etdp")
     name = "QNN accelerator (execute) time (cycles)"
     assert name not in table(panel)
-    assert "3 slices on clocks of their own left out" in panel.subtitle.text()
+    assert "3 slices with separate clocks left out" in panel.subtitle.text()
     set_delegate_clock(panel._session, 0, "cycles", Fraction(5, 4))
     assert table(panel)[name] == (
         0, "–", "6.250 µs", "–", "–", "1", *["6.250 µs"] * 5,
@@ -316,4 +316,7 @@ def test_a_delegates_rate_adds_a_column_and_says_what_it_is_in(show_files):
     assert table(panel)["DELEGATE_CALL"][1:] == (
         "7.000 µs", "–", "78.7", "7.000 µs", "1", *["7.000 µs"] * 5,
     )  # fmt: skip
-    assert "slices on a delegate's clock count, but in no time or share" in panel.subtitle.text()
+    assert (
+        "slices on a delegate's clock are counted, but not in times and shares"
+        in panel.subtitle.text()
+    )

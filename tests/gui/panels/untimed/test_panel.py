@@ -62,7 +62,7 @@ def test_rows_stand_in_file_order_with_operator_value_and_bytes(cnn):
 
 
 def test_it_says_that_the_order_is_known_and_the_time_is_not(cnn):
-    assert cnn.subtitle.text() == "28 events · all runs · order known, time not"
+    assert cnn.subtitle.text() == "28 events · all inferences · order known, time not"
 
 
 def test_it_follows_the_picked_run(cnn):
@@ -81,7 +81,7 @@ def test_a_run_without_any_says_where_there_are_some(show):
     assert not panel.is_empty
     pick_run(panel.session, (1, 0))
     assert panel.is_empty
-    assert panel.sentence == "None in load; 28 debug events in other runs."
+    assert panel.sentence == "None in load; 28 debug events in other inferences."
 
 
 def test_nothing_says_how_such_events_are_logged(show, opened, make_panel):
@@ -132,7 +132,7 @@ def test_of_very_many_marked_rows_the_first_are_copied_and_the_rest_told(cnn, mo
     cnn.copy()
     lines = QGuiApplication.clipboard().text().splitlines()
     assert len(lines) == 1 + 5 + 1
-    assert lines[-1] == "23 more rows: opscope export --table untimed writes all of them"
+    assert lines[-1] == "23 more rows: opscope export --table untimed writes all rows"
 
 
 @pytest.mark.parametrize(

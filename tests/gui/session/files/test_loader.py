@@ -151,7 +151,7 @@ def test_a_fault_of_a_reader_is_told_and_reported(qtbot, capsys):
     loader = Loader(reader=reader)
     with qtbot.waitSignal(loader.failed) as told:
         loader.load("/a.csv")
-    assert "/a.csv: a fault in Opscope stopped the reading (IndexError" in told.args[1]
+    assert "/a.csv: Opscope failed to read this file (internal error: IndexError" in told.args[1]
     assert "IndexError" in capsys.readouterr().err
 
 

@@ -73,7 +73,7 @@ def test_a_cancelled_job_leaves_no_file_and_what_was_there(saver, qtbot, tmp_pat
     assert job.begun.wait(5)
     with qtbot.waitSignal(saver.failed) as told:
         saver.cancel()
-    assert told.args == [str(path), "The export was cancelled; no file was written"]
+    assert told.args == [str(path), "Export canceled; no file was written"]
     assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
     assert path.read_text() == "old"
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_written_is_one_sentence(saver, qtbot, error, reason):
 def test_a_fault_is_told_and_reported(saver, qtbot, capsys):
     with qtbot.waitSignal(saver.failed) as told:
         saver.save(lambda progress, cancelled: [][3], "/out.csv")
-    assert told.args[1].startswith("/out.csv was not written: a fault in Opscope")
+    assert told.args[1].startswith("/out.csv was not written: internal error in Opscope")
     assert "IndexError" in capsys.readouterr().err
 
 
@@ -104,7 +104,7 @@ def test_one_at_a_time_and_then_the_next(saver, qtbot, tmp_path):
     job = Gate(tmp_path / "a")
     saver.save(job, "/a")
     assert saver.is_busy
-    with pytest.raises(RuntimeError, match="written already"):
+    with pytest.raises(RuntimeError, match="another export is in progress"):
         saver.save(lambda progress, cancelled: 1, "/b")
     with qtbot.waitSignal(saver.saved):
         job.end.set()

@@ -29,5 +29,5 @@ def test_flags_have_room_of_their_own(x):
 
 
 def test_a_mark_without_a_name_is_called_by_its_number():
-    assert title(Bookmark(0, 0, ""), 4) == "mark 5"
+    assert title(Bookmark(0, 0, ""), 4) == "bookmark 5"
     assert title(Bookmark(0, 0, "x"), 4) == "x"

@@ -169,7 +169,7 @@ def test_how_many_are_drawn_of_how_many_is_said(attention, monkeypatch):
     attention.session.select_slice(attention.chosen)
     paint(attention)
     assert flows(attention).drawn == 2
-    assert flows(attention).note == "2 of 4 flows shown"
+    assert flows(attention).note == "2 of 4 flows"
 
 
 def test_nothing_is_drawn_of_a_slice_without_flows_or_of_none(attention):
@@ -211,7 +211,7 @@ def test_chips_that_have_no_room_are_counted_as_hidden(attention, monkeypatch):
     start, end = session.traces[0].span_ns(attention.chosen.index)
     show(attention, start + 10, end - 10)
     assert len(flows(attention).chips) == flows(attention).drawn == 2  # one at either edge
-    assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
+    assert flows(attention).note == "2 of 4 flows · 2 hidden"
 
 
 def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(harness, monkeypatch):

@@ -62,21 +62,21 @@ def test_an_empty_scene_has_nothing_to_draw(scene_of):
 
 def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data):
     assert process_title(attention, 0) == (
-        "attn_xnnpack_x5.etdp", "record attn_teal_xnnpack.etrecord"
+        "attn_xnnpack_x5.etdp", "ETRecord attn_teal_xnnpack.etrecord"
     )  # fmt: skip
-    assert track_title(attention, 0, 0) == ("forward", "5 runs")
-    assert process_title(scene_of(ATTENTION), 0)[1] == "no record"
+    assert track_title(attention, 0, 0) == ("forward", "5 inferences")
+    assert process_title(scene_of(ATTENTION), 0)[1] == "no ETRecord"
     host = scene_of(data / "torq" / "host_h4_latest.csv")
     assert process_title(host, 0)[1] == "no source"
     assert process_title(attention, -1) == ("Pinned", "")
     files = (data / "pte" / f"cond.{end}" for end in ("etdp", "etrecord", "pte"))
-    assert process_title(scene_of(*files), 0)[1] == "record cond.etrecord, program cond.pte"
+    assert process_title(scene_of(*files), 0)[1] == "ETRecord cond.etrecord, program cond.pte"
 
 
 def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):
     scene = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
     assert [has_own_clock(scene, process) for process in range(2)] == [False, True]
-    assert process_note(scene, 1) == "own clock · aligned at start"
+    assert process_note(scene, 1) == "separate clock, aligned at start"
 
 
 def test_a_guessed_or_chosen_rate_is_told_with_the_process(scene_of, data):
@@ -108,11 +108,11 @@ def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
         ]
     )
     assert [has_own_clock(scene, i) for i in range(5)] == [False, True, True, True, True]
-    own = "own clock · aligned at start"
+    own = "separate clock, aligned at start"
     assert [process_note(scene, i) for i in range(1, 5)] == [
-        own, f"{own} · clock of a.csv, begins 20.000\u202fµs later",
-        f"{own} · clock of a.csv, begins 10.000\u202fµs earlier",
-        f"{own} · clock of a.csv, begins with it",
+        own, f"{own} · clock of a.csv, starts 20.000\u202fµs later",
+        f"{own} · clock of a.csv, starts 10.000\u202fµs earlier",
+        f"{own} · clock of a.csv, starts at the same time",
     ]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_files_of_the_first_clock_are_on_the_axis_by_right(scene_of):
     scene = scene_of()
     scene.session.add([host_profile("a.csv", (0, 9)), host_profile("b.csv", (4, 9)),
                        host_profile("e.csv")])  # fmt: skip
-    assert process_note(scene, 1) == "clock of a.csv, begins 4.000\u202fµs later"
+    assert process_note(scene, 1) == "clock of a.csv, starts 4.000\u202fµs later"
     assert [has_own_clock(scene, i) for i in range(len(scene.processes))] == [False] * len(
         scene.processes
     )

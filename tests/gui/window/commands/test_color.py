@@ -38,7 +38,7 @@ def test_c_goes_through_all_schemes_and_shift_c_back(attention, qtbot):
 
 def test_without_a_record_what_needs_one_is_off_and_says_why(controller, qtbot):
     open_files(qtbot, controller, SAMPLE["attention_xnnpack"].paths()[0])
-    reason = "No record is linked, so no slice has an operator"
+    reason = "No ETRecord is linked, so no slice has an operator"
     for scheme in ("operator", "type", "module"):
         assert not action(controller, scheme).isEnabled()
         assert action(controller, scheme).statusTip() == reason
@@ -62,7 +62,7 @@ def test_the_record_brings_the_chosen_scheme_back(controller, qtbot):
     assert action(controller, "module").isEnabled()
     assert (
         action(controller, "module").statusTip()
-        == "Operators of one module of the model have one color"
+        == "Operators in the same module have the same color"
     )
 
 

@@ -85,7 +85,7 @@ def test_a_profile_alone_has_no_table_of_operators(controller, qtbot, data):
     open_files(qtbot, controller, data / "etdump/attn_xnnpack_x5.etdp")
     assert controller.commands.actions["file.export_table"].isEnabled()
     assert not controller.commands.actions["file.export_operators"].isEnabled()
-    assert "record" in controller.commands.commands["file.export_operators"].need
+    assert "ETRecord" in controller.commands.commands["file.export_operators"].need
 
 
 def test_a_record_alone_has_a_table_of_operators_only(controller, qtbot, asked, tmp_path):

@@ -34,5 +34,5 @@ def test_a_part_without_a_text_says_where_it_is(about, monkeypatch):
     monkeypatch.setattr("viewer.gui.window.dialogs.about.text_of", lambda name: "")
     row = [part.name for part in about.parts].index("numpy")
     about.table.selectRow(row)
-    assert about.text.toPlainText().startswith("numpy came without the text of its license")
+    assert about.text.toPlainText().startswith("numpy includes no license text")
     assert about.text.toPlainText().endswith("It is at https://numpy.org")

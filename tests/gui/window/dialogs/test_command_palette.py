@@ -57,7 +57,7 @@ def test_a_command_is_found_by_what_it_is_for_and_an_empty_list_says_so(attentio
     assert titles(palette) == []
     assert palette.nothing.isVisible()
     assert palette.list.isHidden()
-    assert palette.field.accessibleDescription() == "Nothing found"
+    assert palette.field.accessibleDescription() == "No matching commands"
     palette.field.clear()
     assert palette.list.isVisible()
     assert palette.nothing.isHidden()
@@ -115,7 +115,7 @@ def test_what_cannot_be_done_is_last_and_says_what_it_needs(controller, qtbot):
     row = palette.model.rows[0]
     assert (row.id, row.possible, row.need) == ("view.fit_all", False, "an open profile")
     spoken = palette.model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken == "Fit all, View, Home, needs an open profile"
+    assert spoken == "Zoom to fit, View, Home, needs an open profile"
     qtbot.keyClick(palette.field, Key.Key_Return)
     assert palette.isVisible()
     assert controller.settings.get(RECENT_COMMANDS) == []
@@ -131,7 +131,7 @@ def test_what_every_command_needs_is_said(controller):
 
 def test_a_click_runs(attention, qtbot):
     palette = opened(attention, qtbot)
-    qtbot.keyClicks(palette.field, "bottom panels")
+    qtbot.keyClicks(palette.field, "bottom panel")
     place = palette.list.visualRect(palette.model.index(0)).center()
     qtbot.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert not attention.docks.shows_bottom

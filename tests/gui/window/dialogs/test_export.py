@@ -126,7 +126,7 @@ def test_the_visible_range_has_the_slices_that_touch_it_whole(session, settings,
     assert said(dialog).startswith(
         f"{len(inside) - computed} slices and {computed} computed ones on 1 track"
     )
-    assert f"{over} slices reach over an edge of the range and are written whole." in said(dialog)
+    assert f"{over} slices cross the range boundary and are exported in full." in said(dialog)
 
 
 def test_an_area_slices_and_operators_can_be_written_alone(session, settings, theme, qtbot):
@@ -193,7 +193,7 @@ def test_nothing_is_cut_off(session, settings, theme, qtbot):
     for button in dialog.findChildren(QAbstractButton):
         assert button.width() >= button.sizeHint().width()
     assert dialog.sentence.height() >= dialog.sentence.heightForWidth(dialog.sentence.width())
-    assert "2 tracks hidden in the window: they are written too." in said(dialog)
+    assert "2 tracks hidden in the window, but exported, too." in said(dialog)
 
 
 def test_the_command_asks_for_a_name_and_writes(controller, qtbot, tmp_path, monkeypatch):

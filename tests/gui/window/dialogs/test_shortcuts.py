@@ -52,7 +52,7 @@ def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, controller):
             ", ".join(controller.commands.keys(id)).replace("Escape", "Esc"),
         ) in listed
     assert ("Select an area", "Drag") in listed
-    assert ("Move the timeline", "Shift+drag") in listed
+    assert ("Pan the timeline", "Shift+drag") in listed
 
 
 def test_it_says_what_drag_does_as_it_is_set(sheet, controller, qtbot):
@@ -62,7 +62,7 @@ def test_it_says_what_drag_does_as_it_is_set(sheet, controller, qtbot):
     other = [s for s in controller.window.findChildren(ShortcutsDialog) if s.isVisible()][-1]
     listed = rows(other)
     assert ("Select an area", "Shift+drag", "") in listed
-    assert ("Move the timeline", "Drag", "") in listed
+    assert ("Pan the timeline", "Drag", "") in listed
     other.close()
 
 
@@ -73,7 +73,7 @@ def test_a_command_is_found_by_its_name_and_by_its_key(sheet, qtbot, typed):
     assert len(rows(sheet)) < 20
     sheet.filter.setText("<b>nothing</b>")
     assert rows(sheet) == [
-        ("No command or key has “<b>nothing</b>” in it. Escape clears the filter.", "", "")
+        ("No shortcut matches “<b>nothing</b>”. Escape clears the filter.", "", "")
     ]
     qtbot.keyClick(sheet.filter, Key.Key_Escape)
     assert sheet.isVisible()
@@ -101,8 +101,8 @@ def test_a_pressed_key_is_added_works_at_once_and_is_stored(sheet, controller, q
 
 def test_a_key_of_another_is_taken_only_if_so_said(sheet, controller, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_N)
-    assert sheet.editor.said == "N is the key of “Next inference”."
-    assert sheet.editor.use.text() == "Use it for “Bottom panels”"
+    assert sheet.editor.said == "N is assigned to “Next inference”."
+    assert sheet.editor.use.text() == "Reassign to “Toggle bottom panel”"
     assert controller.commands.keys("go.next_run") == ("N",)
     qtbot.mouseClick(sheet.editor.leave, Qt.MouseButton.LeftButton)
     assert controller.commands.keys("view.panels") == ("Q",)
@@ -110,12 +110,12 @@ def test_a_key_of_another_is_taken_only_if_so_said(sheet, controller, qtbot):
     qtbot.mouseClick(sheet.editor.use, Qt.MouseButton.LeftButton)
     assert controller.commands.keys("view.panels") == ("Q", "N")
     assert controller.commands.keys("go.next_run") == ()
-    assert sheet.editor.said == "“Next inference” has no key now."
+    assert sheet.editor.said == "“Next inference” has no shortcut now."
 
 
 def test_its_own_key_is_said_to_be_so(sheet, controller, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_Q)
-    assert sheet.editor.said == "Q is a key of “Bottom panels” already."
+    assert sheet.editor.said == "Q is already assigned to “Toggle bottom panel”."
     assert controller.commands.own_keys == {}
 
 
@@ -163,12 +163,12 @@ def test_a_modifier_alone_is_waited_over_and_escape_gives_up(sheet, controller, 
 
 
 @pytest.mark.parametrize(("key", "held", "does"), [
-    (Key.Key_Tab, Qt.KeyboardModifier.NoModifier, "Tab always moves the keyboard on"),
+    (Key.Key_Tab, Qt.KeyboardModifier.NoModifier, "Tab always moves the focus forward"),
     (Key.Key_C, CTRL, "Ctrl+C always copies"),
 ])  # fmt: skip
 def test_what_widgets_need_no_command_can_have(sheet, controller, qtbot, key, held, does):
     record(sheet, qtbot, "view.panels", key, held)
-    assert sheet.editor.said == f"{does}: no command can have it."
+    assert sheet.editor.said == f"{does} and cannot be assigned."
     assert controller.commands.own_keys == {}
 
 

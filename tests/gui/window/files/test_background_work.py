@@ -97,7 +97,7 @@ def test_escape_cancels_an_export_whose_progress_is_shown(attention, qtbot, tmp_
     assert attention.window.status._task.text() == "Writing out.csv"
     with qtbot.waitSignal(attention.saver.failed):
         qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
-    assert message(attention) == "The export was cancelled; no file was written"
+    assert message(attention) == "Export canceled; no file was written"
     assert not attention.window.status.progress.isVisible()
     assert list(tmp_path.glob("*out*")) == []
 

@@ -83,9 +83,7 @@ def test_what_close_all_took_away_is_the_last_session(marked, qtbot):
     assert marked.close_guard.question is None
     assert marks_in(kept(marked)[0]) == ["slow"]
     page = marked.window.start_page
-    (button,) = [
-        b for b in page.findChildren(QPushButton) if b.text() == "Open the last session again"
-    ]
+    (button,) = [b for b in page.findChildren(QPushButton) if b.text() == "Reopen last session"]
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     came_back(qtbot, marked)
     assert marked.session.state.marks == (SLOW,)
@@ -133,7 +131,7 @@ def test_the_menu_lists_what_was_kept_and_opens_it(marked, qtbot):
     menu.aboutToShow.emit()
     texts = [action.text() for action in menu.actions()]
     assert texts[0].startswith("two_threads.csv · 20")
-    assert texts[1].startswith("cnn_xnnpack_x10.etdp and 1 more · 1 mark · 20")
+    assert texts[1].startswith("cnn_xnnpack_x10.etdp and 1 more · 1 bookmark · 20")
     with qtbot.waitSignal(marked.session.files_added, timeout=20_000):
         menu.actions()[1].trigger()
     settle(qtbot, marked)

@@ -51,7 +51,7 @@ def test_a_name_that_no_exporter_knows_says_which_ones_there_are(attention, tmp_
 def test_a_record_alone_has_no_time_to_export_but_its_operators(controller, qtbot, tmp_path):
     open_files(qtbot, controller, ATTENTION_RECORD)
     controller.exports.export(str(tmp_path / "out.pftrace"))
-    assert message(controller).startswith("A record holds the model, not a run")
+    assert message(controller).startswith("This file has no timing data")
     path = tmp_path / "out.csv"
     with qtbot.waitSignal(controller.saver.saved):
         controller.exports.export(str(path))

@@ -39,7 +39,7 @@ def cycles(controller, qtbot, data):
 def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
     assert names(cycles) == ["compile_c3_taskid_mtu.csv", "tiny_cnn.mlir"]
     assert cycles.window.status.said.text() == (
-        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv, which names it"
+        "tiny_cnn.mlir was opened because compile_c3_taskid_mtu.csv names it"
     )
     recent = cycles.settings.recent_files()
     assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
@@ -69,7 +69,7 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(controller, qtbot, 
     (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
     open_files(qtbot, controller, tmp_path / "p.csv")
     assert names(controller) == ["p.csv"]
-    said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
+    said = "p.csv refers to a source that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
     assert controller.window.message.text.startswith(said)
 
 
@@ -92,7 +92,7 @@ def test_a_file_that_is_added_is_told_with_the_key_that_leads_to_it(
     assert said(controller) == "", "the first one is what is seen"
     open_files(qtbot, controller, second)
     assert said(controller) == (
-        "Added mine.csv · 6 slices, below the others · Shift+F zooms to one file after the other"
+        "Added mine.csv · 6 slices, below the others · Shift+F zooms to the next file"
     )
     controller.session.select_slice(SliceRef(0, 1))
     assert "Added" not in said(controller)
@@ -135,13 +135,13 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
     assert attention.toolbar.run.currentText() == "Run 2 of 5"
     assert runs_offered(attention) == [
-        "All inferences", "All, aligned", "Median inference", "Mean without warm-up", "",
+        "All inferences", "All inferences, aligned", "Median inference", "Mean without warm-up", "",
         "Run 1 of 5 · warm-up", *(f"Run {n} of 5" for n in range(2, 6)),
     ]  # fmt: skip
     note = "Showing run 2 of 5 (skipping load and warm-up)"
     assert process_note(attention.timeline.scene, 0) == note
     assert attention.toolbar.link_state.text() == (
-        f"100{THIN}% of linkable time · 56{THIN}% of slices linked   match 1.00"
+        f"Linked: 100{THIN}% of linkable time, 56{THIN}% of slices · match 1.00"
     )
     assert (
         attention.window.windowTitle()
@@ -200,7 +200,7 @@ def bad_files(folder, data):
         "truncated.etdp": ((data / "etdump" / "BAD_truncated.etdp").read_bytes(), ""),
         "other.zip": ((data / "etdump" / "BAD_zip.etdp").read_bytes(), "ZIP archive"),
         "photo.etdp": (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)) * 20, "JPEG"),
-        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "no format that Opscope reads"),
+        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "does not recognize the format"),
         "wide.csv": ("process,thread,name\n".encode("utf-16"), "UTF-16"),
     }
     for name, (content, _) in made.items():

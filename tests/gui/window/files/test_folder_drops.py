@@ -60,7 +60,7 @@ def test_a_dropped_folder_with_nothing_in_it_says_so(attention, qtbot, tmp_path)
     assert drop(attention, [str(tmp_path)])
     settle(qtbot, attention)
     assert message(attention) == (
-        f"{tmp_path.name}: no profile, record, program file or source is in this folder"
+        f"{tmp_path.name}: no profile, ETRecord, program file or source in this folder"
     )
     assert (attention.session.state, names(attention)) == before
 

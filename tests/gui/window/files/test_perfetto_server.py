@@ -111,7 +111,7 @@ def test_no_two_files_have_one_address(tmp_path):
 
 
 def test_a_port_that_is_taken_is_said(tmp_path, served):
-    with pytest.raises(PortTaken, match="is used by another program"):
+    with pytest.raises(PortTaken, match="is in use by another program"):
         PerfettoServer(str(tmp_path), lambda fetched: None, port=served.server.port)
 
 

@@ -61,7 +61,7 @@ def test_the_page_reads_the_trace_and_then_nothing_is_left(controller, handing, 
     assert fetch(handing.server) == written
     qtbot.waitUntil(lambda: handing.server is None)
     assert not os.path.exists(os.path.dirname(path))
-    assert said(controller).startswith("The Perfetto UI has read the trace")
+    assert said(controller).startswith("Trace loaded in Perfetto UI")
 
 
 def test_offline_says_so_and_offers_the_file(controller, handing, browser, qtbot, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_taken_port_says_so_and_offers_the_file(controller, handing, browser, 
 def test_without_a_browser_the_address_is_told(controller, handing, browser, qtbot, monkeypatch):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
     start(controller)
-    qtbot.waitUntil(lambda: "No browser" in controller.window.message.text)
+    qtbot.waitUntil(lambda: "Could not start a browser" in controller.window.message.text)
     assert handing.server.ui_address in controller.window.message.text
 
 

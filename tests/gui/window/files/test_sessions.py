@@ -179,7 +179,7 @@ def test_a_damaged_session_file_leaves_what_is_open(controller, qtbot, folder):
     broken = folder / "broken.opscope"
     broken.write_text('{"opscope_session": 1, "inputs": 5}')
     controller.opener.open([str(broken)])
-    assert "this is no session file" in errors(controller)
+    assert "this is not a session file" in errors(controller)
     assert len(controller.session.traces) == 1
 
 
@@ -277,7 +277,7 @@ def test_a_session_that_names_itself_is_read_once(controller, qtbot, folder, mon
     take_up(qtbot, controller, session)
     assert opened == [str(session)]
     assert controller.session.workspace.paths == [str(path) for path in files_in(folder)]
-    assert "holds no trace events" in errors(controller)
+    assert "JSON without trace events" in errors(controller)
 
 
 def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, folder):
@@ -285,7 +285,7 @@ def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, fol
     set_bookmarks(controller.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
     files_in(folder)[0].unlink()
     controller.session_files.reload()
-    assert "cnn_xnnpack_x10.etdp is not there any more" in errors(controller)
+    assert "cnn_xnnpack_x10.etdp no longer exists" in errors(controller)
     assert len(controller.session.traces) == 1
     assert [mark.name for mark in controller.session.state.marks] == ["slow"]
 

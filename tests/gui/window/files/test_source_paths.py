@@ -29,11 +29,11 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     shutil.copy(Path(ATTENTION).parent / "models.py", here)
     open_files(qtbot, controller, *runs.iterdir())
     controller.session.select_operators(0, (9,))
-    assert "models.py is not here" in controller.source.sentence
+    assert "models.py was not found" in controller.source.sentence
     chosen = [str(tmp_path / "gone.py"), "", str(here)]
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
     controller.source.locate_requested.emit(controller.source.place[0])
-    assert "gone.py is no text of at most 8 MB" in controller.window.message.text
+    assert "gone.py is not a text file of at most 8 MB" in controller.window.message.text
     controller.source.locate_requested.emit(controller.source.place[0])
     assert controller.settings.source_paths() == []
     controller.source.locate_requested.emit(controller.source.place[0])
@@ -49,7 +49,7 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     (substitution,) = controller.session.workspace.choices.source_paths
     controller.source.forget_requested.emit(substitution)
     assert controller.settings.source_paths() == []
-    assert "models.py is not here" in controller.source.sentence
+    assert "models.py was not found" in controller.source.sentence
 
 
 def test_a_text_of_a_profile_is_located_opened_and_found_again(
@@ -69,7 +69,7 @@ def test_a_text_of_a_profile_is_located_opened_and_found_again(
         and "tiny" in str(trace.keys.location[trace.slices.key[i]])
     )
     controller.session.select_slice(SliceRef(0, placed))
-    assert controller.source.sentence.startswith("tiny_cnn.mlir is not here")
+    assert controller.source.sentence.startswith("tiny_cnn.mlir was not found")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
     with qtbot.waitSignal(controller.loader.all_done):
         controller.source.locate_requested.emit(controller.source.place[0])

@@ -55,7 +55,7 @@ def test_any_rate_can_be_given_and_what_is_none_is_told(cycles, monkeypatch):
     assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
     assert message(cycles) == ""
     ask()
-    assert message(cycles).startswith("The clock rate stays as it was: 'fast' is not a clock rate")
+    assert message(cycles).startswith("Clock rate not changed: 'fast' is not a clock rate")
     ask()
     assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
 
@@ -76,7 +76,7 @@ def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(controll
     assert controller.clock.text().startswith(
         f"1 tick = 1000{THIN}ns · estimates at 800{THIN}MHz assumed"
     )
-    assert clock_words(controller)[0] == "estimates of debug info"
+    assert clock_words(controller)[0] == "estimates in debug info"
     before = controller.window.status.range.text()
     controller.commands.actions["clock.100"].trigger()
     assert f"estimates at 100{THIN}MHz chosen" in controller.clock.text()
@@ -147,7 +147,7 @@ def test_any_rate_of_a_delegate_can_be_given_with_the_same_messages(qnn, monkeyp
         rate_of_delegate(qnn, "Other clock rate…")
         actions = delegate_menus(qnn)[f"cycles: 1.2{THIN}GHz chosen"]
         assert [text for text, a in actions.items() if a.isChecked()] == [f"1.2{THIN}GHz"]
-    assert message(qnn).startswith("The clock rate stays as it was: 'fast' is not a clock rate")
+    assert message(qnn).startswith("Clock rate not changed: 'fast' is not a clock rate")
 
 
 def test_each_open_file_has_its_own_rates(qnn, qtbot, dump):

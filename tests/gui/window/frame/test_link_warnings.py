@@ -14,7 +14,7 @@ def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(control
     assert controller.session.traces[0].table.program is None
     said = "cnn_xnnpack3_x5.etdp does not match cnn_standalone_NOdeepcopy.etrecord"
     assert message(controller).startswith(said)
-    assert controller.toolbar.link_state.text() == "Record does not match"
+    assert controller.toolbar.link_state.text() == "ETRecord does not match"
     assert ("Warning", message(controller)) in problems(controller)
 
 
@@ -24,7 +24,7 @@ def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(controller, qtb
     open_files(qtbot, controller, *(data / name for name in names), tmp_path / "gone.etdp")
     error, warning = message(controller).splitlines()
     assert "may have run decode or forward" in warning
-    assert controller.window.message.action.text() == "Choose…"
+    assert controller.window.message.action.text() == "Choose ETRecord…"
     for scope, method in (("Execute 1", "forward"), ("Execute 2", "decode")):
         choose_method(controller.session, controller.session.traces[0].trace.path, scope, method)
     assert message(controller) == error
@@ -43,7 +43,7 @@ def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(
     assert controller.window.message.action.text() == "Link anyway"
     open_files(qtbot, controller, other)
     assert len(message(controller).splitlines()) == 2
-    assert controller.window.message.action.text() == "Choose…"
+    assert controller.window.message.action.text() == "Choose ETRecord…"
     qtbot.mouseClick(controller.window.message.action, Qt.MouseButton.LeftButton)
     assert message(controller) == ""
     assert controller.links.isVisible()
@@ -52,7 +52,7 @@ def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(
 def test_what_cannot_be_checked_is_not_called_foreign(controller, qtbot):
     open_files(qtbot, controller, DEMO, ATTENTION_RECORD)
     assert "cannot be checked" in message(controller)
-    assert controller.toolbar.link_state.text() != "Record does not match"
+    assert controller.toolbar.link_state.text() != "ETRecord does not match"
 
 
 def test_an_explicit_pair_wins_and_an_impossible_one_says_why(controller, qtbot, data):
@@ -64,14 +64,14 @@ def test_an_explicit_pair_wins_and_an_impossible_one_says_why(controller, qtbot,
     assert "They are linked because you chose so." in message(controller)
     with qtbot.waitSignal(controller.loader.all_done):
         controller.opener.open([ATTENTION], Choices(((ATTENTION, DEMO_RECORD),)))
-    assert f"{DEMO_RECORD} is not an open record or source" in message(controller)
+    assert f"{DEMO_RECORD} is not an open ETRecord or source" in message(controller)
 
 
 def test_a_chosen_column_of_identifiers_is_remembered(controller, qtbot, data):
     files = [str(data / "torq" / "demo_manual_int_r1.csv"),
              str(data / "etrecord" / "demo_manual_int.etrecord")]  # fmt: skip
     open_files(qtbot, controller, *files)
-    assert "Numbers match by chance too" in message(controller)
+    assert "Numbers can match by chance" in message(controller)
     with qtbot.waitSignal(controller.session.columns_remembered):
         set_identifier_column(controller.session, files[0], "job_id")
     assert list(controller.settings.identifier_columns().values()) == ["job_id"]

@@ -80,10 +80,10 @@ def test_a_slice_and_the_others_of_its_operator(opened):
     assert len(same) == 5 * len(here)
     text = selection_text(session)
     assert text.startswith("1 slice selected · ")
-    more = f"{len(here) - 1} more of its operator in this run"
+    more = f"{len(here) - 1} more slices of the operator in this inference"
     assert more in text if len(here) > 1 else "of its operator" not in text
     pick_run(session, None)
-    assert f" · {len(same) - 1} more of its operator" in selection_text(session)
+    assert f" · {len(same) - 1} more slices of the operator" in selection_text(session)
     assert "in this run" not in selection_text(session)
 
 
@@ -117,7 +117,7 @@ def test_several_slices(opened):
     apart = spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0]
     assert apart
     total = format_time(sum(end - start for start, end in spans))
-    assert selection_text(session) == f"2 slices selected · {total} added up"
+    assert selection_text(session) == f"2 slices selected · {total} in total"
 
 
 def test_operators(opened):

@@ -129,7 +129,7 @@ def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
     assert tour.callout.text.text().startswith(f"{hits} slices found")
     # Who typed has the keyboard in the field: there W is a letter.
     assert (
-        "Click the timeline, or press Escape, which clears the search too: then W"
+        "Press Escape to clear the search and return to the timeline. There, W"
         in tour.callout.text.text()
     )
     tour.callout.next.click()

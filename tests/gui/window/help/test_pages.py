@@ -13,6 +13,7 @@ from viewer.gui.window.help.pages import (
     filled,
     headings_of,
     link_target,
+    pictures_in,
     slug,
     text_of,
     title_of,
@@ -21,7 +22,7 @@ from viewer.gui.window.start_page.page import ABOUT, HEADINGS
 from viewer.resources import resource
 
 TITLES = {spec.help_page: spec.title for spec in PANELS}
-LINK = re.compile(r"\]\(([^)]*)\)")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)]*)\)")
 
 
 def test_every_dock_and_the_timeline_has_a_page():
@@ -92,3 +93,12 @@ def command_ids(qapp, tmp_path_factory):
     window = MainWindow(dark_theme(), Settings(store))
     yield set(window.controller.commands.commands)
     put_away(window)
+
+
+def test_every_picture_of_a_page_exists_and_every_picture_is_on_a_page():
+    """Small ones, since the program carries them."""
+    shown = {name for page in PAGES for name in pictures_in(page)}
+    folder = resource("help")
+    assert shown == {f"pictures/{path.name}" for path in (folder / "pictures").iterdir()}
+    for name in shown:
+        assert (folder / name).stat().st_size < 60_000

@@ -39,7 +39,7 @@ def test_every_format_leads_to_how_to_get_one_by_mouse_and_keyboard(page, qtbot)
     assert asked.args == ["etrecord"]
     with qtbot.waitSignal(page.help_requested) as asked:
         qtbot.keyClick(rows[-1], Qt.Key.Key_Space)
-    assert asked.args == ["what-opens-besides"]
+    assert asked.args == ["other-formats"]
 
 
 def buttons(page):
@@ -47,12 +47,12 @@ def buttons(page):
 
 
 def test_the_last_session_is_offered_where_there_is_one(page, qtbot):
-    assert "Open the last session again" not in buttons(page)
+    assert "Reopen last session" not in buttons(page)
     page.offer_last_session(True)
     with qtbot.waitSignal(page.last_session_requested):
-        qtbot.mouseClick(buttons(page)["Open the last session again"], Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(buttons(page)["Reopen last session"], Qt.MouseButton.LeftButton)
     page.offer_last_session(False)
-    assert "Open the last session again" not in buttons(page)
+    assert "Reopen last session" not in buttons(page)
 
 
 def test_the_tour_starts_here(page, qtbot):

@@ -25,13 +25,13 @@ def test_color_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
 
 def test_the_picker_aligns_inferences_and_shows_their_median_and_mean(attention, qtbot):
     box, session = attention.toolbar.run, attention.session
-    pick(box, box.findText("All, aligned"))
+    pick(box, box.findText("All inferences, aligned"))
     assert len(session.traces[0].trace.tracks) == 5
-    assert box.currentText() == "All, aligned"
+    assert box.currentText() == "All inferences, aligned"
     pick(box, box.findText("Median inference"))
     assert session.traces[0].trace.tracks[0].thread.startswith("Execute · median of 4, run ")
     pick(box, box.findText("Mean without warm-up"))
-    assert session.traces[0].label(0) == "forward · mean of 4 runs"
+    assert session.traces[0].label(0) == "forward · mean of 4 inferences"
     assert attention.commands.actions["go.runs_mean"].isChecked()
     qtbot.keyClick(attention.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert box.currentText() == "Median inference"

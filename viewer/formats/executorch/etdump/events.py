@@ -22,7 +22,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.formats.executorch.texts import decoded
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
 
-DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
+DAMAGED = "The file is damaged or truncated: copy it again, or record it again"
 _IDENTIFIER = b"ED00"
 _CHUNK = 1 << 16  # events per gather, so that their columns fit in the processor's cache
 _READ = 1 << 22
@@ -121,7 +121,7 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
     if prefix:
         stated = int(buffer.bytes[:4].view("<u4")[0]) + 4
         if stated > buffer.size:
-            raise Malformed(buffer.size, f"the file ends here, but says that it has {stated} bytes")
+            raise Malformed(buffer.size, f"the file ends here, but should have {stated} bytes")
         if stated < buffer.size:
             builder.problem("bytes after the end of the dump: ignored", 1, f"byte {stated}")
     start = prefix + int(buffer.bytes[prefix : prefix + 4].view("<u4")[0])

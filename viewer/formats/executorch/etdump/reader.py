@@ -138,13 +138,13 @@ def _compose(
     place_foreign(events, foreign, tree)
     count_rows(
         builder,
-        "delegate events on a clock of their own: placed inside their call for drawing only",
+        "delegate events with a separate clock: placed inside their call for drawing only",
         events.row[foreign.at],
     )
     failed = failed_runs(events, kind, first, is_load, loading)
     count_rows(
         builder,
-        "run without Method::execute: it failed or was cut short",
+        "inference without Method::execute: it failed or was interrupted",
         events.row[first[failed]],
     )
     finished = np.ones(len(first), np.bool_)
@@ -153,7 +153,7 @@ def _compose(
     clock = clocks(run_start, finish)
     again = np.flatnonzero(np.diff(clock) > 0) + 1
     builder.problem(
-        "the clock started again: the runs after it are on threads of their own",
+        "the clock restarted: later inferences are on separate threads",
         len(again),
         f"run {parts[again[0]] >> 1}" if len(again) else "",
     )

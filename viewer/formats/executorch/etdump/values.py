@@ -84,7 +84,7 @@ class ValueReader:
         self._report("debug value of an unknown type", rows[own[~known]])
         found.type[own] = np.where(known, stated + 1, ValueType.NONE)
         texts = found.type == ValueType.STRING
-        self._report("debug value is a string: the format does not hold its text", rows[texts])
+        self._report("debug value is a string: ETDump does not store its text", rows[texts])
         for type, slot in _SLOTS.items():
             here = np.flatnonzero(found.type[own] == type)
             if not len(here):

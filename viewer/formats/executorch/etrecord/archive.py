@@ -122,10 +122,10 @@ class Members:
     def _damaged(self, error: Exception) -> UnreadableFile:
         return UnreadableFile(
             self._path,
-            f"the ZIP archive of the record is damaged ({error})",
-            remedy="Copy or save the record again",
+            f"the ETRecord's ZIP archive is damaged ({error})",
+            remedy="Copy or save the ETRecord again",
         )
 
     def _too_big(self, reason: str, where: str) -> UnreadableFile:
-        remedy = "Records store their members unpacked: this one was not made by export"
+        remedy = "ETRecords have uncompressed members: this one was not made by export"
         return UnreadableFile(self._path, reason, where=where, remedy=remedy)

@@ -23,7 +23,7 @@ def instruction_handles(value: Any, complain: Complain) -> dict[int, tuple[int, 
     for key, entry in mapping(value).items():
         instruction, handles = whole_number(key), _handles(entry)
         if instruction is None or handles is None:
-            complain("an entry of debug_handle_map is not instruction -> handles", key)
+            complain("invalid entry in debug_handle_map: expected instruction -> handles", key)
         else:
             found[instruction] = handles
     return found
@@ -35,7 +35,7 @@ def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
     for key, entry in mapping(value).items():
         instruction = whole_number(key)
         if instruction is None or not isinstance(entry, dict):
-            complain("an entry of delegate_map is not instruction -> map", key)
+            complain("invalid entry in delegate_map: expected instruction -> map", key)
             continue
         stated = entry.get("delegate_map")
         entries: dict[Identifier, tuple[int, ...]] | None = None

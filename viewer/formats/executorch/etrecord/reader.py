@@ -150,7 +150,7 @@ class _Reader:
         if not edge and not self._handles:
             return self._unfinished(extra)
         if DEBUG_HANDLES not in self._members.maps:
-            self._problem("the record has no debug_handle_map, so slices cannot be linked to it")
+            self._problem("the ETRecord has no debug_handle_map, so slices cannot be linked to it")
         origin = self._origin(extra)
         return [
             self._method(name, edge.get(name), origin, self._later_names(name, extra))
@@ -163,7 +163,7 @@ class _Reader:
             return None
         graph_id = whole_number(self._json(EXPORT_GRAPH))
         if graph_id is None:
-            self._problem("export_graph_id is not a number: ATen nodes are not told")
+            self._problem("export_graph_id is not a number: ATen nodes are not shown")
             return None
         return AtenOrigin(graph_id, frozenset(node.name for node in aten.nodes))
 
@@ -188,15 +188,15 @@ class _Reader:
         flows = NodeFlows()
         results: frozenset[str] = frozenset()
         if member is None:
-            self._problem("the record has no graph of a method: its operators are not known", name)
+            self._problem("the ETRecord has no graph of a method: its operators are unknown", name)
         else:
             program = self._json(member)
             self._generation = self._generation or self._generation_of(program)
             translate = None
             if has_instruction_ids(program):
                 self._problem(
-                    "the record was made without deepcopy: its graph carries instruction ids "
-                    "instead of debug handles, which were translated back by its map",
+                    "the ETRecord was saved without deepcopy: its graph has instruction ids "
+                    "instead of debug handles, which were restored from its map",
                     name,
                 )
                 translate = handles
@@ -236,14 +236,14 @@ class _Reader:
         if aten is None:
             raise UnreadableFile(
                 self._path,
-                "the record has neither a program nor a debug handle map",
+                "the ETRecord has neither a program nor a debug handle map",
                 remedy="Its save failed before the first program: export it again",
             )
         self._generation = "1.0+"
         self._problem(
-            "the record is unfinished: it has no edge dialect program and no maps, as when its "
-            "save failed. The operators of its ATen program are shown, and no slice can be linked "
-            "to them; export it again"
+            "the ETRecord is incomplete: it has no edge dialect program and no maps, probably "
+            "because saving it failed. The operators of its ATen program are shown, but slices "
+            "cannot be linked to them; export it again"
         )
         extra.remove(aten)
         return [Method("forward", self._operators("forward", list(aten.nodes)))]

@@ -20,7 +20,7 @@ from viewer.codecs.flatbuffer import Buffer, Tables
 from viewer.codecs.reading import UnreadableFile
 
 PROGRAM, BUNDLED = b"ET12", b"BP08"
-DAMAGED = "The file is damaged or was cut short: copy it again, or export it again"
+DAMAGED = "The file is damaged or truncated: copy it again, or export it again"
 _HEADER, _HEADER_AT = b"eh00", 8
 _LEAST_HEADER = 24
 _LEAST = 16  # bytes of the smallest flatbuffer with an identifier and a root table
@@ -99,7 +99,7 @@ def _with_header(path: str, content: NDArray[np.uint8], base: int, size: int) ->
     if length < _LEAST_HEADER:
         raise UnreadableFile(
             path,
-            f"the extended header has {length} bytes, and at least {_LEAST_HEADER} are expected",
+            f"the extended header has {length} bytes, but needs at least {_LEAST_HEADER}",
             where=f"byte {base + at}",
             remedy=DAMAGED,
         )
@@ -107,7 +107,7 @@ def _with_header(path: str, content: NDArray[np.uint8], base: int, size: int) ->
     if not _LEAST <= program <= len(content):
         raise UnreadableFile(
             path,
-            f"the program should have {program} bytes, and {len(content)} are there",
+            f"the program should have {program} bytes, but has {len(content)}",
             where=f"byte {base + at + 8}",
             remedy=DAMAGED,
         )

@@ -61,7 +61,7 @@ def read_segments(tables: ProgramTables, root: Tables, container: Container) -> 
     present = np.minimum(size, end - start)
     most = np.uint64(1 << 62)
     tables.problems.count_rows(
-        "segment leads out of the file, which was cut short or damaged",
+        "segment is outside the file, which is truncated or damaged",
         np.flatnonzero(present < size),
         lambda row: f"segment {row}",
     )
@@ -105,7 +105,7 @@ def read_delegates(
         present[into] = extents.present[index[inside]]
         is_there[into] = True
     tables.problems.count_rows(
-        "delegate refers to data that the file does not have",
+        "delegate refers to missing data",
         np.flatnonzero(~is_there),
         found.place("delegate"),
     )
@@ -148,11 +148,11 @@ class _Graphs:
         if self._claimed > self._container.size:
             return (), "delegates overlap: they claim more bytes than the file has"
         if len(self._read) >= _MOST_GRAPHS:
-            return (), f"the nodes of {_MOST_GRAPHS} delegates are read, not of more"
+            return (), f"only the nodes of the first {_MOST_GRAPHS} delegates are read"
         if not size:
-            return (), "the file has no data for it"
+            return (), "the file has no data for this delegate"
         try:
             return read_nodes(self._container.content[start : start + present]), ""
         except Unread as error:
-            cut = f"; {present} of its {size} bytes are there" if present < size else ""
+            cut = f"; {present} of its {size} bytes are present" if present < size else ""
             return (), f"{error}{cut}"

@@ -175,7 +175,7 @@ class _Instructions:
         jumps = columns.kind == _JUMP
         count = self._found.count[self._found.parent]
         self._problems.count_rows(
-            "jump leads out of its instructions",
+            "jump to a missing instruction",
             np.flatnonzero(jumps & ((columns.target < 0) | (columns.target > count))),
             self._place,
         )

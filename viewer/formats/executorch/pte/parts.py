@@ -91,5 +91,5 @@ def _claims(tables: ProgramTables, root: Tables, count: int, delegates: Delegate
     names.append("")
     for code, segment in zip(codes.tolist(), named.numbers(1, np.uint32, 0).tolist(), strict=True):
         claim(segment, PartKind.NAMED_DATA, names[code])
-    tables.problems.count("data refers to a segment that the file does not have", lost, "")
+    tables.problems.count("data refers to a missing segment", lost, "")
     return found

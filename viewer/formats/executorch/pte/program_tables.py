@@ -158,6 +158,4 @@ def _bounds(length: Ints) -> Ints:
 def _check_count(first: Ints, length: Ints, what: str, most: int) -> None:
     total = int(length.sum())
     if total > most:
-        raise Malformed(
-            int(first[0]) - 4, f"{what} has {total} entries, and at most {most} are read"
-        )
+        raise Malformed(int(first[0]) - 4, f"{what} has {total} entries, but only {most} are read")

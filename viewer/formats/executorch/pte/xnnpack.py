@@ -41,7 +41,7 @@ def read_nodes(prepared: NDArray[np.uint8]) -> tuple[XnnpackNode, ...]:
     """The nodes in the order in which XNNPACK runs them. Raises `Unread`."""
     graph = _flatbuffer(prepared)
     if len(graph) < _LEAST or graph[4:8].tobytes() not in _IDENTIFIERS:
-        raise Unread("its data is no XNNPACK graph (neither XN00 nor XN01)")
+        raise Unread("its data is not an XNNPACK graph (neither XN00 nor XN01)")
     try:
         tables = ProgramTables(Buffer(graph), Problems())
         nodes = tables.children(tables.root(), 1, "list of XNNPACK nodes").tables
@@ -64,6 +64,7 @@ def _flatbuffer(prepared: NDArray[np.uint8]) -> NDArray[np.uint8]:
     size = int.from_bytes(prepared[14:18].tobytes(), "little")
     if start + size > len(prepared):
         raise Unread(
-            f"its XNNPACK graph should end at byte {start + size}, and {len(prepared)} are there"
+            f"its XNNPACK graph should end at byte {start + size}, but there are only "
+            f"{len(prepared)} bytes"
         )
     return prepared[start : start + size]

@@ -24,6 +24,7 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows, QuietTree
 from viewer.gui.session.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
+from viewer.model.times import counted
 from viewer.program.program import Program
 
 Answer = TypeVar("Answer")
@@ -109,9 +110,8 @@ class CostPanel(AnswerPanel[Answer]):
         """
         self.footer.clear()
         self.subtitle.setText(display_name(program.path))
-        more = f" {others} more records are open." if others else ""
+        more = f" {counted(others, 'more ETRecord')} open." if others else ""
         self.note.setText(
-            f"{counts}. A {program.noun} holds the model, not a run: open a profile to see what "
-            f"they cost.{more}"
+            f"{counts}. This file has no timing data: open a profile to see times.{more}"
         )
         self.note.show()

@@ -21,7 +21,7 @@ def no_costs(
     """
     why = _why(session, answer)
     if session.workspace.candidates(answer.shown.file):
-        return Sentence(why, "Choose what it is linked to…", show_links)
+        return Sentence(why, "Choose ETRecord…", show_links)
     return Sentence(why, "Open files…", open_files)
 
 
@@ -32,8 +32,8 @@ def _why(session: Session, answer: CostAnswer) -> str:
         return warnings[0]
     if shown.table.program is None:
         return (
-            f"No record or source is open that belongs to {display_name(shown.trace.path)}. "
-            "Open it to see what each operator cost."
+            f"Open the matching ETRecord of {display_name(shown.trace.path)} to see cost per "
+            f"operator."
         )
     where = scope_text(shown, answer.scope)
-    return f"Nothing in {where} is linked to an operator. Links tells why."
+    return f"Nothing in {where} is linked to an operator. Links shows why."

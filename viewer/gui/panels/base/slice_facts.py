@@ -147,7 +147,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     loss = rounding_loss(trace, i)
     if loss is not None:
         most = format_time(tick_to_ns(loss.ticks, shown.axis.ns_per_tick))
-        rows["Rounding"] = f"up to {most} of it may be rounding of {counted(loss.events, 'event')}"
+        rows["Rounding"] = f"up to {most} may be rounding of {counted(loss.events, 'event')}"
     rows["Time"] = timing_sentence(slices, i)
     logged = values_of(trace.untimed, i)
     if len(logged):
@@ -156,10 +156,10 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Origin"] = "computed by Opscope, not in the file"
     if (native := shown.native(i)) is not None:
         rate = clock_rate(shown.table, i)
-        own = "one of its own"
+        own = "separate clock"
         if rate is not None:
             own = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
-        rows["Clock"] = f"{own}; its place inside its call is for drawing only"
+        rows["Clock"] = f"{own}; position inside its call is for drawing only"
     stated, said = metadata_rows(slices.columns, i)
     rows |= stated
     for name, column in slices.columns.items():

@@ -18,11 +18,8 @@ from viewer.gui.qt.widgets.tables import let_copy, marked_rows
 from viewer.gui.session import bookmarks as marking
 from viewer.gui.session.session import Session
 
-NOTHING = (
-    "No marks. {} measures what is selected, or from the mouse on; {} keeps it here, with a "
-    "name and a note."
-)
-NO_TIME = "Open a profile of a run to mark moments and spans of it, with names and notes."
+NOTHING = "No bookmarks. Press {} to measure the selection, {} to add a bookmark."
+NO_TIME = "Open a profile to bookmark moments and spans, with names and notes."
 _LEAST_NOTE = 160  # px
 
 
@@ -94,6 +91,6 @@ class BookmarksView(ColumnTable[BookmarkColumn]):
     """The table. Cells are edited by F2 or a double click; Delete is the key of a command."""
 
     def __init__(self, model: BookmarksModel, theme: Theme) -> None:
-        super().__init__(model, "Marks", theme, COLUMNS, _LEAST_NOTE)
+        super().__init__(model, "Bookmarks", theme, COLUMNS, _LEAST_NOTE)
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

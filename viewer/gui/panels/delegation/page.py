@@ -35,11 +35,13 @@ DELEGATES, NOT_DELEGATED, LINKS = "Delegates", "Not delegated", "Links"
 MOST_NOT_DELEGATED = 5000  # operators; a longer table would block the window for more than 100 ms
 UPPER_BOUND = "Upper bound on savings: delegates take time, too."
 NO_CALLS = (
-    "The profile has no delegate calls, and no operators of a runtime that could have made any."
+    "The profile has no delegate calls and no operators of a runtime that supports delegates."
 )
-NONE_CALLED = "No delegate was called: every operator ran outside delegates."
+NONE_CALLED = "No delegate was called. All operators ran outside delegates."
 ALL_DELEGATED = "No operator ran outside delegates."
-NONE_RECORDED = "The ETRecord has no delegates: nothing was lowered, or it is not recorded."
+NONE_RECORDED = (
+    "The ETRecord has no delegates: no operator was delegated, or the delegates are not recorded."
+)
 _OTHERS = "others with less time"
 _TIME = (
     "Time of the calls, or the self time of what was not delegated. The hatched part of a bar is "
@@ -172,14 +174,14 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
     several = len(program.methods) > 1
     calls = counted(len(report.instances), "delegate call") if report.instances else ""
     delegated = {i for row in report.instances for i in row.operators}
-    counts = f"{calls} · {counted(len(delegated), 'operator')} in them"
+    counts = f"{calls} · {counted(len(delegated), 'delegated operator')}"
     rows = _Rows()
     _section(rows, DELEGATES, *((counts,) if calls else ("", NONE_RECORDED)))
     for row in report.instances:
         count = MISSING if row.why else group_digits(len(row.operators))
         _instance(rows, row, several, ("", count), (row.label, len(row.operators)))
     not_delegated = counted(len(report.not_delegated_rows), "instruction")
-    _section(rows, NOT_DELEGATED, f"{not_delegated} with operators of their own")
+    _section(rows, NOT_DELEGATED, f"{not_delegated} with operators")
     for out in report.not_delegated_rows:
         texts = "", group_digits(len(out.operators))
         _outside(rows, out, texts, (out.label, len(out.operators)))

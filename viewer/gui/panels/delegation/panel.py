@@ -37,7 +37,7 @@ from viewer.model.text import display_name
 from viewer.view.open_trace import OpenTrace
 
 NOTHING = (
-    "Open a profile to see the time in delegates, or an ETRecord to see which operators were "
+    "Open a profile to see the time in delegates, or an ETRecord to see which operators are "
     "delegated."
 )
 NO_METHODS = (
@@ -122,7 +122,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self.view.color_operators(None)
         self._fill(record_page(record, recorded(record)))
         self.footer.clear()
-        what = f"{display_name(record.path)} · {record.noun} without a profile"
+        what = f"{display_name(record.path)} · {record.title} without a profile"
         self._show_table(f"{what}: open a profile to see times")
 
     def empty_state(self) -> Sentence:

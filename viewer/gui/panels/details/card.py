@@ -131,7 +131,7 @@ class Card(CardFrame):
         self._column.addWidget(label("Area", self._theme, "operator"))
         self._figures(
             (
-                figure(area.t1 - area.t0, "length"),
+                figure(area.t1 - area.t0, "duration"),
                 Figure(group_digits(facts.slices), "", "slices"),
                 position(area.t0, "start"),
             ),
@@ -180,7 +180,7 @@ class Card(CardFrame):
         if link.backend:
             grid.add("Backend", link.backend)
         if program is not None:
-            grid.add("Source" if program.text_lines else "Record", os.path.basename(program.path))
+            grid.add("Source" if program.text_lines else "ETRecord", os.path.basename(program.path))
         if shown.table.executable is not None:
             grid.add("Program", os.path.basename(shown.table.executable.path))
         if found is not None:
@@ -259,10 +259,11 @@ class Card(CardFrame):
             return
         lines: dict[str, None] = {}
         for call in found[:_MOST_NAMES]:
-            fusion = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
+            fused_with = len(call.others)
+            fusion = f"fused with {counted(fused_with, 'other op')}" if fused_with else "not fused"
             lines[call.backend] = None
             if call.instruction >= 0:
-                lines[f"instruction {call.instruction}, {fusion}"] = None
+                lines[f"instruction {call.instruction} ({fusion})"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
         keys_by_fused: dict[tuple[int, ...], list[int | str]] = {}
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
@@ -283,14 +284,14 @@ class Card(CardFrame):
                     links.append(span(more, self._theme.tokens.text2))
                 grid.add("Fused with", "<br>".join(links), html=True)
         if not any(x.has_map for x in found):
-            grid.add("Logged as", "not known: the backend wrote no debug handle map")
+            grid.add("Delegate ID", "unavailable (no debug handle map)")
 
     def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
         """Add operations and bytes computed from shapes, and rates if the operator has a time."""
         answer = self._feed.answer
         scope = answer.scope if answer is not None and answer.shown is shown else WHOLE
         work = work_of(shown, operator, scope, slice_)
-        self._head("Work", "by its shapes")
+        self._head("Estimated work", "from tensor shapes")
         self._figures(work.figures, "cost")
         if work.rates:
             self._figures(work.rates, "cost", len(work.figures))
@@ -361,7 +362,7 @@ class Card(CardFrame):
         self._head(f"Cost in {scope_text(shown, answer.scope)}")
         ns = tick_to_ns(row.ticks, rate) if row else 0
         share = f" · {format_share(row.ticks, table.whole)}" if row and table.whole else ""
-        what = "self" if single else "self of the set"
+        what = "self" if single else "all shared ops"
         figures = [figure(ns, what + share)]
         kernel = tick_to_ns(row.kernel, rate) if row else 0
         if any(r.kernel for r in table.rows):
@@ -424,7 +425,7 @@ class Card(CardFrame):
             color = slice_color(self._colors(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
         chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
-        what = "Self time" if is_single else "Self time of the set"
+        what = "Self time" if is_single else "Time of all shared ops"
         self._column.addWidget(
             label(f"{what} per inference, {chart.unit}", self._theme, "caption", "text2")
         )
@@ -443,7 +444,7 @@ class Card(CardFrame):
         self._head("Source")
         if not places:
             self._column.addWidget(
-                label("No source line is recorded.", self._theme, tone="text2", wrap=True)
+                label("No source line was recorded.", self._theme, tone="text2", wrap=True)
             )
             return
         for (path, line), (_, text) in places.items():
@@ -463,7 +464,7 @@ class Card(CardFrame):
                     CodeSnippet([(frame.line, frame.text)], frame.line, self._theme)
                 )
             why = (
-                f"{file_name(frame.path)} is not on this machine"
+                f"{file_name(frame.path)} was not found on this machine"
                 if file is None
                 else f"{file_name(frame.path)} here has only {len(file.lines)} lines"
             )
@@ -484,7 +485,7 @@ def _sizes_text(tensors: Sequence[Tensor]) -> str:
         size = f"{group_digits(sum(map(elements_of, tensors)))} values"
         size += f" · {group_digits(bytes_of_all(tensors))}{NARROW_SPACE}B"
     except NotKnown as reason:
-        size = f"not known: {reason}"
+        size = f"unknown: {reason}"
     return f"{len(tensors)} · {size}"
 
 

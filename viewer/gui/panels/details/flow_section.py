@@ -98,14 +98,14 @@ class FlowSection(QWidget):
             if around.reason:
                 self._line(f"{around.reason}.")
         if not self.texts and around is None and len(shown.trace.flows):
-            self._line("None in the file.")
+            self._line("No flows in the file.")
         elif not self.texts and around is None:
             self._line(f"{answer.flows.reason}.")
         elif not self.texts and around and around.reason in (NO_GRAPH, NO_GRAPH_IN_MAP):
             # Without a graph the consumers are unknown too.
             self._line(f"{around.reason}.")
         elif not self.texts:
-            self._line("No other operator takes its result." if forward else "Nothing.")
+            self._line("No other operator uses its result." if forward else "No inputs.")
 
     def _link(
         self,

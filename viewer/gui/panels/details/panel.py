@@ -24,10 +24,8 @@ from viewer.gui.session.session import Session
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area
 
-NOTHING = "Click a slice or an operator to see what it is, what it cost and where it comes from."
-NO_RUN = (
-    "Open the profile of a run too: then a click on a slice or an operator tells here what it cost."
-)
+NOTHING = "Select a slice or operator for details."
+NO_RUN = "Also open a profile, then select a slice or operator for details."
 
 
 @has_role(QAccessible.Role.Grouping)

@@ -101,11 +101,11 @@ def _rows(found: OperatorFigures) -> list[tuple[str, str]]:
     if found.missing:
         more = len(found.missing) - _MOST_REASONS
         lines = [*found.missing[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else [])]
-        rows.append(("Left out" if found.at_least else "Not known", "\n".join(lines)))
+        rows.append(("Not counted" if found.at_least else "Unknown", "\n".join(lines)))
     moved = found.moved
     if moved is None:
         if found.moved_missing not in found.missing:
-            rows.append(("Bytes", f"not known: {found.moved_missing}"))
+            rows.append(("Bytes", f"unknown: {found.moved_missing}"))
         return rows
     named = ((moved.inputs, "in"), (moved.parameters, "parameters"), (moved.outputs, "out"))
     text = " · ".join(f"{group_digits(size)} {name}" for size, name in named if size) or "0"
@@ -129,7 +129,7 @@ def _parts(found: OperatorFigures) -> str:
     more = len(found.parts) - _MOST_PARTS
     if more > 0:
         rest = sum(part.operations for part in found.parts[_MOST_PARTS:])
-        lines.append(f"{more} more: {group_digits(rest)}")
+        lines.append(f"{more} others: {group_digits(rest)}")
     return "\n".join(lines)
 
 
@@ -150,7 +150,9 @@ def _timed(
             slices if around is None else starts_in_run(trace, around, slices),
         )
     if scope.ticks is not None:  # a range may cut slices, or calls that belong together
-        return TimedNodes(reason="Rates are of a slice or of runs, not of a selected range")
+        return TimedNodes(
+            reason="Rates are available for a slice or whole inferences, not for a selected range"
+        )
     if scope.run is not None:
         return timed_in(table, operator, starts_in_run(trace, scope.run, slices), 1)
     # An ETDump may contain inferences of other methods too.
@@ -167,13 +169,13 @@ def _rates(
     if whole.operations is None and whole.moved is None:
         return (), ""
     if timed.reason:
-        return (), f"not known: {timed.reason[0].lower()}{timed.reason[1:]}"
+        return (), f"unknown: {timed.reason[0].lower()}{timed.reason[1:]}"
     found, only = whole, ""
     if len(timed.nodes) != len(operator.nodes):
         assert shown.table.program is not None
         inner = {t.name for node in operator.nodes for t in node.inputs}
         found = figures_of_nodes(timed.nodes, used_elsewhere(shown.table.program, operator) | inner)
-        only = f", {base_name(timed.nodes[0].op)} alone"
+        only = f", {base_name(timed.nodes[0].op)} only"
     rates: list[Figure] = []
     least = f"≥{NARROW_SPACE}" if found.at_least else ""
     if found.operations:
@@ -191,7 +193,7 @@ def _rates(
     time = format_time(tick_to_ns(timed.ticks, shown.axis.ns_per_tick))
     times = f" for {group_digits(timed.times)} calls" if timed.times > 1 else ""
     clock = "" if shown.rate.origin is RateOrigin.STATED else f", clock {shown.rate.origin}"
-    at_once = " in which any of its slices lasts" if timed.units > 1 else ""
+    at_once = " in which any of its slices is active" if timed.units > 1 else ""
     return tuple(rates), f"over {time}{at_once}{times} in {where}{only}{clock}"
 
 

@@ -38,8 +38,8 @@ from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 NOTHING = (
-    "Open a Torq runtime profile together with its compile profile or its debug info to see what "
-    "was estimated beside what was measured."
+    "Open a Torq runtime profile together with its compile profile or its debug info to compare "
+    "estimates with measurements."
 )
 BY_ACTION, BY_OPERATOR = "Action", "Operator"
 
@@ -140,12 +140,14 @@ def _answer(space: Workspace) -> EstimatesAnswer:
 def _counts(rows: Sequence[ComparedAction]) -> str:
     """Count the rows with both sides, and show the ratio of their sums."""
     both = [row for row in rows if row.ratio is not None]
-    counts = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
+    counts = (
+        f"{group_digits(len(both))} of {group_digits(len(rows))} have an estimate and a measurement"
+    )
     if not both:
         return counts
     measured = sum(row.measured.mean for row in both if row.measured is not None)
     estimate = sum(row.estimate_ns or 0.0 for row in both)
-    return f"{counts} · {_ratio(measured / estimate)} of the estimate together"
+    return f"{counts} · {_ratio(measured / estimate)} of the estimate in total"
 
 
 def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> OperatorContents:

@@ -35,7 +35,7 @@ from viewer.model.times import counted, group_digits
 from viewer.model.trace import RunKind
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
-NOTHING = "Open a profile to see how long each of its events took over the runs."
+NOTHING = "Open a profile to see the duration of each event over all inferences."
 NO_EVENTS = "This profile has no events with a time."
 MOST_COPIED = 2000  # rows; writing that many takes 50 ms
 _LEAST_EVENT = 240  # px
@@ -103,7 +103,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         self.model.show(shown, answer.contents, picked)
         self.table.fit_columns()
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
-        where = f"all {group_digits(count)} runs" if count > 1 else "the whole trace"
+        where = f"all {group_digits(count)} inferences" if count > 1 else "the whole trace"
         self._show_table(f"{counted(len(found), 'event')} · {where}")
 
     @Slot()
@@ -132,7 +132,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
     @Slot()
     def copy(self) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        rest = "opscope inspect --tsv_path writes all of them"
+        rest = "opscope inspect --tsv_path writes all rows"
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 

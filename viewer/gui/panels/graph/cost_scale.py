@@ -12,7 +12,8 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, fills
 
 _OTHERS: tuple[tuple[Fill, str], ...] = (
-    (SLAB, "shared"), (NoCostFill.IDLE, "no time here"), (NoCostFill.UNLINKED, "not linked"),
+    (SLAB, "shared"), (NoCostFill.IDLE, "no time in this range"),
+    (NoCostFill.UNLINKED, "not linked"),
 )  # fmt: skip
 
 

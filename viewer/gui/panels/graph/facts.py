@@ -126,7 +126,7 @@ def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
 
 
 def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
-    """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", "no time here" or "not linked"."""
+    """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", or why there is no time."""
     self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
     if self_ticks >= 0:
         share = f" · {format_share(self_ticks, costs.whole)}" if costs.whole else ""
@@ -134,7 +134,7 @@ def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str
         return f"{format_time(tick_to_ns(self_ticks, ns_per_tick))}{share}{more}"
     if shared >= 0:
         return f"{format_time(tick_to_ns(shared, ns_per_tick))} {_sharing(costs, operator)}"
-    return "no time here" if costs.linked[operator] else "not linked"
+    return "no time in this range" if costs.linked[operator] else "not linked"
 
 
 def _sharing(costs: OperatorCosts, operator: int) -> str:
@@ -157,20 +157,20 @@ def node_tip(
     if source is not None:
         lines.append(f"{file_name(source.path)}:{source.line}")
     if node.tag:
-        lines.append(f"in the delegate's call {node.tag}")
+        lines.append(f"in delegate call {node.tag}")
     if costs is not None:
         lines.append(_cost_sentence(costs, node, ns_per_tick, scope))
     outputs = outputs_of(with_tensors(program, operator))
-    lines += [f"makes {text}" for text in _tensor_texts(outputs)]
+    lines += [f"output: {text}" for text in _tensor_texts(outputs)]
     flow = dataflow_of(program)
     inputs = flow.given.get(node.operator, ())
     constants = sum(value.is_kept for value in inputs)
     if constants:
-        lines.append(f"takes {counted(constants, 'parameter')} or constants of the model")
+        lines.append(f"input: {counted(constants, 'parameter')} or constants of the model")
     names = [value.name for value in inputs if not value.is_kept]
-    lines += [f"takes the model's input {name}" for name in names[:_MOST_INPUTS]]
+    lines += [f"input: model input {name}" for name in names[:_MOST_INPUTS]]
     if len(names) > _MOST_INPUTS:
-        lines.append(f"and {group_digits(len(names) - _MOST_INPUTS)} inputs more")
+        lines.append(f"and {group_digits(len(names) - _MOST_INPUTS)} more inputs")
     if node.operator in flow.unknown:
         lines.append(f"{flow.unknown[node.operator]}.")
     for count, what in zip(node.hidden, ("takes from", "hands to"), strict=True):
@@ -183,7 +183,7 @@ def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction,
     self_ticks, shared = int(costs.self_ticks[node.operator]), int(costs.shared[node.operator])
     if self_ticks < 0 and shared < 0:
         linked = bool(costs.linked[node.operator])
-        return f"no slice of it in {scope}" if linked else "no slice of the profile is linked to it"
+        return f"no slice in {scope}" if linked else "not linked to any slice"
     parts = []
     if self_ticks >= 0:
         share = f", {format_share(self_ticks, costs.whole)}" if costs.whole else ""
@@ -245,5 +245,5 @@ def summary(program: Program, around: Neighborhood, seeds: Sequence[int], what: 
     name = _line(program.operators[seed].label)
     takes, gives = len(flow.inputs_of(seed)), len(flow.outputs_of(seed))
     if seed in flow.unknown:
-        return f"{name}: {counted(gives, 'consumer')}, producers not known · {shown}"
+        return f"{name}: {counted(gives, 'consumer')}, producers unknown · {shown}"
     return f"{name}: {counted(takes, 'producer')}, {counted(gives, 'consumer')} · {shown}"

@@ -51,10 +51,10 @@ from viewer.workspace.exports import ExportJob, NothingToExport
 HOPS = 2
 WHOLE = "Whole model"
 NOTHING = (
-    "Open the record of a model, or a source in MLIR, to see which operators feed which; with a "
-    "profile of a run also what each of them costs."
+    "Open an ETRecord or an MLIR source to see how data flows between operators. With a profile, "
+    "the graph also shows the time of each operator."
 )
-UNSELECTED = "Select a slice or an operator to see what feeds it and what it feeds."
+UNSELECTED = "Select a slice or an operator to see its inputs and outputs."
 UNLINKED = "The selection is not linked to an operator."
 _WAYS = (
     ("Both ways", Direction.BOTH), ("Producers", Direction.PRODUCERS),
@@ -111,7 +111,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.hops.setRange(1, MOST_HOPS)
         self.hops.setValue(HOPS)
         self.hops.setAccessibleName("Hops from the operator")
-        self.hops.setToolTip("How many operators away from the selected one are shown")
+        self.hops.setToolTip("Maximum distance from the selected operator")
         self.direction = QComboBox()
         self.direction.setAccessibleName("Direction of the hops")
         for name, way in _WAYS:
@@ -121,17 +121,17 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.whole.setToolTip("Show all operators of the model")
         self.copy_button = QToolButton()
         self.copy_button.setText("Copy")
-        self.copy_button.setToolTip("Copy all of the graph as a picture (Ctrl+C)")
-        self.copy_button.setAccessibleName("Copy the graph as a picture")
+        self.copy_button.setToolTip("Copy the whole graph as an image (Ctrl+C)")
+        self.copy_button.setAccessibleName("Copy the graph as an image")
         self.copy_button.clicked.connect(self.copy)
         self.save_button = QToolButton()
         self.save_button.setText("Save…")
-        self.save_button.setToolTip("Save all of the graph as a picture, PNG or SVG")
-        self.save_button.setAccessibleName("Save the graph as a picture")
+        self.save_button.setToolTip("Save the whole graph as an image, PNG or SVG")
+        self.save_button.setAccessibleName("Save the graph as an image")
         self.save_button.clicked.connect(self._ask_to_save)
         self.fit_button = QToolButton()
         self.fit_button.setText("Fit")
-        self.fit_button.setToolTip("Show all of the graph (F)")
+        self.fit_button.setToolTip("Fit the whole graph (F)")
         self.fit_button.setAccessibleName("Fit the graph")
         self.fit_button.clicked.connect(self.view.fit_all)
         self.hops.valueChanged.connect(self.refresh)
@@ -330,11 +330,11 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         known = bool(around) and any(around[0] in i.operators for i in self._instances)
         self.delegate.setEnabled(known or self.delegate.isChecked())
         if known:
-            why = "Show all operators of the delegate's call that this one went into"
+            why = "Show all operators in the delegate call of this operator"
         elif not self._instances:
-            why = "The record tells of no delegate"
+            why = "The ETRecord has no delegates"
         elif around:
-            why = "This operator went into no delegate"
+            why = "This operator is not delegated"
         else:
             why = "No operator is selected"
         self.delegate.setToolTip(why)
@@ -375,7 +375,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     def _scope(self, given: CostAnswer | None) -> str:
         if given is None:
-            return f"{display_name(self._program.path)}, no run" if self._program else ""
+            return f"{display_name(self._program.path)}, without a profile" if self._program else ""
         return scope_text(given.shown, given.scope)
 
     def _mark(self) -> None:
@@ -487,7 +487,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         """
         picture = self.view.picture
         if picture is None or self.is_empty:
-            raise NothingToExport("There is no graph to save")
+            raise NothingToExport("No graph to save")
         data = self.view.picture_bytes(svg=path.lower().endswith(".svg"))
         count = len(picture.nodes)
 

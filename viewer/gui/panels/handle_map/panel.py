@@ -48,10 +48,10 @@ from viewer.program.program import Program
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 
-NOTHING = "Open a profile of a run and the record of its model to see what delegates logged."
+NOTHING = "Open a profile and its ETRecord to see the identifiers that delegates logged."
 NO_MAPS = (
-    "No delegate logged an identifier here, and no record that is linked has a delegate. A backend "
-    "returns a debug handle map from preprocess() and logs its identifiers while it runs."
+    "No delegate logged an identifier, and no linked ETRecord has a delegate. A backend returns a "
+    "debug handle map from preprocess() and logs its identifiers at run time."
 )
 
 
@@ -139,7 +139,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self.set_stale(False)
         self.view.color_operators(None)
         maps = maps_of(recorded_rows(self._record), self._record, None)
-        what = f"a {self._record.noun}, and no run"
+        what = f"{self._record.title} without a profile"
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
     def empty_state(self) -> Sentence:
@@ -175,7 +175,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         text = NONE_OF[show] if absent else summary_text(self.model.maps.rows)
         if len(self.model.maps.rows) > MOST_SHOWN:
             of = group_digits(len(self.model.maps.rows))
-            text = f"the first {group_digits(MOST_SHOWN)} of {of} rows, Export writes all · {text}"
+            text = f"the first {group_digits(MOST_SHOWN)} of {of} rows (Export writes all) · {text}"
         self.summary.setText(text)
         self.button.setEnabled(not absent)
 
@@ -238,8 +238,8 @@ def summary_text(rows: tuple[MapRow, ...]) -> str:
     for status, text in (
         (IdentifierStatus.LOGGED, "logged"),
         (IdentifierStatus.NEVER_LOGGED, "never logged"),
-        (IdentifierStatus.NOT_REGISTERED, "logged and not registered"),
-        (IdentifierStatus.NO_RECORD, "logged, and no record tells of them"),
+        (IdentifierStatus.NOT_REGISTERED, "logged but not in map"),
+        (IdentifierStatus.NO_RECORD, "logged, but no ETRecord is linked"),
     ):
         if count[status]:
             texts.append(f"{count[status]} {text}")

@@ -36,8 +36,8 @@ class RowFilter(Enum):
 
     ALL = ("All", ())
     NEVER_LOGGED = ("Never logged", (IdentifierStatus.NEVER_LOGGED,))
-    NOT_REGISTERED = ("Not registered", (IdentifierStatus.NOT_REGISTERED,))
-    UNCOVERED = ("Uncovered handles", (IdentifierStatus.UNCOVERED,))
+    NOT_REGISTERED = ("Not in map", (IdentifierStatus.NOT_REGISTERED,))
+    UNCOVERED = ("Handles without identifier", (IdentifierStatus.UNCOVERED,))
 
     def __init__(self, title: str, statuses: tuple[IdentifierStatus, ...]) -> None:
         self.title = title
@@ -50,10 +50,9 @@ class RowFilter(Enum):
 
 NONE_OF = {
     RowFilter.ALL: "",
-    RowFilter.NEVER_LOGGED: "Every identifier that was registered was logged too, as far as its "
-    "call ran.",
-    RowFilter.NOT_REGISTERED: "Every identifier that was logged in a call is in its map.",
-    RowFilter.UNCOVERED: "Identifiers cover every debug handle of the calls.",
+    RowFilter.NEVER_LOGGED: "Every registered identifier was logged, if its call ran.",
+    RowFilter.NOT_REGISTERED: "Every identifier that a call logged is in its map.",
+    RowFilter.UNCOVERED: "Every debug handle of the calls has an identifier.",
 }
 
 
@@ -85,10 +84,10 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
             ns = tick_to_ns(row.ticks, rate) if row.has_time else -1
             time = format_time(ns) if ns >= 0 else MISSING
             slices = group_digits(row.slices) if row.slices else MISSING
-            texts = (time, row.status.value, *texts[:2], slices, texts[2])
-            keys = (ns, row.status.value, *keys[:2], row.slices, keys[2])
+            texts = (time, row.status.title, *texts[:2], slices, texts[2])
+            keys = (ns, row.status.title, *keys[:2], row.slices, keys[2])
         elif row.status is IdentifierStatus.UNCOVERED:
-            where += f" · {row.status.value}"
+            where += f" · {row.status.title}"
         table_rows.append(
             TableRow(
                 row.operators,
@@ -130,7 +129,7 @@ def _detail(row: MapRow) -> str:
     texts.append(f"{row.method}, instruction {row.instruction}" if row.instruction >= 0 else "")
     texts.append(row.detail)
     if row.foreign:
-        texts.append(f"{group_digits(row.foreign)} of its slices are on a clock of their own")
+        texts.append(f"{group_digits(row.foreign)} of its slices have a separate clock")
     return "\n".join(text for text in texts if text)
 
 
@@ -176,7 +175,7 @@ class HandleMapModel(OperatorModel):
         copied = list(rows)
         head, *lines = super().tsv(copied).splitlines()
         entries = [self.map_row(row) for row in copied]
-        ends = [f"{row.status.value}\t{' '.join(row.detail.split())}" for row in entries]
+        ends = [f"{row.status.title}\t{' '.join(row.detail.split())}" for row in entries]
         complete = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
         return "\n".join([f"{head}\tStanding\tNote", *complete]) + "\n"
 

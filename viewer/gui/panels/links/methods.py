@@ -19,7 +19,7 @@ from viewer.model.trace import Run
 from viewer.workspace.inference_methods import numbers_text, parse_numbers
 
 UNDECIDED = "Choose its method…"
-ALL_RUNS = "all runs"
+ALL_RUNS = "all inferences"
 _HINT = (
     "The numbers of the inferences to choose the method for, such as 1-3,7. If empty, the method "
     "is chosen for all of them."
@@ -69,10 +69,12 @@ class MethodChoosers(QWidget):
             chooser.addItem(name, name)
         chooser.setCurrentIndex(names.index(method) if method in names else 0)
         chooser.activated.connect(partial(self._choose, title, len(runs)))
-        self._grid.addWidget(label(f"{title} · {counted(len(runs), 'run')}", theme, "cell"), row, 0)
+        self._grid.addWidget(
+            label(f"{title} · {counted(len(runs), 'inference')}", theme, "cell"), row, 0
+        )
         if len(runs) > 1:
             field = EscapeField()
-            field.setAccessibleName(f"Runs of {title}")
+            field.setAccessibleName(f"Inferences of {title}")
             field.setPlaceholderText(ALL_RUNS)
             field.setMaximumWidth(theme.px(110))
             explain(field, _HINT)

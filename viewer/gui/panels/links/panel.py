@@ -47,9 +47,9 @@ from viewer.view.open_trace import OpenTrace
 from viewer.workspace.identifier_choice import ChosenBy
 
 NOTHING = "Open a profile and its ETRecord to see how well they match."
-NO_CANDIDATE = "No ETRecord or source is open that its slices could be linked to."
-NO_COLUMN = "none: what the file itself says"
-BY_CHANCE = "numbers match by chance too"
+NO_CANDIDATE = "No ETRecord or source is open."
+NO_COLUMN = "none: use the file's own links"
+BY_CHANCE = "numbers can match by chance"
 _WHY = {
     ChosenBy.NOBODY: "choose a column if its values are identifiers of the ETRecord",
     ChosenBy.EVIDENCE: "selected automatically: unambiguous match",
@@ -138,19 +138,19 @@ def own_export_text(trace: Trace) -> str:
     if not stated:
         return ""
     carries = (
-        "carries its links already: the arguments “operator” and “debug_handles” of its slices"
+        "already includes the links of its slices, in the arguments “operator” and “debug_handles”"
         if "operator" in trace.slices.columns
         else "was made without the links of its slices"
     )
     source_file = of_source(stated).get("file")
     which = (
-        f"it was made of, {source_file}"
+        f"the original file, {source_file},"
         if is_of_one_file(stated) and source_file
-        else "it was made of"
+        else "the original files"
     )
     return (
-        f"This trace is an export of Opscope and {carries}. To link it again, open what {which}, "
-        "with the ETRecord."
+        f"This trace is an export of Opscope and {carries}. To link it again, open {which} with "
+        f"the ETRecord."
     )
 
 
@@ -248,7 +248,9 @@ class Section(QWidget):
             where = display_name(program.path) if several else "the map"
             self.columns.addItem(_match_text(match, where), match.column)
         if chosen.column is not None and chosen.column not in matches:
-            self.columns.addItem(f"{chosen.column} · in no open record's map", chosen.column)
+            self.columns.addItem(
+                f"{chosen.column} · not in the map of any open ETRecord", chosen.column
+            )
         self.columns.setCurrentIndex(self.columns.findData(chosen.column))
         explain(self.columns, self.columns.currentText())
         self.columns.activated.connect(self._identify)

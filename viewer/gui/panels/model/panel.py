@@ -35,7 +35,7 @@ from viewer.program.program import Program
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 
-NOTHING = "Open a profile and the record of its model to see what its modules cost."
+NOTHING = "Open a profile and its ETRecord to see the time of each module."
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +155,10 @@ class ModelPanel(CostPanel[ModelAnswer]):
         if not tree.is_stated:
             name, is_text = display_name(tree.program.path), bool(tree.program.text_lines)
             self.show_sentence(
-                f"{name} is a text of operations: they lie in no modules."
+                f"{name} is a text of operations, which have no modules."
                 if is_text
-                else f"{name} says of no operator which module it is in.",
-                "Show them without modules",
+                else f"{name} does not record the modules of its operators.",
+                "Show operators",
                 self.operators_requested,
             )
             return False

@@ -402,9 +402,9 @@ class ModelRows:
             costs, n = self.costed.costs, row.number
             inside = sum(int(costs.total[child]) for child in self.tree.modules[n].children)
             parts = (
-                (int(costs.self_ticks[n]), "of operators directly in it"),
-                (int(costs.shared[n]), "shared by modules in it"),
-                (inside, "in the modules in it"),
+                (int(costs.self_ticks[n]), "in its own operators"),
+                (int(costs.shared[n]), "shared by its submodules"),
+                (inside, "in its submodules"),
             )
             shares = [f"{self._time(ticks)} {what}" for ticks, what in parts if ticks]
             lines.append(
@@ -414,8 +414,8 @@ class ModelRows:
             )
             if costs.outside[n]:
                 lines.append(
-                    f"{self._time(int(costs.outside[n]))} more is shared with modules "
-                    "outside of it, and in the total around both"
+                    f"{self._time(int(costs.outside[n]))} more is shared with other modules and "
+                    f"counted in their common parent"
                 )
         elif row.kind is RowKind.SET and self.costed is not None:
             labels = [self.program.operators[i].label for i in self.operators(row)[:12]]

@@ -378,9 +378,9 @@ class ModuleView(QuietTree):
         menu.addAction("Copy open rows as TSV", self.copy_all)
         menu.addSeparator()
         index = self.currentIndex().siblingAtColumn(0)
-        below = menu.addAction("Open all modules below", lambda: self.open_modules(index))
+        below = menu.addAction("Expand all", lambda: self.open_modules(index))
         below.setEnabled(index.isValid())
-        menu.addAction("Close all", self.collapseAll)
+        menu.addAction("Collapse all", self.collapseAll)
         pop_up(menu, self, at)
 
     # -- painting --------------------------------------------------------------------------------

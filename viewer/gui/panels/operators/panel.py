@@ -31,7 +31,7 @@ from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 
-NOTHING = "Open a profile and the record of its model to see its operators."
+NOTHING = "Open a profile and its ETRecord to see its operators."
 
 
 class OperatorsPanel(CostPanel["ListedCosts"]):
@@ -91,7 +91,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         seen = {i for row in answer.table.rows for i in row.operators}
         without_cost = len(program.operators) - len(seen)
         self.note.setText(
-            f"{counted(without_cost, 'operator')} cost nothing here" if without_cost else ""
+            f"{counted(without_cost, 'operator')} with no measured time" if without_cost else ""
         )
         self.note.setVisible(bool(without_cost))
         self._select()

@@ -27,7 +27,7 @@ from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
 
-NOTHING = "Nothing odd in the open files, so there is nothing to do here."
+NOTHING = "No problems found."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")
 _WIDTHS = (88, 0, 52, 96, 144)
 _OPTIONAL_COLUMNS = (2, 3)  # columns that are hidden if all of their cells are empty

@@ -11,8 +11,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 
 NOTHING = (
-    "Open the program file (.pte) that the runtime loaded to see its instructions, delegates, "
-    "tensors, memory and sizes."
+    "Open the program file (.pte) to see its instructions, delegates, tensors, memory and sizes."
 )
 _OPEN_LEVELS = 1  # files and methods
 

@@ -170,7 +170,7 @@ def _instruction_row(instruction: Instruction) -> ProgramRow:
 def _delegate_row(number: int, delegate: Delegate) -> ProgramRow:
     contents = counted(len(delegate.nodes), "node") if delegate.nodes else ""
     if delegate.unread:
-        contents = f"its nodes could not be read: {delegate.unread}"
+        contents = f"nodes could not be read: {delegate.unread}"
     make = (lambda: map(_node_row, delegate.nodes)) if delegate.nodes else None
     name = f"{one_line(delegate.backend)} {number}"
     return ProgramRow(name, "delegate", contents, delegate.size, make)
@@ -191,7 +191,7 @@ def _tensor_rows(method: ExecutableMethod) -> Iterable[ProgramRow]:
                 ("output", tensors.is_output[i]),
                 ("constant", tensors.constant[i] != NONE and tensors.memory[i] == NONE),
                 ("in another file", tensors.is_external[i]),
-                ("with a start value", tensors.constant[i] != NONE != tensors.memory[i]),
+                ("with an initial value", tensors.constant[i] != NONE != tensors.memory[i]),
             )
             if holds
         ]

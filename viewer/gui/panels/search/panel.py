@@ -30,10 +30,10 @@ from viewer.model.times import counted, group_digits
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 TEACH = (
-    "Type into the search field ({}) and every slice that is found stands here: a name, "
-    "op:conv, file:model.py:12, dur > 1ms, unlinked …"
+    "Matching slices appear here. Type a query into the search field ({}): a name, op:conv, "
+    "file:model.py:12, dur > 1ms, unlinked …"
 )
-NOTHING_OPEN = "Open a profile, then search it: its slices by name, operator, source line or length"
+NOTHING_OPEN = "Open a profile to search its slices by name, operator, source line or duration"
 SEARCHING = "Searching …"
 MOST_COPIED = 5000  # rows; writing that many takes less than 100 ms
 _LEAST_NAME = 120  # px
@@ -117,7 +117,7 @@ class HitsPanel(AnswerPanel[Ints]):
         if not searching.is_on:
             return self._teaches
         if not len(searching.hits):
-            return f"Nothing is found by “{searching.query.text.strip()}”"
+            return f"No matches for “{searching.query.text.strip()}”"
         return ""
 
     def show_answer(self, order: Ints) -> None:
@@ -128,7 +128,7 @@ class HitsPanel(AnswerPanel[Ints]):
         count = len(order)
         text = counted(count, "hit")
         if count > MOST_ROWS:
-            text += f" · the first {group_digits(MOST_ROWS)} of them in this order are listed"
+            text += f" · the first {group_digits(MOST_ROWS)} in this order are listed"
         self.subtitle.setText(text)
         self.table.fit_columns()
         self._mark()
@@ -171,5 +171,5 @@ class HitsView(ColumnTable[HitColumn]):
 
     def __init__(self, model: HitsModel, theme: Theme) -> None:
         dispensable = HitColumn.TRACK, HitColumn.OPERATOR
-        super().__init__(model, "Hits of the search", theme, COLUMNS, _LEAST_NAME, dispensable)
+        super().__init__(model, "Search matches", theme, COLUMNS, _LEAST_NAME, dispensable)
         self.horizontalHeader().setSectionsClickable(True)

@@ -39,10 +39,10 @@ from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob
 
 NOTHING = (
-    "Drag over the timeline or along the ruler to select an area, or Ctrl+click slices: what they "
-    "took stands here, by name, operator, module or thread."
+    "Drag over the timeline or along the ruler to select an area, or Ctrl+click slices, to see "
+    "their time by name, operator, module or thread."
 )
-NO_SLICES = "Open a profile of a run, then select slices or an area of it to see what they took."
+NO_SLICES = "Open a profile, then select slices or an area to see their time."
 MOST_COPIED = 2000  # rows; writing that many takes 50 ms
 _LEAST_NAME = 240  # px
 _DISPENSABLE = (
@@ -171,7 +171,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
     @Slot()
     def copy(self) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all of them")
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all rows")
 
     @property
     def can_export(self) -> bool:
@@ -208,23 +208,27 @@ def summary_text(answer: SelectionAnswer) -> str:
         float(part.found.whole.busy[0] * part.shown.axis.ns_per_tick) for part in answer.parts
     )
     span = answer.span[1] - answer.span[0]
-    texts = [f"{counted(answer.slices, 'slice')}, {format_time(answer.total_ns)} added up"]
+    texts = [f"{counted(answer.slices, 'slice')}, {format_time(answer.total_ns)} in total"]
     if len(answer.parts) == 1 and span:
         texts.append(f"busy {format_share(busy, span)} of {format_time(span)}")
     cut = sum(part.found.cut for part in answer.parts)
     if cut:
-        reach = "reaches" if cut == 1 else "reach"
-        texts.append(f"{group_digits(cut)} {reach} over the edge: the part inside counts")
+        cross = "crosses" if cut == 1 else "cross"
+        texts.append(
+            f"{group_digits(cut)} {cross} the area's boundary: only the part inside counts"
+        )
     foreign = sum(part.found.foreign for part in answer.parts)
     if foreign:
-        texts.append(f"{group_digits(foreign)} on clocks of their own left out")
+        texts.append(f"{group_digits(foreign)} with separate clocks left out")
     rated = sum(part.found.rated for part in answer.parts)
     if rated:
         apart = format_time(sum(part.found.delegate_ns for part in answer.parts))
-        texts[-1] += f", {group_digits(rated)} of them with {apart} on the delegate's clock"
+        texts[-1] += f", {group_digits(rated)} with {apart} on the delegate's clock"
     derived = sum(part.found.doubled for part in answer.parts)
     if derived:
-        texts.append(f"{group_digits(derived)} derived ones left out, what they are made of counts")
+        texts.append(
+            f"{group_digits(derived)} derived slices left out, because their parts are counted"
+        )
     gaps = sum(part.found.gaps for part in answer.parts)
     if gaps:
         texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")

@@ -33,10 +33,8 @@ from viewer.program.program import Operator
 from viewer.program.sources.files import SourceFile, file_name
 from viewer.program.sources.versions import VersionFit, version_fit
 
-NOTHING = "Select an operator to see the lines of the model that it comes from."
-NO_RECORD = (
-    "Open the record of the model, or its source, to see which lines these slices come from."
-)
+NOTHING = "Select an operator to see its source."
+NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
 _MOST_SHARED = 6
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
 
@@ -46,7 +44,7 @@ def version_text(fit: VersionFit) -> str:
     line, quoted = fit.unlike[0]
     others = len(fit.unlike) - 1
     more = f", and {counted(others, 'other line')} of {fit.compared} differ" if others else ""
-    return f"Another version of the file: line {line} was recorded as “{quoted}”{more}"
+    return f"Different version of the file: line {line} was recorded as “{quoted}”{more}"
 
 
 class SourcePanel(PagePanel):
@@ -140,7 +138,7 @@ class SourcePanel(PagePanel):
             self._show(members[0])
         elif members:
             self._place = None
-            self._show_sentence("No source line of this operator is recorded.")
+            self._show_sentence("No source line of this operator was recorded.")
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)
@@ -172,7 +170,7 @@ class SourcePanel(PagePanel):
         """Return the button that lists source path substitutions."""
         button = QToolButton()
         button.setText("Paths")
-        button.setToolTip("Where sources that were recorded elsewhere lie on this machine")
+        button.setToolTip("Source folders on this machine that replace recorded folders")
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setMenu(self.paths_menu)
         return button
@@ -186,7 +184,7 @@ class SourcePanel(PagePanel):
             ask.triggered.connect(self._locate)
             self.paths_menu.addSeparator()
         for substitution in self._session.workspace.choices.source_paths:
-            text = f"Forget {substitution.recorded or 'names alone'} → {substitution.local}"
+            text = f"Forget {substitution.recorded or 'file names only'} → {substitution.local}"
             forget = self.paths_menu.addAction(text.replace("&", "&&"))
             forget.triggered.connect(partial(self.forget_requested.emit, substitution))
 
@@ -222,10 +220,9 @@ class SourcePanel(PagePanel):
         if file is None:
             name = file_name(path)
             self._show_sentence(
-                f"{name} is not here: neither at {path}, where it was recorded, nor beside the "
-                "files that are open, nor in the folders around them. Locate asks for the file "
-                f"{name} itself. Its folder is remembered, and all that was recorded below the "
-                "same folder is then found there too.",
+                f"{name} was not found: neither at {path}, where it was recorded, nor in or near "
+                f"the folders of the open files. Locate it once; Opscope then finds all sources of "
+                f"the same folder.",
                 "Locate the file…",
             )
             return

@@ -40,7 +40,7 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, table_job
 
-NOTHING = "Open a profile to see what its units, operators and threads cost."
+NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
 TITLES = {
     "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
     "module": "Module", "line": "Line", "location": "Location", "delegate": "Delegate",
@@ -153,9 +153,9 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         _add_up(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
         if any(group.delegate_ns is not None for group in table.groups):
-            parts.append("slices on a delegate's clock count, but in no time or share")
+            parts.append("slices on a delegate's clock are counted, but not in times and shares")
         if table.foreign:
-            parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
+            parts.append(f"{group_digits(table.foreign)} slices with separate clocks left out")
         if uncounted.text:
             parts.append(uncounted.text)
         self.subtitle.setText(" · ".join(parts))
@@ -300,10 +300,10 @@ def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: 
         parts, what = _unit_parts(table), "Overall"
     else:
         parts = [
-            ("In these groups", "accent", table.whole - table.ungrouped),
+            ("Grouped", "accent", table.whole - table.ungrouped),
             (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
         ]
-        what = whole_text(shown.trace, "Whole") if table.ungrouped else "Whole"
+        what = whole_text(shown.trace, "Total") if table.ungrouped else "Total"
     footer.show_parts(
         tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
         tick_to_ns(table.whole, rate),
@@ -326,5 +326,5 @@ def _unit_parts(table: GroupTable) -> list[tuple[str, str, int]]:
     ] or [("NSS jobs", "unit_compute", ticks.get("nss", 0))]
     rest = ticks["busy"] - sum(part for _, _, part in parts)
     if rest:
-        parts.append(("Host and HAL alone" if "host" in ticks else "Other work", "unit_host", rest))
+        parts.append(("Host and HAL only" if "host" in ticks else "Other work", "unit_host", rest))
     return [*parts, ("Idle", "", ticks["idle"])]

@@ -87,9 +87,9 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
         """List the events, or count those of other inferences."""
         shown, rows, scope = answer.shown, answer.rows, self._of[1]
         events = shown.trace.untimed
-        where = "all runs" if scope.run is None else run_label(shown.table, scope.run)
+        where = "all inferences" if scope.run is None else run_label(shown.table, scope.run)
         if not len(rows):
-            self.show_sentence(f"None in {where}; {counts_text(events)} in other runs.")
+            self.show_sentence(f"None in {where}; {counts_text(events)} in other inferences.")
             return
         self._color()
         self.model.show(shown, rows)
@@ -112,7 +112,7 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     @Slot()
     def copy(self) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        rest = "opscope export --table untimed writes all of them"
+        rest = "opscope export --table untimed writes all rows"
         copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 

@@ -17,10 +17,10 @@ Keys: TypeAlias = tuple[str, ...]
 
 # Keys that widgets need themselves, and what they do; they cannot be assigned to commands.
 FIXED: Mapping[str, str] = {
-    "Tab": "moves the keyboard on",
-    "Shift+Tab": "moves the keyboard back",
-    "Shift+Backtab": "moves the keyboard back",
-    "Backtab": "moves the keyboard back",
+    "Tab": "moves the focus forward",
+    "Shift+Tab": "moves the focus back",
+    "Shift+Backtab": "moves the focus back",
+    "Backtab": "moves the focus back",
     "Space": "presses buttons",
     "Ctrl+C": "copies",
 }

@@ -219,7 +219,7 @@ class NoRows(QLabel):
     def _follow(self) -> None:
         words = " ".join(self._line.text().split())
         if words and not self._table.model().rowCount():
-            self.setText(f"No row has “{words}” in it. Escape clears the filter.")
+            self.setText(f"No row matches “{words}”. Escape clears the filter.")
         else:
             self.setText("")
         self.setVisible(bool(self.text()))

@@ -21,7 +21,7 @@ from viewer.render.track_table import TrackList
 from viewer.view.selected_slices import chosen_in
 from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions
 
-ALL_AS_RUN = "only while runs are shown as they ran"
+ALL_AS_RUN = "only if inferences are shown as they ran"
 NOTHING_SELECTED = "nothing is selected"
 
 
@@ -62,7 +62,7 @@ def selection(session: Session) -> PerfettoOptions | str:
     else:
         return NOTHING_SELECTED
     if not any(len(indices) for indices in only.values()):
-        return "no slice is in it"
+        return "it contains no slices"
     return PerfettoOptions(
         SELECTION, span, {n: indices for n, indices in only.items() if len(indices)}
     )

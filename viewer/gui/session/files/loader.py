@@ -153,8 +153,8 @@ class _Job:
         except Exception as error:
             report(error, f"reading a file ({os.path.splitext(self.path)[1]})")
             message = (
-                f"{self.path}: a fault in Opscope stopped the reading "
-                f"({type(error).__name__}: {error}). Please report it with the file"
+                f"{self.path}: Opscope failed to read this file (internal error: "
+                f"{type(error).__name__}: {error}). Please report it with the file"
             )
         release_freed()
         if not self.silent:

@@ -35,7 +35,7 @@ class Saver(QObject):
     def save(self, job: ExportJob, path: str) -> None:
         """Start a job prepared for `path`. Raises RuntimeError while another one runs."""
         if self._write is not None:
-            raise RuntimeError("an export is being written already")
+            raise RuntimeError("another export is in progress")
         self._write = _Write(self._owner, job, path)
         self._write.thread.start()
 
@@ -73,13 +73,13 @@ class _Write:
         try:
             count = self._job(self._progress, self.stop.is_set)
         except WriteCancelled:
-            message = "The export was cancelled; no file was written"
+            message = "Export canceled; no file was written"
         except (NothingToExport, NoParquet, OSError, MemoryError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             message = f"{self._path} was not written: {reason or type(error).__name__}"
         except Exception as error:
             report(error, "writing an export")
-            message = f"{self._path} was not written: a fault in Opscope ({error})"
+            message = f"{self._path} was not written: internal error in Opscope ({error})"
         self._owner.call("_finish", self._path, count, message)
 
     def _progress(self, done: int, total: int) -> None:

@@ -47,8 +47,8 @@ class HeaderZone(Enum):
     """The part of a header under the mouse."""
 
     NOTHING = "nothing"
-    WIDTH = "width of the column"
-    HEIGHT = "height of rows"
+    WIDTH = "column width"
+    HEIGHT = "row height"
     FOLD = "chevron"
     PIN = "pin"
     HIDE = "hide"
@@ -357,8 +357,8 @@ class Headers(HeaderColumn):
         texts = {
             HeaderZone.PIN: "Unpin" if is_pinned else "Pin on top",
             HeaderZone.HIDE: "Hide",
-            HeaderZone.HEIGHT: "Drag to make rows higher or lower",
-            HeaderZone.WIDTH: "Drag to make the column wider or narrower",
+            HeaderZone.HEIGHT: "Drag to change the row height",
+            HeaderZone.WIDTH: "Drag to change the column width",
         }
         return texts.get(spot) or self._scene.full_title(part)
 

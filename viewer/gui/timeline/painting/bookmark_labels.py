@@ -1,8 +1,8 @@
 """Places the names of bookmarks next to their flags, or groups them if there is no space.
 
 Pure functions. Bookmarks are in order of time, and a name may extend to the next drawn flag. A
-bookmark without enough space for its name is grouped with its neighbor as "3 marks", so that texts
-never overlap.
+bookmark without enough space for its name is grouped with its neighbor as "3 bookmarks", so that
+texts never overlap.
 """
 
 from __future__ import annotations
@@ -47,4 +47,4 @@ def flags(x: Sequence[float], width: float, current: int | None = None) -> list[
 
 def title(mark: Bookmark, number: int) -> str:
     """The name of a bookmark, or its number if it has none."""
-    return mark.name[:LONGEST] or f"mark {number + 1}"
+    return mark.name[:LONGEST] or f"bookmark {number + 1}"

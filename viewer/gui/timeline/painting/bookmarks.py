@@ -115,7 +115,7 @@ def paint_overview_marks(
         painter.fillRect(QRectF(x0, top, 1, height - 2), color)
     for flag in flags([float(x) for x in columns[:, 0]], xmap.width, state.mark):
         if len(flag.marks) > 1 and flag.marks[0] != state.mark:
-            text = counted(len(flag.marks), "mark")
+            text = counted(len(flag.marks), "bookmark")
         else:
             text = title(state.marks[flag.marks[0]], flag.marks[0])
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(min(flag.room, 160)) - 10)

@@ -264,7 +264,7 @@ class FlowPainter:
         if self.drawn == count:
             return ""
         hidden = f" · {nowhere} hidden" if nowhere else ""
-        return f"{group_digits(self.drawn)} of {group_digits(count)} flows shown{hidden}"
+        return f"{group_digits(self.drawn)} of {group_digits(count)} flows{hidden}"
 
 
 def _within(value: float, length: int) -> float:

@@ -46,7 +46,7 @@ from viewer.render.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef
 
-NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
+NOTHING_TO_DRAW = "The file has no slices with times: nothing ran, or no times were logged"
 LABEL_INSET = 6
 # Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -148,7 +148,7 @@ class FramePainter:
             painter.drawText(
                 QRect(0, 0, width, height),
                 Qt.AlignmentFlag.AlignCenter,
-                f"{missing}. Show all, above their names, brings them back"
+                f"{missing}. Show all, above the track names, shows them again"
                 if (missing := scene.missing_text)
                 else NOTHING_TO_DRAW,
             )

@@ -134,7 +134,7 @@ class Scene(QObject):
     def missing_text(self) -> str:
         """How many tracks are hidden or filtered out, as text; "" if none."""
         hidden, filtered = self.arrangement.hidden, self.arrangement.filtered
-        verb = "hidden" if not filtered else "hidden or filtered" if hidden else "filtered away"
+        verb = "hidden" if not filtered else "hidden or filtered out" if hidden else "filtered out"
         missing = hidden + filtered
         return f"{counted(missing, 'track')} {verb}" if missing else ""
 

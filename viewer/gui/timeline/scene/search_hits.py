@@ -1,7 +1,7 @@
 """Search hits on the timeline: rasters of the hits, and how they are marked.
 
 Each hit has a bar in the hit color on its upper edge, with a line of canvas color below it, so that
-it stands out on any fill. The bar is at least three pixels wide at any zoom. Zero-length hits are
+it is visible on any fill. The bar is at least three pixels wide at any zoom. Zero-length hits are
 larger diamonds. The overview has a tick for each pixel column in which hits start. Rasters of many
 hits are built off the GUI thread.
 """

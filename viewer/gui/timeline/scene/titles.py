@@ -13,7 +13,7 @@ from viewer.view.visible_range import file_span_ns
 
 # A file that takes less than 1/20 of the view is called a sliver.
 SLIVER_RATIO = 20
-SLIVER = "a sliver of the view · right click its name to zoom to this file"
+SLIVER = "Too short to see here · right-click the name to zoom to this file"
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences aligned at their starts, without loads",
     Inferences.MEDIAN: "inference of median duration, without warm-up",
@@ -30,7 +30,7 @@ def process_title(scene: Scene, process: int) -> tuple[str, str]:
     table = scene.rasters[spec.trace].shown.table
     if table.program is None:
         return spec.name, unlinked_text(table.trace)
-    linked = f"{table.program.noun} {display_name(table.program.path)}"
+    linked = f"{table.program.title} {display_name(table.program.path)}"
     if table.executable is not None:
         linked += f", program {display_name(table.executable.path)}"
     return spec.name, linked
@@ -51,7 +51,7 @@ def process_note(scene: Scene, process: int) -> str:
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
     parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
     if has_own_clock(scene, process):
-        parts.append("own clock · aligned at start")
+        parts.append("separate clock, aligned at start")
     if scene.shared_clocks[trace]:
         parts.append(scene.shared_clocks[trace])
     if _is_sliver(scene, process):
@@ -80,7 +80,7 @@ def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
     if shown.trace is not shown.file:
         return name, ""
     runs = sum(1 for run in shown.trace.inferences() if run.track == track)
-    return name, counted(runs, "run") if runs else ""
+    return name, counted(runs, "inference") if runs else ""
 
 
 def counter_title(scene: Scene, band: int) -> tuple[str, str]:
@@ -112,7 +112,7 @@ def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
     at_text = format_position(at, scene.ns_per_pixel(canvas.width))
     lines = [counter.name, f"{counter_value(scene, band, x, canvas)[1]} at {at_text}"]
     if counter.per_tick and shown.trace.clock.assumed:
-        lines.append("at the assumed rate of the clock")
+        lines.append("at the assumed clock rate")
     return [*lines, counter.note] if counter.note else lines
 
 

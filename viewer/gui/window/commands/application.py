@@ -90,7 +90,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             undo,
             ("Ctrl+Z",),
             Precondition(
-                "a change of the view",
+                "a change to undo",
                 lambda: session.history.can_undo or close_guard.can_reopen,
             ),
         ),
@@ -100,7 +100,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             "Go",
             session.redo,
             ("Ctrl+Shift+Z", "Ctrl+Y"),
-            Precondition("a change that was undone", lambda: session.history.can_redo),
+            Precondition("an undone change", lambda: session.history.can_redo),
         ),
         Command(
             "go.back",
@@ -108,9 +108,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             "Go",
             session.go_back,
             ("Alt+Left",),
-            Precondition(
-                "a place that was seen before", lambda: session.history.can_go_back(session.state)
-            ),
+            Precondition("an earlier position", lambda: session.history.can_go_back(session.state)),
         ),
         Command(
             "go.forward",
@@ -119,7 +117,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
             session.go_forward,
             ("Alt+Right",),
             Precondition(
-                "a place that was gone back from",
+                "a later position",
                 lambda: session.history.can_go_forward(session.state),
             ),
         ),
@@ -166,7 +164,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.next_slice",
-            "Next &slice on the row",
+            "Next &slice in row",
             "Go",
             lambda: navigation.step_slice(session, 1),
             (".",),
@@ -174,7 +172,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.previous_slice",
-            "Previous s&lice on the row",
+            "Previous s&lice in row",
             "Go",
             lambda: navigation.step_slice(session, -1),
             (",",),
@@ -200,7 +198,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
         if work.is_busy:
             work.cancel()
         elif graph.stop():
-            shell.status.show_text("The graph stays as it was")
+            shell.status.show_text("Graph not updated")
         elif shell.message.isVisible():
             shell.message.dismiss()
         else:
@@ -217,7 +215,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
     return [
         Command(
             "view.fit",
-            "&Fit selection, then all",
+            "Zoom to &selection",
             "View",
             lambda: navigation.fit_selection(session),
             ("F",),
@@ -226,15 +224,16 @@ def _view_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.fit_all",
-            "Fit &all",
+            "&Zoom to fit",
             "View",
             lambda: navigation.fit_all(session),
             ("Home",),
             has_trace,
+            keywords="fit all",
         ),
         Command(
             "view.fit_file",
-            "Fit &next file",
+            "Zoom to &next file",
             "View",
             lambda: navigation.fit_file(session),
             ("Shift+F",),
@@ -242,7 +241,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.clear",
-            "&Clear search, area, selection",
+            "&Clear selection",
             "View",
             escape,
             ("Escape",),
@@ -250,7 +249,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.panels",
-            "&Bottom panels",
+            "Toggle &bottom panel",
             "View",
             toggle_bottom,
             ("Q",),
@@ -267,7 +266,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
                 group="Theme",
             )
             for choice, title in (
-                ("system", "Colors of the s&ystem"),
+                ("system", "S&ystem"),
                 ("light", "&Light"),
                 ("dark", "&Dark"),
             )
@@ -310,4 +309,4 @@ def _menu_commands() -> list[Command]:
         )
         QApplication.sendEvent(focus, event)
 
-    return [Command("view.menu", "Open the m&enu here", "View", open_menu, ("Shift+F10",))]
+    return [Command("view.menu", "Context m&enu", "View", open_menu, ("Shift+F10",))]

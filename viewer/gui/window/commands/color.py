@@ -13,10 +13,10 @@ _MNEMONICS = {
     "delegate": "&Delegate", "duration": "D&uration", "links": "&Link state",
 }  # fmt: skip
 _NEEDS = {
-    "operator": "slices that are linked to operators", "name": "an open profile",
-    "type": "slices that are linked to operators", "module": "operators that are of modules",
-    "delegate": "slices that a delegate ran", "duration": "slices with a length",
-    "links": "slices that could be linked",
+    "operator": "slices linked to operators", "name": "an open profile",
+    "type": "slices linked to operators", "module": "operators with modules",
+    "delegate": "slices run by a delegate", "duration": "slices with a duration",
+    "links": "linkable slices",
 }  # fmt: skip
 
 

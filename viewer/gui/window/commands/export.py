@@ -12,13 +12,13 @@ def export_commands(context: CommandContext) -> list[Command]:
     """The export commands."""
     session, exports = context.session, context.exports
     operators = Precondition(
-        "a record or source that belongs to an open profile, or one alone",
+        "an ETRecord or a source",
         lambda: _has_operators(session),
     )
     return [
         Command(
             "file.export",
-            "&Export Perfetto…",
+            "&Export to Perfetto…",
             "File",
             exports.export_perfetto,
             ("Ctrl+E",),
@@ -42,7 +42,7 @@ def export_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "file.save_picture",
-            "Save &picture…",
+            "Export &image…",
             "File",
             exports.save_view,
             (),

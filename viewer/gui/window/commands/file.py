@@ -12,7 +12,7 @@ def file_commands(context: CommandContext) -> list[Command]:
     """The commands of the File menu, except the Perfetto UI."""
     files, shell = context.session_files, context.shell
     something = Precondition("an open file", lambda: not context.session.is_empty)
-    last = Precondition("a session that was open before", lambda: files.has_last)
+    last = Precondition("an earlier session", lambda: files.has_last)
     return [
         Command(
             "file.new_window", "&New window", "File", shell.new_window_requested.emit, ("Ctrl+N",)
@@ -28,9 +28,7 @@ def file_commands(context: CommandContext) -> list[Command]:
             something,
         ),
         Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
-        Command(
-            "file.last_session", "Open the last session a&gain", "File", files.open_last, (), last
-        ),
+        Command("file.last_session", "Reopen last session", "File", files.open_last, (), last),
         *export_commands(context),
         Command(
             "file.close_all",

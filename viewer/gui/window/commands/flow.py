@@ -13,7 +13,7 @@ def flow_commands(context: CommandContext) -> list[Command]:
     session, view_settings = context.session, context.view_settings
     steps = FlowSteps(session)
     has_slice = selected_slice(session)
-    has_siblings = Precondition("a step along a flow that branched", lambda: steps.has_siblings)
+    has_siblings = Precondition("a flow step with several branches", lambda: steps.has_siblings)
 
     def toggle() -> None:
         view_settings.toggle_flows()
@@ -29,7 +29,7 @@ def flow_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.next_flow",
-            "Along the flow: what takes its result",
+            "Go to consumer",
             "Go",
             lambda: steps.step(forward=True),
             ("]",),
@@ -37,7 +37,7 @@ def flow_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.previous_flow",
-            "Along the flow: what it takes",
+            "Go to producer",
             "Go",
             lambda: steps.step(forward=False),
             ("[",),
@@ -45,7 +45,7 @@ def flow_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.next_branch",
-            "Next branch of the flow",
+            "Next branch",
             "Go",
             lambda: steps.sibling(1),
             ("Ctrl+]",),
@@ -53,7 +53,7 @@ def flow_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.previous_branch",
-            "Previous branch of the flow",
+            "Previous branch",
             "Go",
             lambda: steps.sibling(-1),
             ("Ctrl+[",),

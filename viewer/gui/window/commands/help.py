@@ -49,7 +49,7 @@ def keys_and_about_commands(context: CommandContext) -> list[Command]:
         box.open()
 
     return [
-        Command("help.keys", "&Keys…", "Help", show_keys, ("?",)),
+        Command("help.keys", "&Keyboard shortcuts…", "Help", show_keys, ("?",)),
         Command("help.about", "&About Opscope", "Help", show_about),
     ]
 
@@ -78,7 +78,7 @@ def guide_commands(context: CommandContext) -> list[Command]:
     """The commands for help and tour."""
     help = context.help
     return [
-        Command("help.here", "&Help on this panel", "Help", help.show_help_here, ("F1",)),
+        Command("help.here", "&Help for this panel", "Help", help.show_help_here, ("F1",)),
         Command("help.tour", "Take the &tour", "Help", help.start_tour),
         Command(
             "help.recording",

@@ -169,8 +169,8 @@ PANELS_MENU = tuple(spec.command for spec in PANELS)
 
 # Commands whose keys are shown on the start page.
 START_KEYS = (
-    ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
-    ("Help", "help.here"),
+    ("Open files", "file.open"), ("Command palette", "help.palette"),
+    ("Keyboard shortcuts", "help.keys"), ("Help", "help.here"),
 )  # fmt: skip
 # Commands whose keys a screen reader reads on the timeline.
 SPOKEN_KEYS = (
@@ -181,19 +181,19 @@ _SIGNS = {".": "full stop", ",": "comma", "/": "slash", "?": "question mark"}
 MOUSE_HELP = (
     ("Wheel", "Scroll tracks"),
     ("Ctrl+wheel, pinch", "Zoom around the mouse"),
-    ("Shift+wheel, horizontal swipe", "Move to earlier or later times"),
+    ("Shift+wheel, horizontal swipe", "Pan left or right"),
     ("Click", "Select the slice"),
     ("Double click", "Select and zoom to the slice"),
-    ("Right click", "Open the menu of the slice, or of the row of a table"),
+    ("Right click", "Open the context menu of a slice or table row"),
     ("Drag", "Select an area"),
-    ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Make rows higher or lower"),
+    ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Change the row height"),
     ("Drag on a track's name", "Move the track"),
-    ("Right click on a track's name", "Pin, hide, fold, sort"),
-    ("Shift+drag", "Move the timeline"),
-    ("Middle button drag", "Move the timeline"),
-    ("Ctrl+click", "Add a slice to the selection, or take it out"),
-    ("Shift+click", "Select from the selected slice to another of its row"),
-    ("Drag on the ruler", "Select a span of time on all tracks"),
+    ("Right click on a track's name", "Pin, hide, collapse, sort"),
+    ("Shift+drag", "Pan the timeline"),
+    ("Middle button drag", "Pan the timeline"),
+    ("Ctrl+click", "Add a slice to the selection, or remove it"),
+    ("Shift+click", "Select a range of slices in a row"),
+    ("Drag on the ruler", "Select a time range on all tracks"),
 )
 _SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
 

@@ -33,13 +33,13 @@ def motion_commands(context: CommandContext) -> list[Command]:
     return [
         moving("view.zoom_in", "Zoom &in", HeldWay(HeldAxis.ZOOM, -1), "W", "Ctrl+=", "Ctrl++"),
         moving("view.zoom_out", "Zoom &out", HeldWay(HeldAxis.ZOOM, 1), "S", "Ctrl+-"),
-        moving("view.pan_left", "Move to &earlier", HeldWay(HeldAxis.PAN, -1), "A", "Left"),
-        moving("view.pan_right", "Move to &later", HeldWay(HeldAxis.PAN, 1), "D", "Right"),
+        moving("view.pan_left", "Pan &left", HeldWay(HeldAxis.PAN, -1), "A", "Left"),
+        moving("view.pan_right", "Pan &right", HeldWay(HeldAxis.PAN, 1), "D", "Right"),
         moving("view.scroll_up", "Scroll tracks &up", HeldWay(HeldAxis.SCROLL, -1), "Up"),
         moving("view.scroll_down", "Scroll tracks &down", HeldWay(HeldAxis.SCROLL, 1), "Down"),
         Command(
             "view.drag_pans",
-            "Dra&g to move, Shift+drag to select an area",
+            "Dra&g to pan (Shift+drag selects)",
             "View",
             toggle_drag_pans,
             checked=lambda: view_settings.drag_pans,

@@ -31,20 +31,20 @@ def search_commands(context: CommandContext) -> list[Command]:
     return [
         Command("search.find", "Searc&h", "Go", find, ("Ctrl+F", "/"), has_trace),
         Command(
-            "search.next", "Next hi&t", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
+            "search.next", "Next ma&tch", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
         ),
         Command(
             "search.previous",
-            "Previous h&it",
+            "Previous match",
             "Go",
             lambda: Search.of(session).step(-1),
             ("Shift+F3",),
             is_on,
         ),
-        Command("search.list", "List &of hits", "Go", show_hits, ("Ctrl+Shift+F",), has_trace),
+        Command("search.list", "List &of matches", "Go", show_hits, ("Ctrl+Shift+F",), has_trace),
         Command(
             "view.only_hits",
-            "Show only &hits",
+            "S&how only matches",
             "View",
             lambda: Search.of(session).show_only_hits(not session.state.only_hits),
             ("H",),

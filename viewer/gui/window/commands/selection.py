@@ -17,7 +17,7 @@ from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
 from viewer.model.trace import Run, RunKind
 
-NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
+NOWHERE = "Select something, or point at the timeline: press M at the start, and again at the end"
 
 
 def selection_commands(context: CommandContext) -> list[Command]:
@@ -51,7 +51,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
         added = bookmarks.keep(session, view.pointed_time)
         if added is not None:
             way = context.table.way_to("mark.rename")
-            status.show_text(f"{session.state.marks[added].name} is kept · {way} renames it")
+            status.show_text(f"{session.state.marks[added].name} added · {way} renames it")
         elif session.state.mark is None:
             status.show_text(NOWHERE)
 
@@ -71,12 +71,12 @@ def selection_commands(context: CommandContext) -> list[Command]:
             context.panels.of(LinksPanel).ask_method(*found)
 
     has_trace = open_profile(session)
-    has_mark = Precondition("a current mark", lambda: session.state.mark is not None)
+    has_mark = Precondition("a current bookmark", lambda: session.state.mark is not None)
 
     return [
         Command(
             "selection.same",
-            "Select all of the same &name, then everything",
+            "Select same &name",
             "Selection",
             select_same,
             ("Ctrl+A",),
@@ -84,7 +84,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "selection.area",
-            "Make the selection an &area",
+            "Convert to time r&ange",
             "Selection",
             lambda: selecting.make_area(session),
             ("R",),
@@ -99,24 +99,24 @@ def selection_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "selection.method",
-            "Met&hod of this inference…",
+            "Choose met&hod of this inference…",
             "Selection",
             choose_method,
             enabled=Precondition(
-                "a slice of an inference, linked to a record with several methods",
+                "a slice of an inference whose ETRecord has several methods",
                 lambda: _inference(session) is not None,
             ),
         ),
         Command(
             "selection.export",
-            "&Export the selection table…",
+            "&Export selection table…",
             "Selection",
             panel.export,
             enabled=Precondition("statistics of a selection", lambda: panel.can_export),
         ),
         Command(
             "mark.measure",
-            "&Measure the selection, or from the mouse on",
+            "&Measure",
             "Selection",
             measure,
             ("M",),
@@ -124,22 +124,25 @@ def selection_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "mark.keep",
-            "&Keep as a mark",
+            "Add &bookmark",
             "Selection",
             keep,
             ("Shift+M",),
-            Precondition("an open profile, shown as it ran", lambda: bookmarks.can_mark(session)),
+            Precondition(
+                "an open profile with its inferences shown as they ran",
+                lambda: bookmarks.can_mark(session),
+            ),
         ),
-        Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),
-        Command("mark.fit", "&Zoom to the current mark", "Selection", fit, (), has_mark),
+        Command("mark.rename", "&Rename bookmark…", "Selection", rename, ("F2",), has_mark),
+        Command("mark.fit", "&Zoom to bookmark", "Selection", fit, (), has_mark),
         Command(
             "mark.remove",
-            "&Delete the current mark",
+            "&Delete bookmark",
             "Selection",
             lambda: bookmarks.remove(session),
             ("Del",),
             Precondition(
-                "a current mark, or something measured",
+                "a current bookmark or a measurement",
                 lambda: has_mark() or session.state.measured is not None,
             ),
         ),

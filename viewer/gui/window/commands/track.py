@@ -67,9 +67,11 @@ def track_commands(context: CommandContext) -> list[Command]:
         field.selectAll()
 
     has_part = Precondition(
-        "a track or process, by its name or a slice", lambda: part() is not None
+        "a track or process under the mouse or with the selected slice", lambda: part() is not None
     )
-    has_track = Precondition("a track, by its name or a slice", lambda: track() is not None)
+    has_track = Precondition(
+        "a track under the mouse or with the selected slice", lambda: track() is not None
+    )
     has_tracks = open_profile(session)
 
     def can_fold() -> bool:
@@ -148,7 +150,7 @@ def track_commands(context: CommandContext) -> list[Command]:
             "Tracks",
             change(lambda about: view().toggled(about)),
             (),
-            Precondition("a track or process that can be folded", can_fold),
+            Precondition("a track or process that can be collapsed", can_fold),
             is_folded,
         ),
         Command(
@@ -171,7 +173,7 @@ def track_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "tracks.taller",
-            "&Taller rows",
+            "&Increase row height",
             "Tracks",
             grow(HEIGHT_STEP),
             ("Ctrl+Shift+Up",),
@@ -179,7 +181,7 @@ def track_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "tracks.lower",
-            "&Lower rows",
+            "Decrease ro&w height",
             "Tracks",
             grow(-HEIGHT_STEP),
             ("Ctrl+Shift+Down",),
@@ -191,6 +193,6 @@ def track_commands(context: CommandContext) -> list[Command]:
             "Tracks",
             lambda: arrange_tracks(session, replace(view(), heights=())),
             (),
-            Precondition("rows of another height", lambda: bool(view().heights)),
+            Precondition("rows with a changed height", lambda: bool(view().heights)),
         ),
     ]

@@ -15,7 +15,7 @@ from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
 from viewer.gui.window.dialogs.licenses import BundledPart, parts, text_of
 
 _SIZE = 720, 640
-_COLUMNS = ("Part", "Version", "License", "For")
+_COLUMNS = ("Component", "Version", "License", "For")
 _WIDTHS = (160, 90, 230)
 
 
@@ -34,7 +34,7 @@ class AboutDialog(FramedDialog):
             items = [QStandardItem(cell) for cell in cells]
             items[2].setToolTip(part.license)
             self.model.appendRow(items)
-        self.table = QuietTable("Parts and their licenses")
+        self.table = QuietTable("Components and their licenses")
         self.table.setModel(self.model)
         self.table.setSelectionMode(self.table.SelectionMode.SingleSelection)
         self.table.setEditTriggers(self.table.EditTrigger.NoEditTriggers)
@@ -54,11 +54,10 @@ class AboutDialog(FramedDialog):
         column_of.setContentsMargins(20, 16, 20, 16)
         column_of.setSpacing(10)
         about = (
-            "Profiles of on-device ML on one timeline, traced back to the model's source. It works "
-            "without a network and sends nothing to anybody; only Open in Perfetto UI opens a page "
-            "of your browser."
+            "Shows profiles of on-device ML on one timeline, linked to the model's source. Works "
+            "offline and sends no data; only Open in Perfetto UI opens a page in your browser."
         )
-        system = f"{versions()}\nFaults that end the program are written to {log}"
+        system = f"{versions()}\nCrashes are logged to {log}"
         column_of.addWidget(label(f"Opscope {__version__}", theme, "title"))
         column_of.addWidget(label(about, theme, "body", wrap=True))
         self.where = label(system, theme, "caption", "text2", wrap=True)
@@ -77,7 +76,7 @@ class AboutDialog(FramedDialog):
     @Slot(QModelIndex)
     def _show(self, current: QModelIndex) -> None:
         part = self.parts[current.row()]
-        missing = f"{part.name} came without the text of its license, {part.license}. "
+        missing = f"{part.name} includes no license text ({part.license}). "
         self.text.setPlainText(
             text_of(part.name) or missing + (f"It is at {part.page}" if part.page else "")
         )

@@ -101,7 +101,7 @@ class CommandPalette(QFrame):
         self._before: QWidget | None = None  # the widget that had the focus
         self.model = _Model()
         self.field = _Field(self)
-        self.field.setPlaceholderText("Type the name of a command")
+        self.field.setPlaceholderText("Type a command")
         self.field.setAccessibleName("Command")
         self.list = QListView()
         self.list.setModel(self.model)
@@ -115,7 +115,7 @@ class CommandPalette(QFrame):
         column.setSpacing(8)
         column.addWidget(self.field)
         column.addWidget(self.list)
-        self.nothing = QLabel("Nothing found")
+        self.nothing = QLabel("No matching commands")
         self.nothing.setMargin(_INSET)
         column.addWidget(self.nothing)
         self.setAccessibleName("Command palette")

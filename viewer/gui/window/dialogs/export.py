@@ -49,7 +49,7 @@ from viewer.workspace.perfetto_export import (
 from viewer.workspace.snapshot import Snapshot
 
 SUFFIXES = (".pftrace", ".pftrace.gz")
-WORKING = "Working out what will be written …"
+WORKING = "Calculating the size…"
 NO_NOTES = "Without annotations the file has no source lines, handles or exact ticks."
 _WIDTH = 560
 
@@ -92,7 +92,7 @@ class ExportDialog(FramedDialog):
         column.addSpacing(4)
         column.addWidget(Hairline(theme, "line"))
         self.sentence = label("", theme, "body", wrap=True)
-        self.sentence.setAccessibleName("What will be written")
+        self.sentence.setAccessibleName("Contents of the file")
         self.sentence.setMinimumHeight(4 * self.sentence.fontMetrics().lineSpacing())
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
         column.addWidget(self.sentence)
@@ -117,7 +117,7 @@ class ExportDialog(FramedDialog):
 
     def _add_parts(self, column: QVBoxLayout) -> dict[str, QRadioButton]:
         """Add a button for each part; unavailable ones show the reason after their name."""
-        self._heading("What", column)
+        self._heading("Range", column)
         self._wishes: dict[str, PerfettoOptions | str] = {
             WHOLE: PerfettoOptions(),
             RANGE: visible_range(self._session),
@@ -139,16 +139,16 @@ class ExportDialog(FramedDialog):
 
     def _add_contents(self, column: QVBoxLayout) -> dict[str, QCheckBox]:
         """Add a check box for each optional content; the choices are stored."""
-        self._heading("With", column)
+        self._heading("Include", column)
         session = self._session
         plotted = any(shown.counters for shown in session.traces)
         boxes = {}
         for name, setting, text, why in (
-            ("flows", EXPORT_FLOWS, "Flows, from what gives a result to what takes it", ""),
+            ("flows", EXPORT_FLOWS, "Data-flow arrows", ""),
             (
                 "counters",
                 EXPORT_COUNTERS,
-                "Counters of the units of the NPU",
+                "NPU unit counters",
                 "" if plotted else "none in these files",
             ),
             (
@@ -160,8 +160,8 @@ class ExportDialog(FramedDialog):
             (
                 "marks",
                 EXPORT_MARKS,
-                "Your marks and their notes",
-                "" if session.state.marks else "none were made",
+                "Bookmarks and their notes",
+                "" if session.state.marks else "none",
             ),
         ):
             box = boxes[name] = QCheckBox(f"{text} · {why}" if why else text)
@@ -238,13 +238,13 @@ class ExportDialog(FramedDialog):
         if size.over_edge:
             one = size.over_edge == 1
             sentences.append(
-                f"{counted(size.over_edge, 'slice')} {'reaches' if one else 'reach'} over an edge "
-                f"of the range and {'is' if one else 'are'} written whole."
+                f"{counted(size.over_edge, 'slice')} {'crosses' if one else 'cross'} the range "
+                f"boundary and {'is' if one else 'are'} exported in full."
             )
         if self._hidden and options.what != SELECTION:
-            sentences.append(f"{self._hidden} in the window: they are written too.")
+            sentences.append(f"{self._hidden} in the window, but exported, too.")
         if size.left_out:
-            sentences.append(f"Of the flows not all are written: {size.left_out}.")
+            sentences.append(f"Not all flows are exported: {size.left_out}.")
         if not options.annotations:
             sentences.append(NO_NOTES)
         self.sentence.setText(" ".join(sentences))

@@ -32,7 +32,7 @@ class FolderDialog(FramedDialog):
         self, found: Sequence[FolderContents], theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(theme, parent)
-        self.setWindowTitle("Open files of a folder")
+        self.setWindowTitle("Open files from a folder")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
         self.model = QStandardItemModel(self)
         self.model.setHorizontalHeaderLabels(_COLUMNS)
@@ -65,8 +65,8 @@ class FolderDialog(FramedDialog):
         names = " and ".join(os.path.basename(f.folder) or f.folder for f in found[:3])
         summary = f"{counted(self.model.rowCount(), 'file')} of {names} can be opened."
         if not all(folder.is_whole for folder in found):
-            summary += " There are more: drop the folder with those that you want."
-        choose_all, none = QPushButton("Choose all"), QPushButton("Choose none")
+            summary += " There are more: drop the subfolder with the files that you want."
+        choose_all, none = QPushButton("Select all"), QPushButton("Select none")
         choose_all.clicked.connect(lambda: self._set_all(Qt.CheckState.Checked))
         none.clicked.connect(lambda: self._set_all(Qt.CheckState.Unchecked))
         self.open_button, cancel = QPushButton(), QPushButton("Cancel")

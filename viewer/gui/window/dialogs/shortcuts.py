@@ -49,10 +49,10 @@ class ShortcutsDialog(FramedDialog):
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
         self.model = QStandardItemModel(self)
         self.table = self._make_table()
-        self.filter = FilterLine("Filter by command or key", "Filter of keys", self.table, theme)
+        self.filter = FilterLine("Filter by command or key", "Filter shortcuts", self.table, theme)
         self.filter.textChanged.connect(self._fill)
         self.editor = KeyEditor(commands, theme)
-        self.reset_all = QPushButton("Reset all keys")
+        self.reset_all = QPushButton("Reset all")
         self.reset_all.clicked.connect(lambda: commands.reset_keys())
         self.reset_all.setAutoDefault(False)
         close = QPushButton("Close")
@@ -114,7 +114,7 @@ class ShortcutsDialog(FramedDialog):
             self._add(what, how, "", selectable=False)
         if not self.model.rowCount():
             words = " ".join(typed.split())
-            self._add_heading(f"No command or key has “{words}” in it. Escape clears the filter.")
+            self._add_heading(f"No shortcut matches “{words}”. Escape clears the filter.")
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column, width in ((1, 240), (2, 90)):
@@ -221,7 +221,7 @@ class KeyEditor(QWidget):
             self._ask("")
         self.command = command
         self.setEnabled(command is not None)
-        self._title.setText(command.plain_title if command else "No command is chosen")
+        self._title.setText(command.plain_title if command else "No command selected")
         while (item := self._chips.takeAt(0)) is not None:
             chip = item.widget()
             if chip is not None:
@@ -235,8 +235,8 @@ class KeyEditor(QWidget):
         chip = QToolButton()
         chip.setText(f"{shown_key(key)}  ×")
         chip.setProperty("framed", True)
-        chip.setToolTip("Take this key away")
-        chip.setAccessibleName(f"Take {shown_key(key)} away")
+        chip.setToolTip("Remove this shortcut")
+        chip.setAccessibleName(f"Remove {shown_key(key)}")
         chip.clicked.connect(lambda: self._take(key))
         return chip
 
@@ -250,11 +250,11 @@ class KeyEditor(QWidget):
             return
         owner = self._commands.owner(key)
         if key in FIXED:
-            self._ask(f"{shown_key(key)} always {FIXED[key]}: no command can have it.")
+            self._ask(f"{shown_key(key)} always {FIXED[key]} and cannot be assigned.")
         elif owner is self.command:
-            self._ask(f"{shown_key(key)} is a key of “{owner.plain_title}” already.")
+            self._ask(f"{shown_key(key)} is already assigned to “{owner.plain_title}”.")
         elif owner is not None:
-            self._ask(f"{shown_key(key)} is the key of “{owner.plain_title}”.", key)
+            self._ask(f"{shown_key(key)} is assigned to “{owner.plain_title}”.", key)
         else:
             self._ask("")
             self._commands.give_key(self.command.id, key)
@@ -265,8 +265,8 @@ class KeyEditor(QWidget):
         self.use.setVisible(bool(key))
         self.leave.setVisible(bool(key))
         if key and self.command is not None:
-            self.use.setText(f"Use it for “{self.command.plain_title}”")
-            self.leave.setText("Leave it there")
+            self.use.setText(f"Reassign to “{self.command.plain_title}”")
+            self.leave.setText("Keep")
             self.leave.setFocus()
 
     def _use(self) -> None:
@@ -275,7 +275,7 @@ class KeyEditor(QWidget):
             self._commands.give_key(self.command.id, key)
             left = self._commands.keys(owner.id) if owner is not None else ()
             name = f"“{owner.plain_title}”" if owner is not None else ""
-            self._ask("" if left or not name else f"{name} has no key now.")
+            self._ask("" if left or not name else f"{name} has no shortcut now.")
             self.recorder.setFocus()
 
     def _leave(self) -> None:
@@ -306,7 +306,7 @@ class KeyRecorder(QPushButton):
 
     def _show(self, recording: bool) -> None:
         self.is_recording = recording
-        self.setText("Press a key…  (Escape: none)" if recording else "Add a key…")
+        self.setText("Press a key…  (Escape cancels)" if recording else "Add shortcut…")
 
     @guard(False)
     def event(self, event: QEvent) -> bool:

@@ -71,8 +71,8 @@ class CloseGuard(QObject):
         if self._files.has_changes:
             self._ask(
                 f"Save the changes to {display_name(self._files.path)}?",
-                "The file lacks some of your marks, track order or links. If you do not save, you "
-                "find them in the File menu only, under Earlier sessions."
+                "Some bookmarks, track orders or links are not saved in it. Without saving, you "
+                "find them only in File > Earlier sessions."
                 if is_kept
                 else _CANNOT_KEEP.format(self._files.recent.folder),
                 then,
@@ -154,6 +154,6 @@ class CloseGuard(QObject):
 
 
 _CANNOT_KEEP = (
-    "It cannot be kept as the last session, since nothing can be written in {}. Without saving, "
-    "marks, track order and links are lost."
+    "It cannot be kept as the last session, because {} is not writable. Without saving, bookmarks, "
+    "track order and links are lost."
 )

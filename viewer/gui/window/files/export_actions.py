@@ -37,8 +37,8 @@ TRACE_FILTERS = {
 TABLE_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
-GRAPH_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg)"
-VIEW_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg);;Document, PDF (*.pdf)"
+GRAPH_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg)"
+VIEW_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg);;Document, PDF (*.pdf)"
 
 JobOf = Callable[[str], ExportJob]  # creates the job that writes a path
 
@@ -91,7 +91,7 @@ class ExportActions(QObject):
         from viewer.workspace.perfetto_export import PerfettoJob
         from viewer.workspace.snapshot import Snapshot
 
-        path, _ = self._ask_for_path("Export Perfetto trace", suffix, TRACE_FILTERS[suffix])
+        path, _ = self._ask_for_path("Export to Perfetto", suffix, TRACE_FILTERS[suffix])
         if not path:
             return
         if not os.path.splitext(path)[1]:
@@ -103,7 +103,7 @@ class ExportActions(QObject):
         """Ask for a file, and write an image of the timeline as shown."""
         from viewer.gui.timeline.picture import SUFFIXES, ViewPicture
 
-        path, chosen = self._ask_for_path("Save picture of the timeline", ".png", VIEW_FILTERS)
+        path, chosen = self._ask_for_path("Export image of the timeline", ".png", VIEW_FILTERS)
         if not path:
             return
         if not path.lower().endswith(SUFFIXES):
@@ -128,7 +128,7 @@ class ExportActions(QObject):
 
     def save_picture(self, job_of: JobOf) -> None:
         """Ask for a file, and write the image of a panel."""
-        self._ask_and_save("Save picture", ".graph.png", GRAPH_FILTERS, job_of, "operators")
+        self._ask_and_save("Export image", ".graph.png", GRAPH_FILTERS, job_of, "operators")
 
     def _ask_and_save(
         self, title: str, ending: str, filters: str, job_of: JobOf, counts: str
@@ -147,7 +147,7 @@ class ExportActions(QObject):
     def save_as(self, path: str, job_of: JobOf, counts: str) -> None:
         """Write a file in the background; `counts` is what its job counts, as in "12 slices"."""
         if self._saver.is_busy:
-            self._message.show_error(f"{path} was not written: another export is being written")
+            self._message.show_error(f"{path} was not written: another export is in progress")
             return
         try:
             job = job_of(path)

@@ -94,9 +94,9 @@ class FileOpener(QObject):
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         paths, _ = QFileDialog.getOpenFileNames(
             self._shell,
-            "Open profiles, records, program files and sources",
+            "Open profiles, ETRecords, program files and sources",
             self._settings.get(LAST_FOLDER),
-            f"Profiles, records, program files, sources, sessions ({patterns});;All files (*)",
+            f"Profiles, ETRecords, program files, sources, sessions ({patterns});;All files (*)",
         )
         if paths:
             self.open(paths)
@@ -181,7 +181,7 @@ class FileOpener(QObject):
         if items:
             self._status.set_status("Linking")
             self._told_found = ", ".join(
-                f"{display_name(path)} was opened with {display_name(trace)}, which names it"
+                f"{display_name(path)} was opened because {display_name(trace)} names it"
                 for path, trace in found.items()
             )
             if not self._session.is_empty:

@@ -39,16 +39,16 @@ class FolderDrops(QObject):
         for url in urls:
             if not url.isLocalFile():
                 message.show_error(
-                    f"{url.toDisplayString()} is not on this machine: save it first, then drop it"
+                    f"{url.toDisplayString()} is not a local file: save it first, then drop it"
                 )
         if not urls:
-            message.show_error("What was dropped is no file: drop profiles and records")
+            message.show_error("Nothing to open: drop profiles, ETRecords or sources")
 
     def take(self, folders: Sequence[str]) -> None:
         """Look through folders in the background, and open or offer the files in them."""
         if folders:
             names = ", ".join(map(os.path.basename, folders))
-            self._shell.status.show_text(f"Looking through {names}")
+            self._shell.status.show_text(f"Searching {names}")
             self._latest.submit(_look, tuple(folders))
 
     @Slot(object)
@@ -63,10 +63,10 @@ class FolderDrops(QObject):
             elif folder.files:
                 offered.append(folder)
             else:
-                rest = "" if folder.is_whole else ", as far as it was looked through"
+                rest = "" if folder.is_whole else " (too large to search completely)"
                 self._shell.message.show_error(
-                    f"{os.path.basename(folder.folder) or folder.folder}: no profile, record, "
-                    f"program file or source is in this folder{rest}"
+                    f"{os.path.basename(folder.folder) or folder.folder}: no profile, ETRecord, "
+                    f"program file or source in this folder{rest}"
                 )
         if [len(folder.files) for folder in offered] == [1]:
             at_once.append(offered.pop().files[0].path)

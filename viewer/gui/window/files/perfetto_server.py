@@ -66,7 +66,7 @@ class PerfettoServer:
         try:
             self._server = _Server((HOST, port), _handler_of(path, self.place, self._was_fetched))
         except OSError as error:
-            raise PortTaken(f"port {port} of this machine is used by another program") from error
+            raise PortTaken(f"port {port} is in use by another program") from error
         self.port = self._server.server_address[1]
         self._until = time.monotonic() + seconds
         self._stop = threading.Event()

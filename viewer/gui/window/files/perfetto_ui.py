@@ -2,7 +2,7 @@
 
 This is the only function that uses the network, and only on request: the browser loads the UI's
 page, which reads the trace back from this machine (`perfetto_server`). The trace itself stays on
-this machine. If that does not work, the user is told why and offered to save the file. The server's
+this machine. If that does not work, a message shows why and offers to save the file. The server's
 module is imported on demand, because that takes 40 ms.
 """
 
@@ -34,8 +34,8 @@ OFFLINE = (
     "it there later, or in another viewer"
 )
 NO_PORT = (
-    "The Perfetto UI reads from port 9001 of this machine alone, and another program uses that "
-    "port. Save the trace and open it there by hand, or end that program"
+    "The Perfetto UI reads only from port 9001, which another program uses. Save the trace and "
+    "open it there yourself, or close that program"
 )
 
 
@@ -65,7 +65,7 @@ class PerfettoUi(QObject):
         """Write the trace to a temporary file, and continue when that is done."""
         message, workspace = self._shell.message, self._session.workspace
         if self._saver.is_busy:
-            message.show_error("Another export is being written; try again then")
+            message.show_error("Another export is in progress. Try again when it is done")
             return
         self.close()
         name = os.path.splitext(os.path.basename(workspace.traces[0].path))[0]
@@ -121,12 +121,10 @@ class PerfettoUi(QObject):
             return
         address = self.server.ui_address
         if QDesktopServices.openUrl(QUrl(address)):
-            self._shell.status.show_text(
-                "The browser opens the Perfetto UI, which reads the trace from here"
-            )
+            self._shell.status.show_text("Opening the Perfetto UI in the browser")
         else:
             self._shell.message.show_warning(
-                f"No browser could be started. Open this address in one: {address}"
+                f"Could not start a browser. Open this address in one: {address}"
             )
 
     def _offer_file(self, why: str) -> None:
@@ -139,7 +137,7 @@ class PerfettoUi(QObject):
             return
         self.close()
         self._shell.status.show_text(
-            "The Perfetto UI has read the trace; nothing is served any more"
+            "Trace loaded in Perfetto UI; local server stopped"
             if fetched
-            else "No browser asked for the trace; it is not served any more"
+            else "No browser requested the trace; local server stopped"
         )

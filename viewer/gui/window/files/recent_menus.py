@@ -57,16 +57,16 @@ class RecentMenus(QObject):
                 action.triggered.connect(partial(self._open_session, path))
         menu.setEnabled(True)
         if menu.isEmpty():
-            menu.addAction("There is none yet").setEnabled(False)
+            menu.addAction("No recent sessions").setEnabled(False)
 
     def _open_session(self, path: str, checked: bool = False) -> None:
         self._session_files.open(path)
 
 
 def _text(work: UnsavedWork, when: float) -> str:
-    """A kept session in one line: "net.etdp and 1 more · 3 marks · 2026-11-22 14:03"."""
+    """A kept session in one line: "net.etdp and 1 more · 3 bookmarks · 2026-11-22 14:03"."""
     first = display_name(work.files[0]) if work.files else "no file"
     more = f" and {len(work.files) - 1} more" if len(work.files) > 1 else ""
     count = len(work.marks)
-    marks = f" · {count} mark{'s' if count > 1 else ''}" if count else ""
+    marks = f" · {count} bookmark{'s' if count > 1 else ''}" if count else ""
     return f"{first}{more}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"

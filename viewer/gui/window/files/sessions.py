@@ -144,7 +144,7 @@ class SessionFiles(QObject):
 
     def _write(self, path: str) -> None:
         if self._saver.is_busy:
-            self._message.show_error(f"{path} was not written: another file is being written")
+            self._message.show_error(f"{path} was not written: another file is still being saved")
             self.written.emit(False)
             return
         saved, stamps = self.snapshot(os.path.dirname(os.path.abspath(path)))
@@ -320,8 +320,8 @@ class SessionFiles(QObject):
         """Report the inputs that have changed since the session was saved."""
         for path in changed:
             self._message.show_error(
-                f"{display_name(path)} has changed since the session was saved: selection and "
-                "choices are of the slices at the same places"
+                f"{display_name(path)} has changed since the session was saved: the selection and "
+                f"choices may refer to other slices"
             )
 
     # -- changes on disk -----------------------------------------------------------------------
@@ -367,7 +367,7 @@ class SessionFiles(QObject):
         missing = [path for path in self._session.workspace.paths if stamp_of(path) is None]
         if missing:
             names = ", ".join(map(display_name, missing))
-            self._message.show_error(f"Nothing was read again: {names} is not there any more")
+            self._message.show_error(f"Not reloaded: {names} no longer exists")
             return
         self.keep()  # in case the new files cannot be read
         self.restore(self.current_opening())

@@ -47,7 +47,9 @@ class SourcePaths(QObject):
         if not path:
             return
         if not is_plain_file(path, MAX_SOURCE):
-            self._shell.message.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
+            self._shell.message.show_error(
+                f"{path} is not a text file of at most {MAX_SOURCE >> 20} MB"
+            )
             return
         try:
             substitution = substitution_between(recorded, path)

@@ -60,7 +60,7 @@ class ClockButton(QToolButton):
             shown = self._session.traces[number]
             return display_name(shown.file.path), shown.rate
         rate = self._session.workspace.clocks.cycle_rate
-        return None if rate is None else ("estimates of debug info", rate)
+        return None if rate is None else ("estimates in debug info", rate)
 
     def choose(self, ns_per_tick: Fraction | None) -> None:
         """Set the clock rate of the current trace or debug info; None restores the default."""

@@ -21,13 +21,13 @@ from viewer.model.text import display_name
 from viewer.model.times import format_rate, parse_rate
 
 UNKNOWN = "unknown"
-TITLE = "Clocks of delegates"
+TITLE = "Delegate clocks"
 
 
 class DelegateClockMenus(QObject):
     """Adds a submenu per delegate's clock to the end of a menu, below a title.
 
-    Each tells the clock's rate, and sets or clears it. A rate that is no rate is emitted as
+    Each shows the clock's rate, and sets or clears it. A rate that is no rate is emitted as
     `refused`, as a sentence.
     """
 
@@ -132,4 +132,4 @@ def ask_rate(
 
 def refusal(error: ValueError) -> str:
     """What to tell the user about a rate that was rejected."""
-    return f"The clock rate stays as it was: {error}"
+    return f"Clock rate not changed: {error}"

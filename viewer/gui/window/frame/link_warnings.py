@@ -35,7 +35,7 @@ class LinkWarnings:
                 self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))
             else:
                 show_links = partial(self._docks.show_panel, "links")
-                self._message.show_warning(text, "Choose…", show_links)
+                self._message.show_warning(text, "Choose ETRecord…", show_links)
 
     def _doubts(self) -> list[tuple[OpenTrace, str]]:
         session = self._session

@@ -107,7 +107,7 @@ PANELS = (
         ("view.fit", "selection.area", "selection.export", _LINE, "mark.keep"),
     ),
     PanelSpec(
-        "marks", "Marks", "bookmarks.panel:BookmarksPanel", RIGHT, 6, 15,
+        "marks", "Bookmarks", "bookmarks.panel:BookmarksPanel", RIGHT, 6, 15,
         ("mark.fit", "mark.rename", "mark.remove"),
     ),
     PanelSpec(

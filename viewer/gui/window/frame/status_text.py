@@ -17,7 +17,6 @@ from viewer.model.times import (
     format_rate,
     format_span,
     format_time,
-    group_digits,
     with_computed,
 )
 from viewer.model.trace import Trace
@@ -67,7 +66,7 @@ def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
         several = len(session.traces) > len(added)
         parts.append(_slices_text(added) + (", below the others" if several else ""))
         if several:
-            parts.append(f"{fit_file} zooms to one file after the other")
+            parts.append(f"{fit_file} zooms to the next file")
     return " · ".join(parts)
 
 
@@ -77,7 +76,7 @@ def selection_text(session: Session) -> str:
     if state.slice is not None and state.others:
         total = SelectionFeed.of(session).total_ns(state.slices)
         text = f"{counted(len(state.others) + 1, 'slice')} selected"
-        return text if total is None else f"{text} · {format_time(total)} added up"
+        return text if total is None else f"{text} · {format_time(total)} in total"
     if state.slice is not None:
         shown = session.traces[state.slice.trace]
         text = f"1 slice selected · {shown.length_text(state.slice.index)}"
@@ -109,16 +108,16 @@ def spoken_text(session: Session) -> str:
 
 
 def _operator_text(session: Session, less: int = 0) -> str:
-    """ "11 more of its operator in this run, 3 shared calls"; omits `less` slices."""
+    """ "11 more of its operator in this inference, 3 shared calls"; omits `less` slices."""
     chosen = session.state.operators
     if chosen is None:
         return ""
     alone, shared = calls_of(session, *chosen)
     scope = session.scope(chosen[0])
-    where = " in this run" if scope.run else " in it" if scope.ticks else ""
+    where = " in this inference" if scope.run else " in the area" if scope.ticks else ""
     parts = []
     if less and alone > less:
-        parts.append(f"{group_digits(alone - less)} more of its operator{where}")
+        parts.append(f"{counted(alone - less, 'more slice')} of the operator{where}")
     elif not less:
         parts.append(f"{counted(alone, 'slice')} of the operator{where}")
     if shared:

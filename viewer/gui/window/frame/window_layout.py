@@ -17,14 +17,14 @@ from viewer.gui.window.frame.shell import Shell
 RESIZE_SETTLES_MS = 120
 UNVEILED_AFTER_MS = 1000
 RECORD_ALONE = (
-    "A record holds the model, not a run",
-    "Its operators are below. To see what they cost, open the profile of a run too: an ETDump that "
-    "the runtime wrote with its event tracer on, or a profile as CSV.",
+    "This file has no timing data",
+    "Its operators are below. To see their times, also open a profile: an ETDump or a profile as "
+    "CSV.",
 )
 PROGRAM_ALONE = (
-    "A program file holds what runs, not how long it took",
-    "Its instructions, delegates and sizes are below. To see what they cost, open the ETDump of a "
-    "run too, and the record of the model for its operators and lines.",
+    "A program file has no timing data",
+    "Its instructions, delegates and sizes are below. To see times, also open its ETDump; for "
+    "operators and source lines, open the ETRecord of the model.",
 )
 
 

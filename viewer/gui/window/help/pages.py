@@ -29,6 +29,7 @@ PAGES = (
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+_PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -50,9 +51,14 @@ def commands_in(page: str) -> Iterator[str]:
     return (match[1] for match in _COMMAND.finditer(text_of(page)))
 
 
-def filled(page: str, told: Callable[[str], str]) -> str:
-    """The text of a page with each command replaced with `told(id)`."""
-    return _COMMAND.sub(lambda found: told(found[1]), text_of(page))
+def filled(page: str, command_text: Callable[[str], str]) -> str:
+    """The text of a page with each command replaced with `command_text(id)`."""
+    return _COMMAND.sub(lambda found: command_text(found[1]), text_of(page))
+
+
+def pictures_in(page: str) -> list[str]:
+    """The pictures of a page, as paths relative to the folder of the pages."""
+    return _PICTURE.findall(_FENCE.sub("", text_of(page)))
 
 
 def slug(heading: str) -> str:

@@ -1,6 +1,6 @@
 """The tour: four steps through the window, which the user does by hand or with Next.
 
-A step points at something real, waits until the user has done what it says, and then explains the
+A step points at something real, waits until the user has done it, and then explains the
 result. The window stays usable. The tour uses what is open if that has operators, otherwise it
 opens the first sample. It ends after the last step, on Escape, or when files are closed.
 """
@@ -309,11 +309,11 @@ class Tour(QObject):
             shown = session.traces[ref.trace]
             operators = shown.link(ref.index).operators
             if not operators:
-                return "This slice has no operator, and Details says why. Try another one."
+                return "This slice has no operator; Details shows why. Try another one."
             name = set_label(shown.table, operators)
             return (
-                f"It is of {name}. Details tells all about it, and the tab Source shows the line "
-                "of the model that it comes from, with what that line cost."
+                f"This slice belongs to {name}. Details describes it, and Source shows the line of "
+                f"the model that it comes from, with the time of that line."
             )
 
         def do() -> None:
@@ -336,8 +336,8 @@ class Tour(QObject):
         self._docks.show_panel("source")
         return TourStep(
             "Click a slice",
-            "Every bar is something that ran, as long as it took. Click one to see which operator "
-            "and which source line it was.",
+            "Each bar is one operation; its width is its duration. Click one to see its operator "
+            "and its source line.",
             lambda: self._slice_rect(self._example_now()),
             lambda: session.state.slice is not None,
             do,
@@ -360,16 +360,16 @@ class Tour(QObject):
             shown = session.traces[trace]
             count = len(slices_of(session, trace, operators))
             return (
-                f"{counted(count, 'slice')} of {set_label(shown.table, operators)} stand out, in "
-                f"every inference. {self._key('view.fit')} shows all of them."
+                f"{counted(count, 'slice')} of {set_label(shown.table, operators)} are "
+                f"highlighted, in every inference. {self._key('view.fit')} zooms to them."
             )
 
         def do() -> None:
             session.select_operators(number, most_expensive)
 
         return TourStep(
-            "What did an operator cost?",
-            "Operators lists what each of them took, the dearest first. Click a row.",
+            "Find the most expensive operator",
+            "Operators lists the time of each operator, the most expensive first. Click a row.",
             target,
             lambda: session.state.slice is None and session.state.operators is not None,
             do,
@@ -395,16 +395,15 @@ class Tour(QObject):
             zoom = " and ".join(map(self._key, ("view.zoom_in", "view.zoom_out")))
             move = " and ".join(map(self._key, ("view.pan_left", "view.pan_right")))
             return (
-                f"{counted(hits, 'slice')} found, each with a bar; Enter goes to the next. Click "
-                f"the timeline, or press Escape, which clears the search too: then {zoom} zoom "
-                f"around the mouse, {move} move in time, "
-                f"{self._key('view.fit_all')} shows all."
+                f"{counted(hits, 'slice')} found and marked; Enter selects the next one. Press "
+                f"Escape to clear the search and return to the timeline. There, {zoom} zoom around "
+                f"the mouse, {move} pan, and {self._key('view.fit_all')} shows everything."
             )
 
         return TourStep(
-            "Find, and zoom",
-            f"{self._key('search.find')} leads here from anywhere. Type {word}, or any part of a "
-            "name, operator, module or source file.",
+            "Search and zoom",
+            f"{self._key('search.find')} focuses the search field. Type {word}, or any part of a "
+            f"name, operator, module or source file.",
             lambda: self._rect(self._field),
             lambda: bool(len(Search.of(session).hits)),
             lambda: Search.of(session).set_query(word),
@@ -421,7 +420,7 @@ class Tour(QObject):
             return QRect(bar.mapTo(window, place.topLeft()), place.size())
 
         return TourStep(
-            "Take it along",
+            "Export",
             f"In the menu File: {self._key('file.export')} writes a trace that Perfetto shows with "
             f"the same durations, Export table of slices or of operators one row for each. "
             f"{self._key('file.save_session')} keeps all that you see. "
@@ -443,7 +442,7 @@ class Tour(QObject):
         window = self._shell
         if not widget.isVisibleTo(window):
             return QRect()
-        # A dock behind another one is outside of the window.
+        # A dock behind another one is outside the window.
         return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
 
     def _slice_rect(self, ref: SliceRef | None) -> QRect:

@@ -31,6 +31,7 @@ from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.window.help.page_text import PageText
 from viewer.gui.window.help.pages import PAGES, filled, headings_of, link_target, slug, title_of
 
 _SIZE = QSize(920, 720)  # design px
@@ -51,15 +52,14 @@ class HelpWindow(FramedDialog):
         self._place: PagePlace = ("", "")
         self.resize(theme.px(_SIZE.width()), theme.px(_SIZE.height()))
         self.list = QListWidget()
-        self.list.setAccessibleName("Pages of the help")
+        self.list.setAccessibleName("Help pages")
         self.list.setFixedWidth(theme.px(_LIST_WIDTH))
         for page in PAGES:
             item = QListWidgetItem(title_of(page))
             item.setData(Qt.ItemDataRole.UserRole, page)
             self.list.addItem(item)
         self.list.currentItemChanged.connect(self._listed)
-        self.text = QTextBrowser()
-        self.text.setOpenLinks(False)
+        self.text = PageText(theme)
         self.text.anchorClicked.connect(self._follow)
         self.text.document().setDocumentMargin(theme.px(_MARGIN))
         self.back = self._button("back", "Back", self.go_back)
@@ -145,11 +145,11 @@ class HelpWindow(FramedDialog):
         self.list.blockSignals(False)
         self.setWindowTitle(f"{title_of(page)} – Help")
         self.text.setAccessibleName(f"Help: {title_of(page)}")
-        self.text.setMarkdown(filled(page, self._told))
+        self.text.setMarkdown(filled(page, self._command_text))
         _style(self.text, self._theme)
         self._scroll_to(heading)
 
-    def _told(self, id: str) -> str:
+    def _command_text(self, id: str) -> str:
         """Markdown for a command: its title and current shortcuts."""
         keys = ", ".join(f"`{shown_key(key)}`" for key in self._commands.keys(id))
         title = f"**{self._commands.commands[id].plain_title}**"
@@ -222,13 +222,19 @@ def _style_block(block: QTextBlock, theme: Theme) -> None:
     elif QTextCursor(block).currentTable() is None:
         shape.setTopMargin(theme.px(8))
         shape.setBottomMargin(theme.px(8))
-    if not is_code and QTextCursor(block).currentTable() is None:
+    if not is_code and not _has_picture(block) and QTextCursor(block).currentTable() is None:
         shape.setLineHeight(125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
     QTextCursor(block).setBlockFormat(shape)
     if level or is_code:
         cursor.mergeCharFormat(letters)
         return
     _style_words(block, theme)
+
+
+def _has_picture(block: QTextBlock) -> bool:
+    """Whether a block shows a picture, which a proportional line height would leave a gap below."""
+    start = block.begin()
+    return not start.atEnd() and start.fragment().charFormat().isImageFormat()
 
 
 def _style_words(block: QTextBlock, theme: Theme) -> None:

@@ -35,38 +35,35 @@ if TYPE_CHECKING:
     from viewer.gui.window.start_page.thumbnails import Thumbnail
 
 TITLE = "Open a profile"
-SENTENCE = (
-    "Drop the run, the model’s record and its sources here together. What belongs together is "
-    "found and paired."
-)
+SENTENCE = "Drop profiles, ETRecords and sources here. Opscope pairs them automatically."
 KEYS: tuple[tuple[str, str], ...] = (
     ("Open files", "Ctrl+O"),
-    ("Any command", "Ctrl+Shift+P"),
-    ("All keys", "?"),
+    ("Command palette", "Ctrl+Shift+P"),
+    ("Keyboard shortcuts", "?"),
 )
 SESSION, SESSION_SUFFIX = "Session", ".opscope"
 # One line per format; a format that is not listed is described by its kind.
 ABOUT = {
-    "ExecuTorch program": "What ran: instructions, delegates and their nodes, memory, sizes",
-    "ETDump": "A run: inferences, operators, kernels, delegate events",
-    "ETRecord": "The model: operators, modules, source lines, handle maps",
-    "Debug handle map": "What a delegate's identifiers mean, where there is no ETRecord",
-    "Torq compile profile": "DMA and slice units as planned, in cycles",
-    "Torq runtime profile": "NSS jobs as measured",
-    "Torq host profile": "Host and HAL as measured, action by action, and NSS jobs",
+    "ExecuTorch program": "Instructions, delegates and their nodes, memory, sizes",
+    "ETDump": "Inferences, operators, kernels, delegate events",
+    "ETRecord": "Operators, modules, source lines, handle maps",
+    "Debug handle map": "The meaning of a delegate's identifiers, if there is no ETRecord",
+    "Torq compile profile": "Planned DMA and slice units, in cycles",
+    "Torq runtime profile": "Measured NSS jobs",
+    "Torq host profile": "Measured host, HAL, actions and NSS jobs",
     "Torq annotated profile": "Jobs or actions with their operations and units",
-    "Perfetto trace": "Track events of any tool; an export of Opscope with its clock and ticks",
+    "Perfetto trace": "Track events of any tool; Opscope's exports with clock and ticks",
     "Chrome trace": "Slices of PyTorch, TensorFlow, ONNX Runtime, viztracer",
-    "Inspector table": "What ExecuTorch's Inspector saved of one run",
-    "MLIR text": "The operation and line behind each Torq location",
-    "Python source": "The model's lines, beside what they cost",
+    "Inspector table": "One run, saved by ExecuTorch's Inspector",
+    "MLIR text": "The operation and line of each Torq location",
+    "Python source": "The model's lines, with their time",
     "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
-    SESSION: "All that was open, as it was seen, with marks and notes",
+    SESSION: "The open files, the view, bookmarks and notes",
 }
-_KINDS = {"trace": "A run", "program": "A model", "executable": "What ran"}
-HINT = "Files are recognised by their content. Click one to read how to get it."
+_KINDS = {"trace": "A profile", "program": "A model", "executable": "A program"}
+HINT = "Click a format to learn how to record it."
 TOUR = "Take the tour"
-TOUR_SENTENCE = "Four steps on the first sample."
+TOUR_SENTENCE = "4 steps, 1 minute"
 # The heading in the help on recording that explains how to get a file of a format.
 HEADINGS = {
     "ExecuTorch program": "program-file",
@@ -79,11 +76,11 @@ HEADINGS = {
     "Torq annotated profile": "torq-profiles",
     "MLIR text": "torq-profiles",
     "Chrome trace": "chrome-trace",
-    "Profile CSV": "a-csv-of-any-tool",
-    "Perfetto trace": "what-opens-besides",
-    "Inspector table": "what-opens-besides",
-    "Python source": "what-opens-besides",
-    SESSION: "what-opens-besides",
+    "Profile CSV": "a-csv-from-any-tool",
+    "Perfetto trace": "other-formats",
+    "Inspector table": "other-formats",
+    "Python source": "other-formats",
+    SESSION: "other-formats",
 }
 _WIDTH = 1120
 _CARD_GAP = 16
@@ -245,7 +242,7 @@ class StartPage(QScrollArea):
         row.setSpacing(theme.px(12))
         row.addLayout(texts, 1)
         if self._has_last_session:
-            name = "Open the last session again"
+            name = "Reopen last session"
             last = self._button(name, name, self.last_session_requested)
             row.addWidget(last, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
@@ -283,7 +280,7 @@ class StartPage(QScrollArea):
 
     def _formats(self) -> QWidget:
         theme = self._theme
-        box = _Section("What opens", theme)
+        box = _Section("Supported formats", theme)
         listed = [(form.name, form.suffixes, _KINDS.get(form.kind, "")) for form in formats()]
         for name, suffixes, kind in (*listed, (SESSION, (SESSION_SUFFIX,), "")):
             known = FormatRow(name, suffixes, ABOUT.get(name, kind), theme)
@@ -308,9 +305,9 @@ class StartPage(QScrollArea):
             recent.column.addWidget(file)
         if not self.recent:
             recent.column.addSpacing(theme.px(8))
-            text = "Files that you open appear here."
+            text = "Recently opened files appear here."
             recent.column.addWidget(label(text, theme, "body", "text3"))
-        keys = _Section("Keys", theme)
+        keys = _Section("Keyboard shortcuts", theme)
         for what, key in self._keys:
             row = QHBoxLayout()
             row.addWidget(label(what, theme, "body"), 1)
@@ -431,7 +428,7 @@ class RecentFile(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setEnabled(not gone)
-        explain(self, f"{path} is gone" if gone else path)
+        explain(self, f"{path} no longer exists" if gone else path)
         name, folder = os.path.basename(path), os.path.basename(os.path.dirname(path))
         self.setAccessibleName(f"Open {path}")
         row = QHBoxLayout(self)

@@ -37,16 +37,16 @@ class LinkStateButton(QPushButton):
             best = next((c.trace_match.match for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs
             undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
-            text = brief = "Record does not match" if foreign else undecided
+            text = brief = "ETRecord does not match" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:
             match = shown.table.trace_match.match
             time, slices = facts["covered_time"], facts["coverage"]
             parts = [f"{_percent(time)} of linkable time"] if time is not None else []
-            parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
+            parts += [f"{_percent(slices)} of slices"] if slices is not None else []
             number = f"match {match.value:.2f}"
             checked = number if match.checkable else "cannot be checked"
-            text = " · ".join(parts) + f"   {checked}"
+            text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
             share = slices if time is None else time
             brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
             if any(shown.table.trace_match.undecided):
@@ -57,7 +57,7 @@ class LinkStateButton(QPushButton):
         self._texts = text, brief
         self._show_text()
         reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
-        explain(self, f"{text}\nWhy the slices are linked or not:\n{reasons}")
+        explain(self, f"{text}\nSlices by reason:\n{reasons}")
         self._retheme()
 
     def be_brief(self, brief: bool) -> None:

@@ -25,17 +25,18 @@ PLACEHOLDER = "Search name, op:conv, dur > 1ms …"
 LEAST_WIDTH, USUAL_WIDTH, WIDTH = 100, 260, 420  # px
 SYNTAX = (
     ("conv", "in a name, label, operator, module, source file or identifier"),
-    ("a b   a or b   -b   (…)", "both, one of them, not b, brackets"),
-    ('"two words"', "as they stand"),
-    ("op: type: module: name:", "in the operator, its sort, its module, the name in the file"),
-    ("file:model.py:12", "of a source file or one of its lines"),
+    ("a b   a or b   -b   (…)", "both, one of them, not b, grouping"),
+    ('"two words"', "as one phrase"),
+    ("op: type: module: name:", "operator, operator type, module, name in the file"),
+    ("file:model.py:12", "source file, or one of its lines"),
     ("id: delegate:", "delegate identifier or debug handle, backend"),
-    ("run:2 thread: process:", "of an inference, on a thread, in a process"),
-    ("dur > 1ms", "also self and start; < = <= >=; ns us ms s cycles"),
-    ("linked unlinked shared zero derived", "what is known of it; of several, no length, computed"),
+    ("inference:2 thread: process:", "inference, thread, process"),
+    ("dur > 1ms", "duration; also self and start, < = <= >=, ns us ms s cycles"),
+    ("linked unlinked shared zero derived", "linked, not linked, fused, zero-length, derived"),
 )
 KEYS = (
-    "Enter next · Shift+Enter previous · Down list · Escape clears · in the timeline, {}: only hits"
+    "Enter: next · Shift+Enter: previous · Down: list · Escape: clear · {} in the timeline: show "
+    "only matches"
 )
 
 

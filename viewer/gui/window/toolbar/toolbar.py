@@ -165,7 +165,7 @@ class Toolbar(QToolBar):
             every = "All inferences" if texts else "No inferences"
             self.run.addItem(every, Inferences.AS_RUN)
             if shown is not None and has_run_views(shown.file):
-                self.run.addItem("All, aligned", Inferences.ALIGNED)
+                self.run.addItem("All inferences, aligned", Inferences.ALIGNED)
                 self.run.addItem("Median inference", Inferences.MEDIAN)
                 self.run.addItem("Mean without warm-up", Inferences.MEAN)
                 self.run.insertSeparator(self.run.count())
