@@ -80,7 +80,7 @@ def test_a_part_that_did_not_run_is_named(cnn):
     operator, slices = in_run(cnn, LINEAR, 2)
     instruction = cnn.trace.keys.instruction[cnn.trace.slices.key[slices]]
     timed = timed_in(cnn, operator, slices[instruction == 7], 1)
-    assert timed.reason == "Instruction 8 of it did not run"
+    assert timed.reason == "Instruction 8 did not run"
 
 
 def test_parts_that_ran_unequally_often_have_no_common_time(cnn):
@@ -89,7 +89,9 @@ def test_parts_that_ran_unequally_often_have_no_common_time(cnn):
     last = cnn.trace.slices.start[slices] >= list(cnn.trace.inferences())[-1].start
     fewer = slices[~(last & (instruction == 8))]
     timed = timed_in(cnn, cnn.program.operators[LINEAR], fewer, 10)
-    assert timed.reason == ("Its parts ran a different number of times, or how often is not told")
+    assert timed.reason == (
+        "Its parts ran a different number of times, or the number is not recorded"
+    )
 
 
 def test_no_slices_no_time(cnn):
@@ -165,7 +167,7 @@ def test_what_is_fused_has_no_time_of_its_own(demo):
         "It shares all its slices with other operators"
     )
     assert timed_by(demo, operator, int(slices[0]), slices).reason == (
-        "The slice is of several operators"
+        "Several operators share the slice"
     )
 
 
@@ -212,7 +214,7 @@ def test_a_host_that_starts_and_waits_tells_no_time(data):
     table = linked(data / "torq/host_h1_quoted.csv", data / "torq/tiny_cnn.mlir")
     cast = next(op for op in table.program.operators if op.op == "tosa.cast")
     slices = slices_of(table, cast.index)
-    reason = "The host starts the work and waits for it; how long it took is not told"
+    reason = "The host only starts the work and waits; the file does not record its duration"
     assert timed_in(table, cast, slices, 1).reason == reason
     stated = slices[~table.trace.slices.derived[slices]]
     assert timed_by(table, cast, int(stated[0]), slices).reason == reason
@@ -224,7 +226,7 @@ def test_jobs_that_are_there_twice_may_be_two_runs_or_two_parts(data):
     slices = slices_of(table, add.index)
     assert timed_in(table, add, slices, 1) == TimedNodes(add.nodes, 1, length(table, slices), 1)
     assert timed_by(table, add, int(slices[0]), slices).nodes == add.nodes
-    assert timed_in(table, add, slices, 2).reason.endswith("how often is not told")
+    assert timed_in(table, add, slices, 2).reason.endswith("or the number is not recorded")
 
 
 @pytest.mark.parametrize("view", [aligned_runs, mean_run])

@@ -36,7 +36,7 @@ _INSTRUCTIONS = (*_KERNELS, KeyKind.DELEGATE_CALL)
 _OF_RECORDS = (*_KERNELS, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT)
 # Host slices only start work elsewhere and wait for it.
 _HOST = {Unit.HOST, Unit.HAL}
-_STARTS_AND_WAITS = "The host starts the work and waits for it; how long it took is not told"
+_STARTS_AND_WAITS = "The host only starts the work and waits; the file does not record its duration"
 _SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
 
 
@@ -81,11 +81,11 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     )
     if times == 0:
         return TimedNodes(
-            reason="Its parts ran a different number of times, or how often is not told"
+            reason="Its parts ran a different number of times, or the number is not recorded"
         )
     ticks = _length(table, own_slices)
     if ticks == 0:
-        return TimedNodes(reason="Its slices have no length")
+        return TimedNodes(reason="Its slices have no duration")
     return TimedNodes(operator.nodes, times, ticks, len(units))
 
 
@@ -99,10 +99,10 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
     kind, instruction = int(trace.keys.kind[key]), int(trace.keys.instruction[key])
     method = table.program.method(operator.method) if table.program else None
     if method is None or table.links[key].operators != (operator.index,):
-        return TimedNodes(reason="The slice is of several operators")
+        return TimedNodes(reason="Several operators share the slice")
     ticks = _length(table, np.array([i]))
     if ticks == 0:
-        return TimedNodes(reason="The slice has no length on the file's clock")
+        return TimedNodes(reason="The slice has no duration on the file's clock")
     if _HOST & set(_units(table, np.array([i])).values()):
         return TimedNodes(reason=_STARTS_AND_WAITS)
     parts = instructions_of(method, operator)
@@ -192,7 +192,7 @@ def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[in
     if not left_out or ran == {-1}:  # -1: the file does not number instructions
         return ""
     what = "Instruction" if len(left_out) == 1 else "Instructions"
-    return f"{what} {', '.join(map(str, left_out[:4]))} of it did not run"
+    return f"{what} {', '.join(map(str, left_out[:4]))} did not run"
 
 
 def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_schedule: bool) -> int:
@@ -266,7 +266,7 @@ def _nodes_of_kernels(
         return (nodes[0],), ""
     what = " / ".join(sorted(ran)) or "none that was logged"
     if not nodes:
-        return (), f"Its kernel, {what}, is none of the operator's nodes"
+        return (), f"Its kernel, {what}, matches no node of the operator"
     return (), f"Which of the operator's {len(nodes)} nodes {what} it did is not recorded"
 
 

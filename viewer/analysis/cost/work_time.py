@@ -29,7 +29,7 @@ from viewer.model.trace import KeyKind
 class WorkPart(Enum):
     """The part of a runtime's work that a group belongs to."""
 
-    OUTSIDE = "ran outside of delegates"
+    OUTSIDE = "ran outside delegates"
     DELEGATED = "a delegate's"
     CONTROL = "instructions without an operator"
     OTHER = "of a file without delegate calls"

@@ -35,7 +35,7 @@ OFF = 2
 
 _RULE = (
     f"Reported when the mean over all inferences is more than {OFF} times the estimate, or less "
-    f"than 1/{OFF} of it."
+    f"than 1/{OFF} of that."
 )
 
 

@@ -68,7 +68,7 @@ def test_every_color_of_the_bar_has_its_name_however_narrow(panel, room, texts_a
 
 def test_the_tooltip_of_a_unit_says_what_it_counts(panel):
     tips = {row.op: row.detail for row in panel.model.rows}
-    assert tips["Only DMA"] == "Transfers are under way, no slice unit and no CSS is at work"
+    assert tips["Only DMA"] == "Transfers are active, no slice unit and no CSS"
     assert tips["CSS"] == ""  # a track of its own says what it is
     panel.filter.setText("8")  # of CSS's 8 000 cycles: numbers are not searched
     assert panel.model.rows == []

@@ -27,8 +27,8 @@ class ModelColumn(TableColumn):
         figure_terms.SHARED.title,
         92,
         figure_terms.SHARED.explained(
-            "Here with operators outside of the module. It is in the Total of the module around "
-            "all of them, and not in that of this one."
+            "With operators outside this module. The Total of the module that contains them "
+            "all includes it; the Total of this module does not."
         ),
     )
     SLICES = (

@@ -26,7 +26,7 @@ from viewer.model.times import format_time, group_digits, ticks_to_ns
 
 GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thread": "Thread"}
 _LONGEST = 2000  # characters of a name in a tooltip
-_INSIDE = "Of a slice that reaches over the edge of the area, only the part inside counts."
+_INSIDE = "Of a slice that crosses the edge of the area, only the part inside counts."
 
 
 class SelectionColumn(TableColumn):
@@ -56,7 +56,7 @@ class SelectionColumn(TableColumn):
     BUSY = (
         "Busy, %",
         72,
-        "Percentage of the selected time in which at least one slice of the group is at work.",
+        "Percentage of the selected time in which at least one slice of the group is active.",
     )
 
     @property

@@ -45,23 +45,23 @@ _MEANINGS = {
     "dma": "DMA In and DMA Out together; an instant counts once",
     "compute": "Slice units and CSS together; an instant counts once",
     "slice": "All slice units together; an instant counts once",
-    "only_dma": "Transfers are under way, no slice unit and no CSS is at work",
-    "only_compute": "Slice units or CSS are at work, no transfer is under way",
-    "overlap": "Transfers are under way while slice units or CSS are at work",
-    "nss": "A job of the sequencer is under way: any of the NPU's units may be at work",
-    "host": "All that the processor does in the runtime, but for waiting",
+    "only_dma": "Transfers are active, no slice unit and no CSS",
+    "only_compute": "Slice units or CSS are active, no transfer",
+    "overlap": "Transfers are active at the same time as slice units or CSS",
+    "nss": "A job of the sequencer is active: any of the NPU's units may be active",
+    "host": "All work of the processor in the runtime, except waiting",
     "host_programs": "Programs that run on the processor, a part of Host",
     "host_copy": "Copies by the processor, a part of Host",
     "hal": "What the HAL does itself, outside the dispatches that it calls",
-    "busy": "Any of the rows above is at work",
-    "idle": "Nothing is at work; a host that waits is not",
+    "busy": "Any of the rows above is active",
+    "idle": "Nothing is active; a waiting host does not count",
     "overall": "From the earliest start to the latest end",
 }
 _WHOLE = "All rows and the time without a row add up to the whole."
 _INFERENCES = "How many inferences are counted."
 _OWN_CLOCK = (
-    "Durations by the clock of a delegate, added up. They are inside calls whose time is counted "
-    "already, so they are in no other time."
+    "Sum of the durations on a delegate's clock. They are inside calls whose time is already "
+    "counted, so no other column includes them."
 )
 _ORDER = {key: number for number, key in enumerate(_PLACES)}
 
@@ -72,7 +72,7 @@ def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorCo
     cycles = shown.trace.clock.unit == "cycle"
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        Heading("Time", ColumnKind.BAR, 258, "Time in which the unit is at work."),
+        Heading("Time", ColumnKind.BAR, 258, "Time in which the unit is active."),
         term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.NUMBER, 84),
         *((Heading("Cycles", ColumnKind.NUMBER, 92),) if cycles else ()),
     )
