@@ -247,7 +247,7 @@ def test_info_names_the_file(tmp_path, capsys):
     assert main(["info", str(path)]) == 0
     assert capsys.readouterr().out.splitlines()[:3] == [
         str(path),
-        "  ETDump, as of ExecuTorch 0.2 and later",
+        "  ETDump, ExecuTorch 0.2 and later",
         "  2 slices on 1 track, 10\u202fns",
     ]
 
