@@ -1,11 +1,14 @@
 """Settings come back with their type, and damaged ones as their default."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from viewer.gui.qt import settings
 from viewer.gui.qt.settings import (
     DRAG_PANS,
+    LARGEST_SET,
     LAST_FOLDER,
     RECENT,
     SOURCE_PATHS,
@@ -29,7 +32,7 @@ def test_an_empty_store_gives_the_defaults(file):
     assert store.get(THEME) == "system"
     assert store.get(DRAG_PANS) is False
     assert store.get(LAST_FOLDER) == ""
-    assert store.recent_files() == []
+    assert store.recent_sets() == []
     assert store.window() == (QByteArray(), QByteArray())
 
 
@@ -98,25 +101,43 @@ def test_the_default_list_cannot_be_changed_by_who_asked_for_it(file):
     assert store.get(RECENT) == []
 
 
-def test_recent_files_are_ten_and_each_once_most_recent_first(file, tmp_path):
+def test_recent_sets_are_ten_and_each_once_most_recent_first(file, tmp_path):
     store = opened(file)
     for number in range(12):
-        store.add_recent_file(str(tmp_path / f"{number}.etdp"))
-    store.add_recent_file(str(tmp_path / "5.etdp"))
-    names = [path.rsplit("/", 1)[1] for path in map(str, store.recent_files())]
-    assert names == [f"{n}.etdp" for n in (5, 11, 10, 9, 8, 7, 6, 4, 3, 2)]
+        store.add_recent_set([str(tmp_path / f"{number}.etdp")])
+    store.add_recent_set([str(tmp_path / "5.etdp")])
+    names = [Path(paths[0]).stem for paths in store.recent_sets()]
+    assert names == ["5", "11", "10", "9", "8", "7", "6", "4", "3", "2"]
     assert store.get(LAST_FOLDER) == str(tmp_path)
-    store.clear_recent_files()
-    assert store.recent_files() == []
+    store.clear_recent_sets()
+    assert store.recent_sets() == []
 
 
-def test_a_recent_file_that_is_gone_stays_and_is_known_as_missing(file, tmp_path):
+def test_files_added_to_what_is_open_extend_the_newest_set(file):
+    store = opened(file)
+    store.add_recent_set(["/a.etdp"])
+    store.add_recent_set(["/b.etdp"])
+    store.add_recent_set(["/b.etdp", "/b.etrecord"])
+    assert store.recent_sets() == [("/b.etdp", "/b.etrecord"), ("/a.etdp",)]
+
+
+def test_very_large_sets_are_not_listed(file):
+    store = opened(file)
+    store.add_recent_set([f"/{number}.etdp" for number in range(LARGEST_SET + 1)])
+    assert store.recent_sets() == []
+
+
+def test_single_files_of_earlier_versions_are_sets_and_damaged_ones_are_left_out(file):
+    store = opened(file)
+    store.set(RECENT, ["/a.etdp", '["/b.etdp"]', "[1]", "[", '{"a": 1}'])
+    assert store.recent_sets() == [("/a.etdp",), ("/b.etdp",), ('{"a": 1}',)]
+
+
+def test_a_recent_file_that_is_gone_is_known_as_missing(tmp_path):
     here = tmp_path / "here.csv"
     here.write_text("x")
-    store = opened(file)
-    store.add_recent_file(str(tmp_path / "gone.csv"))
-    store.add_recent_file(str(here))
-    assert [settings.is_missing(path) for path in store.recent_files()] == [False, True]
+    assert not settings.is_missing(str(here))
+    assert settings.is_missing(str(tmp_path / "gone.csv"))
     assert settings.is_missing("a\0b")
 
 

@@ -19,7 +19,8 @@ from viewer import APPLICATION_ID
 
 T = TypeVar("T", str, bool, int, list[str], QByteArray)
 
-RECENT_FILES = 10
+RECENT_SETS = 10
+LARGEST_SET = 100  # files; opening more again would rarely be meant
 # Limits: profile forms whose identifier column is remembered, and characters in a column name.
 REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
@@ -96,18 +97,33 @@ class Settings:
         """The folder that contains the settings file."""
         return str(Path(self._store.fileName()).absolute().parent)
 
-    def recent_files(self) -> list[str]:
-        """Absolute paths, most recent first, at most 10; includes files that no longer exist."""
-        return self.get(RECENT)[:RECENT_FILES]
+    def recent_sets(self) -> list[tuple[str, ...]]:
+        """Sets of files that were open together, as absolute paths, most recent first.
 
-    def add_recent_file(self, path: str) -> None:
-        """Put a file at the top of the recent files, and remember its folder."""
-        absolute = Path(path).absolute()
-        others = [p for p in self.recent_files() if p != str(absolute)]
-        self.set(RECENT, [str(absolute), *others][:RECENT_FILES])
-        self.set(LAST_FOLDER, str(absolute.parent))
+        At most 10; files may no longer exist.
+        """
+        return [paths for text in self.get(RECENT)[:RECENT_SETS] if (paths := _paths_of(text))]
 
-    def clear_recent_files(self) -> None:
+    def add_recent_set(self, paths: Sequence[str]) -> None:
+        """Put files that are open together at the top, and remember the folder of the last one.
+
+        The previous set is replaced if all its files are in the new one: files were added to it.
+        Sets of more than `LARGEST_SET` files are not listed.
+        """
+        absolute = tuple(dict.fromkeys(str(Path(path).absolute()) for path in paths))
+        if not absolute:
+            return
+        self.set(LAST_FOLDER, str(Path(absolute[-1]).parent))
+        if len(absolute) > LARGEST_SET:
+            return
+        others = self.recent_sets()
+        if others and set(others[0]) <= set(absolute):
+            others = others[1:]
+        others = [paths for paths in others if set(paths) != set(absolute)]
+        kept = [absolute, *others][:RECENT_SETS]
+        self.set(RECENT, [json.dumps(paths) for paths in kept])
+
+    def clear_recent_sets(self) -> None:
         """Clear the list of recent files."""
         self.reset(RECENT)
 
@@ -183,6 +199,19 @@ class Settings:
     def sync(self) -> None:
         """Write pending changes to disk now."""
         self._store.sync()
+
+
+def _paths_of(text: str) -> tuple[str, ...]:
+    """Return the paths of a stored set: a JSON list, or one path as earlier versions stored it."""
+    if not text.startswith("["):
+        return (text,)
+    try:
+        paths = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
+        return ()
+    return tuple(paths)
 
 
 def is_missing(path: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QCoreApplication, Qt, QThread, QTimer, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
@@ -138,9 +138,9 @@ class MainWindow(Shell):
     def _take_tour(self) -> None:
         self.controller.help.start_tour()
 
-    @Slot(str)
-    def _help_on_recording(self, heading: str) -> None:
-        self.controller.help.show_help(RECORDING, heading)
+    @Slot()
+    def _help_on_recording(self) -> None:
+        self.controller.help.show_help(RECORDING)
 
     @property
     def is_empty(self) -> bool:
@@ -181,6 +181,11 @@ class MainWindow(Shell):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept drops anywhere on the window; `dropEvent` rejects what is not a file."""
         event.acceptProposedAction()
+        self.controller.drops.enter(event.mimeData().urls())
+
+    @guard
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.controller.drops.leave()
 
     @guard
     def dropEvent(self, event: QDropEvent) -> None:

@@ -41,8 +41,8 @@ def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles,
     assert cycles.window.status.said.text() == (
         "tiny_cnn.mlir was opened because compile_c3_taskid_mtu.csv names it"
     )
-    recent = cycles.settings.recent_files()
-    assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
+    (recent,) = cycles.settings.recent_sets()
+    assert recent == (str(data / "torq" / "compile_c3_taskid_mtu.csv"),)
     said = [label.text() for label in cycles.links.findChildren(QLabel)]
     assert any("opened automatically, because the profile names it" in text for text in said)
     pair_files(cycles.session, recent[0], None)

@@ -5,18 +5,18 @@ from pathlib import Path
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, names
 
 
-def test_an_opened_file_is_the_first_of_the_recent_ones(attention):
-    assert set(attention.settings.recent_files()) == {ATTENTION, ATTENTION_RECORD}
+def test_files_that_were_open_together_are_one_recent_set(attention):
+    (recent,) = attention.settings.recent_sets()
+    assert set(recent) == {ATTENTION, ATTENTION_RECORD}
     menu = attention.recent_menus.files
     menu.aboutToShow.emit()
     texts = [action.text() for action in menu.actions() if action.text()]
-    assert set(texts) == {Path(ATTENTION).name, Path(ATTENTION_RECORD).name, "Clear list"}
+    assert texts == [f"{Path(recent[0]).name} and 1 more", "Clear list"]
 
 
-def test_a_recent_file_opens_again(attention, qtbot):
+def test_a_recent_set_opens_again(attention, qtbot):
     attention.session.close_all()
     attention.recent_menus.files.aboutToShow.emit()
-    chosen = next(a for a in attention.recent_menus.files.actions() if a.data() == ATTENTION)
     with qtbot.waitSignal(attention.loader.all_done):
-        chosen.trigger()
-    assert names(attention) == ["attn_xnnpack_x5.etdp"]
+        attention.recent_menus.files.actions()[0].trigger()
+    assert set(names(attention)) == {Path(ATTENTION).name, Path(ATTENTION_RECORD).name}

@@ -18,7 +18,6 @@ from viewer.gui.window.help.pages import (
     text_of,
     title_of,
 )
-from viewer.gui.window.start_page.page import ABOUT, HEADINGS
 from viewer.resources import resource
 
 TITLES = {spec.help_page: spec.title for spec in PANELS}
@@ -70,11 +69,6 @@ def test_what_a_page_of_any_other_name_is_no_target():
     assert link_target("recording.md#etdump") == ("recording", "etdump")
     for odd in ("", "operators", "https://example.org/operators.md", "../operators.md", "x.md"):
         assert link_target(odd) is None
-
-
-def test_the_start_page_leads_to_headings_that_there_are():
-    assert HEADINGS.keys() == ABOUT.keys()
-    assert set(HEADINGS.values()) <= set(map(slug, headings_of(RECORDING)))
 
 
 @pytest.fixture(scope="module")

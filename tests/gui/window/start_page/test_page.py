@@ -7,7 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from viewer.formats import formats
-from viewer.gui.window.start_page.page import ABOUT, FormatRow, RecentFile, StartPage
+from viewer.gui.window.start_page.page import StartPage
+from viewer.gui.window.start_page.recent_set import RecentSet
 from viewer.gui.window.start_page.thumbnails import thumbnail
 from viewer.render.palette import SLAB
 from viewer.resources import SAMPLES
@@ -22,24 +23,14 @@ def page(theme, settings, qtbot):
     return made
 
 
-def test_every_format_is_listed_with_a_line_of_its_own(page):
-    texts = [label.text() for label in page.findChildren(QLabel)]
-    for form in formats():
-        assert form.name in texts
-        assert ABOUT[form.name] in texts
+def test_every_format_is_listed(page):
+    texts = " ".join(label.text() for label in page.findChildren(QLabel))
+    assert all(form.name in texts for form in formats())
 
 
-def test_every_format_leads_to_how_to_get_one_by_mouse_and_keyboard(page, qtbot):
-    rows = page.widget().findChildren(FormatRow)
-    assert [row.accessibleName() for row in rows] == [
-        f"{name}: how to get one" for name in (*(form.name for form in formats()), "Session")
-    ]
-    with qtbot.waitSignal(page.help_requested) as asked:
-        qtbot.mouseClick(rows[0], Qt.MouseButton.LeftButton)
-    assert asked.args == ["etrecord"]
-    with qtbot.waitSignal(page.help_requested) as asked:
-        qtbot.keyClick(rows[-1], Qt.Key.Key_Space)
-    assert asked.args == ["other-formats"]
+def test_a_button_leads_to_how_to_record_each_format(page, qtbot):
+    with qtbot.waitSignal(page.help_requested):
+        qtbot.mouseClick(buttons(page)["How to record each format"], Qt.MouseButton.LeftButton)
 
 
 def buttons(page):
@@ -88,6 +79,14 @@ def test_pictures_arrive_from_the_background_once_they_are_wanted(page, qtbot):
     assert page._pictures["attention_xnnpack"].cells.any()
 
 
+def test_pictures_are_drawn_when_the_page_is_shown_again(page, qtbot):
+    page.hide()
+    page.want_pictures()
+    assert not page._drawer.pending
+    page.show()
+    qtbot.waitUntil(lambda: len(page._pictures) == len(SAMPLES), timeout=10_000)
+
+
 def test_a_picture_shows_the_shared_calls_of_a_warm_run():
     picture = thumbnail(SAMPLES[0].paths(), 240)
     assert picture.cells.shape == (3, 240)
@@ -104,19 +103,20 @@ def test_files_that_cannot_be_read_have_no_picture(tmp_path):
     assert len(thumbnail([str(tmp_path / "absent.etdp")], 240).cells) == 0
 
 
-def test_recent_files_open_and_missing_ones_are_off(page, settings, tmp_path, qtbot):
-    here = tmp_path / "here.etdp"
-    here.write_bytes(b"x")
-    settings.add_recent_file(str(here))
-    settings.add_recent_file(str(tmp_path / "gone.etdp"))
+def test_recent_files_open_together_and_sets_without_any_are_off(page, settings, tmp_path, qtbot):
+    profile, record = tmp_path / "net.etdp", tmp_path / "net.etrecord"
+    profile.write_bytes(b"x")
+    settings.add_recent_set([str(tmp_path / "gone.etdp")])
+    settings.add_recent_set([str(profile), str(record)])
     page.refresh_recent()
-    qtbot.waitUntil(lambda: bool(page._gone))
-    gone, present = page.widget().findChildren(RecentFile)
+    qtbot.waitUntil(lambda: len(page._gone) == 2)
+    present, gone = page.widget().findChildren(RecentSet)
     assert not gone.isEnabled()
-    assert present.isEnabled()
+    texts = [label.text() for label in present.findChildren(QLabel) if label.text()]
+    assert texts == ["net.etdp", "1 of 2 missing", "net.etrecord"]
     with qtbot.waitSignal(page.open_requested) as asked:
         qtbot.mouseClick(present, Qt.MouseButton.LeftButton)
-    assert asked.args == [[str(here)]]
+    assert asked.args == [[str(profile)]]
 
 
 def test_a_small_window_scrolls_and_stacks_the_cards(page, qtbot):

@@ -1,4 +1,4 @@
-"""The rows and columns of a table of operators and other groups,.
+"""The rows and columns of a table of operators and other groups.
 
 Without a profile the table lists a program's operators instead.
 """

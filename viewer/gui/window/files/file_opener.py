@@ -59,6 +59,7 @@ class FileOpener(QObject):
         self._progress = ReadingProgress()
         self._given_up: list[str] = []
         self._found: dict[str, str] = {}  # companion being read -> file that refers to it
+        self._companions: set[str] = set()  # files that were opened because others refer to them
         self._told_found = ""
         self._told_added: list[str] = []  # paths added to those already open
         self._choices = NO_CHOICES
@@ -150,8 +151,15 @@ class FileOpener(QObject):
         self._loaded[path] = item
         if isinstance(item, Trace) or (isinstance(item, Program) and item.dispatches):
             self.look_for_companions(item)
-        if path not in self._found:
-            self._settings.add_recent_file(path)
+
+    def _remember(self, opened: Sequence[str]) -> None:
+        """Put the open files in the recent ones, without those that others refer to."""
+        if opened:
+            before = self._session.workspace.paths
+            chosen = (path for path in before if path not in self._companions)
+            # Profiles first: a set is named after its first file.
+            new = sorted(opened, key=lambda path: not isinstance(self._loaded[path], Trace))
+            self._settings.add_recent_set([*chosen, *new])
             self._shell.start_page.refresh_recent()
 
     @Slot(object, str)
@@ -175,6 +183,8 @@ class FileOpener(QObject):
         if any(is_text(item) for item in items):
             found = {}
         items += [self._loaded[path] for path in found]
+        self._companions |= found.keys()
+        self._remember([path for path in self._asked if path in self._loaded])
         self._asked, self._loaded, self._found = [], {}, {}
         self._progress.clear()
         choices, self._choices = self._choices, NO_CHOICES

@@ -1,4 +1,4 @@
-"""Files and folders dropped on the window: opens files, looks through folders, rejects the rest.
+"""Files and folders dragged to the window: opens files, looks through folders, rejects the rest.
 
 A folder with a single file, or with Torq debug info, is opened immediately; otherwise a dialog asks
 which files to open.
@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from viewer.formats.folders import FolderContents, look_through
 from viewer.gui.qt.background import Latest
 from viewer.gui.window.dialogs.folder import FolderDialog
+from viewer.gui.window.files.drop_overlay import DropOverlay
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
 
@@ -28,9 +29,20 @@ class FolderDrops(QObject):
         self._latest.answered.connect(self._found)
         self._latest.failed.connect(shell.message.show_error)
         self.dialog: FolderDialog | None = None
+        self.overlay = DropOverlay(shell.theme, shell)
+
+    def enter(self, urls: Sequence[QUrl]) -> None:
+        """Show what files dragged over the window are."""
+        if any(url.isLocalFile() for url in urls):
+            self.overlay.show_for(urls, adds=not self._opener.is_empty)
+
+    def leave(self) -> None:
+        """Stop showing it."""
+        self.overlay.end()
 
     def drop(self, urls: Sequence[QUrl]) -> None:
         """Open dropped files, look through dropped folders, and reject remote files."""
+        self.overlay.end()
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         folders = [path for path in paths if os.path.isdir(path)]
         message = self._shell.message

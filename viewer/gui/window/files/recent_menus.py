@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from html import escape
@@ -30,20 +31,21 @@ class RecentMenus(QObject):
 
     @Slot()
     def _fill_files(self) -> None:
-        """List the recent files, newest first, and an entry that clears the list."""
+        """List the recent sets of files, newest first, and an entry that clears the list."""
         self.files.clear()
-        for path in self._settings.recent_files():
-            action = self.files.addAction(display_name(path).replace("&", "&&"))
-            action.setToolTip(f"<p>{escape(path)}</p>")  # a path may look like markup
-            action.setEnabled(os.path.exists(path))
-            action.setData(path)
-            action.triggered.connect(partial(self._open_file, path))
+        for paths in self._settings.recent_sets():
+            action = self.files.addAction(_first_and_count(paths).replace("&", "&&"))
+            # A path may look like markup.
+            action.setToolTip("".join(f"<p>{escape(path)}</p>" for path in paths))
+            action.setEnabled(any(map(os.path.exists, paths)))
+            action.setData(paths)
+            action.triggered.connect(partial(self._open_files, paths))
         self.files.addSeparator()
         clear = self.files.addAction("Clear list")
-        clear.triggered.connect(self._settings.clear_recent_files)
+        clear.triggered.connect(self._settings.clear_recent_sets)
 
-    def _open_file(self, path: str, checked: bool = False) -> None:
-        self._opener.open([path])
+    def _open_files(self, paths: Sequence[str], checked: bool = False) -> None:
+        self._opener.open([path for path in paths if os.path.exists(path)])
 
     @Slot()
     def _fill_sessions(self) -> None:
@@ -65,8 +67,14 @@ class RecentMenus(QObject):
 
 def _text(work: UnsavedWork, when: float) -> str:
     """A kept session in one line: "net.etdp and 1 more · 3 bookmarks · 2026-11-22 14:03"."""
-    first = display_name(work.files[0]) if work.files else "no file"
-    more = f" and {len(work.files) - 1} more" if len(work.files) > 1 else ""
     count = len(work.marks)
     marks = f" · {count} bookmark{'s' if count > 1 else ''}" if count else ""
-    return f"{first}{more}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"
+    return f"{_first_and_count(work.files)}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"
+
+
+def _first_and_count(paths: Sequence[str]) -> str:
+    """Some files in a few words: "net.etdp and 1 more"."""
+    if not paths:
+        return "no file"
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{display_name(paths[0])}{more}"

@@ -159,7 +159,7 @@ class SessionFiles(QObject):
     def _saved(self, path: str, count: int) -> None:
         if self._writes is not None and path == self._writes[0]:
             (self.path, self._in_file), self._writes = self._writes, None
-            self._settings.add_recent_file(path)
+            self._settings.add_recent_set([path])
             self.update_title()
             self.written.emit(True)
 
@@ -283,7 +283,7 @@ class SessionFiles(QObject):
             self._session.close_all()
         self.path, self._in_file = opening.path, opening.written
         if self.path:
-            self._settings.add_recent_file(self.path)
+            self._settings.add_recent_set([self.path])
         paths = [path for path in opening.paths if path is not None]
         self._opener.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
 

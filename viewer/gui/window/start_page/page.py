@@ -1,18 +1,16 @@
-"""The start page, shown while nothing is open: samples, tour, formats, recent files, shortcuts."""
+"""The start page, shown while nothing is open: samples, tour, recent files, formats, shortcuts."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAccessible, QGuiApplication, QResizeEvent
+from PySide6.QtGui import QAccessible, QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -26,8 +24,8 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import Settings, is_missing
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenVisible
-from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label
+from viewer.gui.qt.widgets.labels import Hairline, label
+from viewer.gui.window.start_page.recent_set import RecentSet
 from viewer.gui.window.start_page.sample_card import CARD, PICTURE_INSET, SampleCard
 from viewer.resources import SAMPLES, Sample
 
@@ -41,48 +39,12 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Command palette", "Ctrl+Shift+P"),
     ("Keyboard shortcuts", "?"),
 )
-SESSION, SESSION_SUFFIX = "Session", ".opscope"
-# One line per format; a format that is not listed is described by its kind.
-ABOUT = {
-    "ExecuTorch program": "Instructions, delegates and their nodes, memory, sizes",
-    "ETDump": "Inferences, operators, kernels, delegate events",
-    "ETRecord": "Operators, modules, source lines, handle maps",
-    "Debug handle map": "The meaning of a delegate's identifiers, if there is no ETRecord",
-    "Torq compile profile": "Planned DMA and slice units, in cycles",
-    "Torq runtime profile": "Measured NSS jobs",
-    "Torq host profile": "Measured host, HAL, actions and NSS jobs",
-    "Torq annotated profile": "Jobs or actions with their operations and units",
-    "Perfetto trace": "Track events of any tool; Opscope's exports with clock and ticks",
-    "Chrome trace": "Slices of PyTorch, TensorFlow, ONNX Runtime, viztracer",
-    "Inspector table": "One run, saved by ExecuTorch's Inspector",
-    "MLIR text": "The operation and line of each Torq location",
-    "Python source": "The model's lines, with their time",
-    "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
-    SESSION: "The open files, the view, bookmarks and notes",
-}
-_KINDS = {"trace": "A profile", "program": "A model", "executable": "A program"}
-HINT = "Click a format to learn how to record it."
+FORMATS_TEXT = "{}, and Opscope sessions. Files are recognized by their content."
+HOW_TO_RECORD = "How to record each format"
+NO_RECENT = "Files that you open appear here."
 TOUR = "Take the tour"
 TOUR_SENTENCE = "4 steps, 1 minute"
-# The heading in the help on recording that explains how to get a file of a format.
-HEADINGS = {
-    "ExecuTorch program": "program-file",
-    "ETDump": "etdump",
-    "ETRecord": "etrecord",
-    "Debug handle map": "debug-handle-map",
-    "Torq compile profile": "torq-profiles",
-    "Torq runtime profile": "torq-profiles",
-    "Torq host profile": "torq-profiles",
-    "Torq annotated profile": "torq-profiles",
-    "MLIR text": "torq-profiles",
-    "Chrome trace": "chrome-trace",
-    "Profile CSV": "a-csv-from-any-tool",
-    "Perfetto trace": "other-formats",
-    "Inspector table": "other-formats",
-    "Python source": "other-formats",
-    SESSION: "other-formats",
-}
-_WIDTH = 1120
+_WIDTH, _INSET = 1712, 40
 _CARD_GAP = 16
 
 
@@ -90,16 +52,16 @@ _CARD_GAP = 16
 class StartPage(QScrollArea):
     """Shows samples, supported formats, recent files and shortcuts.
 
-    Signals: `open_requested(paths)` for a sample or recent file; `open_dialog_requested`,
-    `tour_requested` and `last_session_requested` for the buttons; `help_requested(heading)` for
-    help on how to get a file of a format.
+    Signals: `open_requested(paths)` for a sample or recent files; `open_dialog_requested`,
+    `tour_requested` and `last_session_requested` for the buttons; `help_requested` for help on how
+    to record a file of each format.
     """
 
     open_requested = Signal(list)
     open_dialog_requested = Signal()
     tour_requested = Signal()
     last_session_requested = Signal()
-    help_requested = Signal(str)
+    help_requested = Signal()
 
     def __init__(
         self,
@@ -114,9 +76,11 @@ class StartPage(QScrollArea):
         self._has_last_session = False
         self._pictures: dict[str, Thumbnail] = {}
         self._gone: frozenset[str] = frozenset()
+        self._wanted = False  # whether the pictures of the samples are
+        self._recent = self._side = QWidget()
         self._replaced: QWidget | None = None
         self.cards: list[SampleCard] = []
-        self.recent: list[str] = settings.recent_files()
+        self.recent = settings.recent_sets()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName("Start page")
@@ -124,20 +88,24 @@ class StartPage(QScrollArea):
         self._drawer.answered.connect(self._take_pictures)
         self._seeker = Latest(self)
         self._seeker.answered.connect(self._take_missing)
-        self._seen = WhenVisible(self)
-        self._seen.due.connect(self._draw_samples)
         theme.changed.connect(self._rebuild)
         self._rebuild()
         self.refresh_recent()
 
     def want_pictures(self) -> None:
-        """Draw the samples once the page is visible; a window opened with files never shows it."""
-        if not self._seen.defer():
-            self._draw_samples()
+        """Draw the samples once the page is shown; a window opened with files never shows it."""
+        self._wanted = True
+        self._draw_samples()
 
-    @Slot()
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        # Not on a paint event: a scroll area is covered by its contents and may never get one.
+        super().showEvent(event)
+        self._draw_samples()
+
     def _draw_samples(self) -> None:
-        if not self._pictures and not self._drawer.pending:
+        is_due = self._wanted and self.isVisible()
+        if is_due and not self._pictures and not self._drawer.pending:
             ratio = QGuiApplication.primaryScreen().devicePixelRatio()
             width = round(self._theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
             self._drawer.submit(_draw, SAMPLES, width)
@@ -146,7 +114,7 @@ class StartPage(QScrollArea):
         """Show these (action, shortcut) pairs."""
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
-            self._rebuild_side()
+            self._side = self._replace(self._side, self._formats_and_keys())
 
     def offer_last_session(self, there_is_one: bool) -> None:
         """Show or hide the button that reopens the last session."""
@@ -157,12 +125,12 @@ class StartPage(QScrollArea):
     @Slot()
     def refresh_recent(self) -> None:
         """Read the recent files again, and check in the background which still exist."""
-        paths = self._settings.recent_files()
-        if paths != self.recent:
-            self.recent = paths
-            self._rebuild_side()
-        if paths:
-            self._seeker.submit(_gone_of, tuple(paths))
+        sets = self._settings.recent_sets()
+        if sets != self.recent:
+            self.recent = sets
+            self._rebuild_recent()
+        if sets:
+            self._seeker.submit(_gone_of, tuple(sets))
 
     @Slot(object)
     def _take_pictures(self, answer: object) -> None:
@@ -175,7 +143,7 @@ class StartPage(QScrollArea):
     def _take_missing(self, answer: object) -> None:
         if isinstance(answer, frozenset) and answer != self._gone:
             self._gone = answer
-            self._rebuild_side()
+            self._rebuild_recent()
 
     # -- the page ----------------------------------------------------------------------------
 
@@ -199,14 +167,15 @@ class StartPage(QScrollArea):
         self._lower = QGridLayout()
         self._lower.setHorizontalSpacing(theme.px(64))
         self._lower.setVerticalSpacing(theme.px(32))
-        self._left, self._right = self._formats(), self._side()
+        self._recent, self._side = self._recent_sets(), self._formats_and_keys()
         column.addLayout(self._lower)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(self._content, 1000)
         row.addStretch(1)
         outer = QVBoxLayout(page)
-        outer.setContentsMargins(inset, 0, inset, 0)
+        side = theme.px(_INSET)
+        outer.setContentsMargins(side, 0, side, 0)
         outer.addStretch(2)
         outer.addLayout(row)
         outer.addStretch(3)
@@ -218,15 +187,18 @@ class StartPage(QScrollArea):
         self._columns = 0
         self._arrange()
 
-    def _rebuild_side(self) -> None:
-        """Rebuild recent files and shortcuts; everything else keeps its focus."""
-        old, self._right = self._right, self._side()
-        self._lower.replaceWidget(old, self._right)
+    def _rebuild_recent(self) -> None:
+        self._recent = self._replace(self._recent, self._recent_sets())
+
+    def _replace(self, old: QWidget, new: QWidget) -> QWidget:
+        """Replace one of the lower parts by a new one; everything else keeps its focus."""
+        self._lower.replaceWidget(old, new)
         # It may contain the sender of the current signal, so the event loop deletes it. Without a
         # reference, Python would delete it immediately.
         self._replaced = old
         old.setParent(None)
         old.deleteLater()
+        return new
 
     def _head(self) -> QHBoxLayout:
         theme = self._theme
@@ -278,42 +250,41 @@ class StartPage(QScrollArea):
             self.cards.append(card)
         return self._grid
 
-    def _formats(self) -> QWidget:
+    def _recent_sets(self) -> QWidget:
         theme = self._theme
-        box = _Section("Supported formats", theme)
-        listed = [(form.name, form.suffixes, _KINDS.get(form.kind, "")) for form in formats()]
-        for name, suffixes, kind in (*listed, (SESSION, (SESSION_SUFFIX,), "")):
-            known = FormatRow(name, suffixes, ABOUT.get(name, kind), theme)
-            known.help_requested.connect(self.help_requested)
-            box.column.addWidget(known)
+        box = _Section("Recent", theme)
+        for paths in self.recent:
+            row = RecentSet(paths, self._gone, theme)
+            row.open_requested.connect(self.open_requested)
+            box.column.addWidget(row)
             box.column.addWidget(Hairline(theme))
-        box.column.addSpacing(theme.px(8))
-        box.column.addWidget(label(HINT, theme, "caption", "text3"))
+        if not self.recent:
+            box.column.addSpacing(theme.px(8))
+            box.column.addWidget(label(NO_RECENT, theme, "body", "text3"))
         box.column.addStretch(1)
         return box
 
-    def _side(self) -> QWidget:
+    def _formats_and_keys(self) -> QWidget:
         theme = self._theme
         both = QWidget()
         column = QVBoxLayout(both)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.px(32))
-        recent = _Section("Recent", theme)
-        for path in self.recent:
-            file = RecentFile(path, path in self._gone, theme)
-            file.open_requested.connect(self.open_requested)
-            recent.column.addWidget(file)
-        if not self.recent:
-            recent.column.addSpacing(theme.px(8))
-            text = "Recently opened files appear here."
-            recent.column.addWidget(label(text, theme, "body", "text3"))
+        known = _Section("Supported formats", theme)
+        known.column.addSpacing(theme.px(8))
+        names = FORMATS_TEXT.format(", ".join(form.name for form in formats()))
+        known.column.addWidget(label(names, theme, "body", "text2", wrap=True))
+        known.column.addSpacing(theme.px(8))
+        how = self._button(HOW_TO_RECORD, HOW_TO_RECORD, self.help_requested)
+        how.setMinimumHeight(0)
+        known.column.addWidget(how, 0, Qt.AlignmentFlag.AlignLeft)
         keys = _Section("Keyboard shortcuts", theme)
         for what, key in self._keys:
             row = QHBoxLayout()
             row.addWidget(label(what, theme, "body"), 1)
             row.addWidget(label(key, theme, "label", "text2"))
             keys.add(row)
-        column.addWidget(recent)
+        column.addWidget(known)
         column.addWidget(keys)
         column.addStretch(1)
         return both
@@ -327,7 +298,7 @@ class StartPage(QScrollArea):
     def _arrange(self) -> None:
         """Arrange cards in as many columns as fit, and the lower parts side by side or stacked."""
         theme = self._theme
-        room = min(self.viewport().width() - 2 * theme.px(24), theme.px(_WIDTH))
+        room = min(self.viewport().width() - 2 * theme.px(_INSET), theme.px(_WIDTH))
         card = theme.px(230) + theme.px(_CARD_GAP)
         columns = max(1, min((room + theme.px(_CARD_GAP)) // card, len(self.cards)))
         if columns == 3:
@@ -340,9 +311,9 @@ class StartPage(QScrollArea):
         for i, card_widget in enumerate(self.cards):
             self._grid.addWidget(card_widget, i // columns, i % columns)
         wide = columns == 4
-        self._lower.addWidget(self._left, 0, 0)
-        self._lower.addWidget(self._right, 0 if wide else 1, 1 if wide else 0)
-        self._lower.setColumnStretch(0, 3)
+        self._lower.addWidget(self._recent, 0, 0)
+        self._lower.addWidget(self._side, 0 if wide else 1, 1 if wide else 0)
+        self._lower.setColumnStretch(0, 2)
         self._lower.setColumnStretch(1, 1 if wide else 0)
 
     @guard
@@ -371,83 +342,6 @@ class _Section(QWidget):
         self.column.addWidget(Hairline(self._theme))
 
 
-class FormatRow(QPushButton):
-    """A clickable row for a supported format; emits `help_requested(heading)`.
-
-    The heading is that of the help on how to get such a file.
-    """
-
-    help_requested = Signal(str)
-
-    def __init__(self, name: str, suffixes: Sequence[str], about: str, theme: Theme) -> None:
-        super().__init__()
-        self._heading = HEADINGS.get(name, "")
-        self.setProperty("flat", True)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setMinimumHeight(theme.px(33))
-        self.setAccessibleName(f"{name}: how to get one")
-        self.setAccessibleDescription(about)
-        self.setToolTip(f"How to get one: {name}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(10))
-        icon = QLabel()
-        icon.setPixmap(theme.icon("file").pixmap(16, 16))
-        title = label(name, theme, "body")
-        title.setFixedWidth(theme.px(154))
-        # The first two suffixes are the common ones; more do not fit.
-        suffix_label = label("  ".join(suffixes[:2]), theme, "code", "text2")
-        suffix_label.setFixedWidth(theme.px(120))
-        for widget, stretch in (
-            (icon, 0),
-            (title, 0),
-            (suffix_label, 0),
-            (ElidedLabel(about, theme, "body", "text2"), 1),
-        ):
-            widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-            widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            row.addWidget(widget, stretch)
-        self.clicked.connect(self._ask)
-
-    @Slot()
-    def _ask(self) -> None:
-        self.help_requested.emit(self._heading)
-
-
-class RecentFile(QPushButton):
-    """A recent file as a link, grayed out if it is gone; emits `open_requested([path])`."""
-
-    open_requested = Signal(list)
-
-    def __init__(self, path: str, gone: bool, theme: Theme) -> None:
-        super().__init__()
-        self._path = path
-        self.setFlat(True)
-        self.setProperty("flat", True)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setEnabled(not gone)
-        explain(self, f"{path} no longer exists" if gone else path)
-        name, folder = os.path.basename(path), os.path.basename(os.path.dirname(path))
-        self.setAccessibleName(f"Open {path}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, theme.px(4), 0, theme.px(4))
-        row.setSpacing(theme.px(8))
-        shown = ElidedLabel(name, theme, "body", "text3" if gone else "accent")
-        row.addWidget(shown, 3)
-        hint = ElidedLabel("missing" if gone else folder, theme, "caption", "text3")
-        hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(hint, 1)
-        for widget in (shown, hint):
-            widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.clicked.connect(self._open)
-
-    @Slot()
-    def _open(self) -> None:
-        self.open_requested.emit([self._path])
-
-
 def _draw(samples: Sequence[Sample], width: int) -> dict[str, Thumbnail]:
     # Imported here, because the start page is shown before readers and numpy are imported.
     from viewer.gui.window.start_page.thumbnails import thumbnail
@@ -455,5 +349,5 @@ def _draw(samples: Sequence[Sample], width: int) -> dict[str, Thumbnail]:
     return {sample.key: thumbnail(sample.paths(), width) for sample in samples}
 
 
-def _gone_of(paths: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(path for path in paths if is_missing(path))
+def _gone_of(sets: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+    return frozenset(path for paths in sets for path in paths if is_missing(path))

@@ -15,9 +15,9 @@ from viewer.resources import Sample
 if TYPE_CHECKING:
     from viewer.gui.window.start_page.thumbnails import Thumbnail
 
-CARD = QSize(268, 214)
+CARD = QSize(268, 236)
 PICTURE_INSET = 13
-_PICTURE = 84
+_PICTURE = 106
 
 
 class SampleCard(QAbstractButton):

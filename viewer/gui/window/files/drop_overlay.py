@@ -1,0 +1,128 @@
+"""Shows, while files are dragged over the window, what they are and what a drop does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QGridLayout, QVBoxLayout, QWidget
+
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import choose, head_of
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.model.times import counted
+from viewer.view.session_file import SUFFIX
+
+MOST_LISTED = 8  # more would not be read during a drag
+_INSET, _DASHES, _CARD_WIDTH = 16, 2, 460
+
+
+@dataclass(frozen=True, slots=True)
+class DraggedFile:
+    """A file or folder over the window. what: its format, or why it does not open."""
+
+    name: str
+    what: str
+    opens: bool
+
+
+class DropOverlay(QWidget):
+    """Covers its parent during a drag and lists what was recognized."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._window = parent
+        self._card: QFrame | None = None
+        self._title = ""
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._list)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAccessibleName("Drop files")
+        self.hide()
+
+    def show_for(self, urls: Sequence[QUrl], *, adds: bool) -> None:
+        """Cover the parent and list the files; adds: whether they join files that are open."""
+        paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
+        verb, ending = ("add", " to this window") if adds else ("open", "")
+        self._title = f"Drop to {verb} {counted(len(paths), 'file')}{ending}"
+        self._list([DraggedFile(os.path.basename(path), "", True) for path in paths])
+        self.setGeometry(self._window.rect())
+        self.raise_()
+        self.show()
+        self._latest.submit(recognized, tuple(paths))
+
+    def end(self) -> None:
+        """Uncover the parent."""
+        self._latest.cancel()
+        self.hide()
+
+    @Slot(object)
+    def _list(self, files: Sequence[DraggedFile]) -> None:
+        theme = self._theme
+        if self._card is not None:
+            self._card.deleteLater()
+        self._card = card = QFrame(self)
+        card.setProperty("card", True)
+        column = QVBoxLayout(card)
+        margin = theme.px(20)
+        column.setContentsMargins(margin, margin, margin, margin)
+        column.setSpacing(theme.px(12))
+        column.addWidget(label(self._title, theme, "operator"))
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(12))
+        for row, file in enumerate(files[:MOST_LISTED]):
+            tone = "text1" if file.opens else "text3"
+            grid.addWidget(ElidedLabel(file.name, theme, "body", tone), row, 0)
+            what = ElidedLabel(file.what, theme, "caption", "text2" if file.opens else "warning")
+            grid.addWidget(what, row, 1)
+        grid.setColumnStretch(0, 3)
+        grid.setColumnStretch(1, 2)
+        column.addLayout(grid)
+        if len(files) > MOST_LISTED:
+            more = f"and {len(files) - MOST_LISTED} more"
+            column.addWidget(label(more, theme, "caption", "text3"))
+        card.setFixedWidth(min(theme.px(_CARD_WIDTH), self._window.width()))
+        card.adjustSize()
+        place = card.rect()
+        place.moveCenter(self._window.rect().center())
+        card.setGeometry(place)
+        card.show()
+        names = ", ".join(f"{file.name} {file.what}".strip() for file in files[:MOST_LISTED])
+        self.setAccessibleDescription(f"{self._title}: {names}")
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._theme
+        painter = QPainter(self)
+        ground = theme.color("panel")
+        ground.setAlphaF(0.85)
+        painter.fillRect(self.rect(), ground)
+        painter.setPen(QPen(theme.color("accent"), theme.px(_DASHES), Qt.PenStyle.DashLine))
+        inset = theme.px(_INSET)
+        painter.drawRect(self.rect().adjusted(inset, inset, -inset, -inset))
+        painter.end()
+
+
+def recognized(paths: tuple[str, ...]) -> list[DraggedFile]:
+    """Return what files are, by their first bytes; of those that are not listed only the names."""
+    rest = [DraggedFile(os.path.basename(path), "", True) for path in paths[MOST_LISTED:]]
+    return [_recognized(path) for path in paths[:MOST_LISTED]] + rest
+
+
+def _recognized(path: str) -> DraggedFile:
+    name = os.path.basename(path)
+    if os.path.isdir(path):
+        return DraggedFile(name, "folder", True)
+    if path.endswith(SUFFIX):
+        return DraggedFile(name, "Opscope session", True)
+    try:
+        return DraggedFile(name, choose(head_of(path), path).name, True)
+    except UnreadableFile:
+        return DraggedFile(name, "not recognized", False)
