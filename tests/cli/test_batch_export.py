@@ -48,7 +48,7 @@ def test_every_profile_is_written_with_its_record(folder, tmp_path, capsys):
     code, told, complaints = opscope(capsys, "--jobs", 2, folder, "-o", out)
     assert written(out) == ["attn_xnnpack_x5.pftrace", "deep/jobs.pftrace"]
     assert code == 1
-    assert told == f"wrote 2 of 3 profiles to {out}, 1 failed, 1 files of other kinds skipped\n"
+    assert told == f"wrote 2 of 3 profiles to {out}, 1 failed, 1 other file skipped\n"
     assert "broken.etdp (byte" in complaints
     space = Workspace()
     for path in (folder / DUMP.name, folder / RECORD.name):

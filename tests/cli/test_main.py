@@ -127,7 +127,7 @@ def test_info_for_people_says_the_same(controller, capsys):
     code, out, _ = run(capsys, "info", DUMP, RECORD)
     assert code == 0
     assert "35 slices on 1 track," in out
-    assert "24 of 28 linkable slices linked (85.7%" in out
+    assert "24 of 28 linkable slices (85.7%" in out
     assert "match: 0.83, 6 names compared" in out
 
 
@@ -138,7 +138,7 @@ def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(controller, ca
     assert file["methods"] == {"forward": 9}
     assert file["graphs"] == {"exported_program": 9, "aten_copy/forward": 9}
     out = run(capsys, "info", name)[1]
-    assert "other graphs: exported_program (9 nodes), aten_copy/forward (9 nodes)" in out
+    assert "graphs before lowering: exported_program (9 nodes), aten_copy/forward (9 nodes)" in out
 
 
 def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(controller, capsys):
@@ -561,10 +561,13 @@ def test_a_method_that_no_record_can_tell_is_chosen(controller, capsys):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Execute 2", "write it as RUNS=METHOD"),
-        ("Execute 9=decode", "no such method runs; use one of Execute 1, Execute 2, load"),
+        ("Execute 2", "write it as NAME=METHOD"),
+        (
+            "Execute 9=decode",
+            "no inferences have this name; the names are Execute 1, Execute 2, load",
+        ),
         ("Execute 1=encode", "has no method 'encode'; it has decode, forward"),
-        ("Execute 1:1", "or RUNS:NUMBERS=METHOD"),
+        ("Execute 1:1", "or NAME:NUMBERS=METHOD"),
         ("Execute 1:9=decode", "there is no inference 9: they are numbered 1-3"),
     ],
 )
@@ -806,7 +809,7 @@ def test_info_of_a_torq_profile_and_a_debug_handle_map(capsys):
     code, out, err = run(capsys, "info", *files)
     assert (code, err) == (0, "")
     assert "  Debug handle map version 1\n  forward (5 operators)\n" in out
-    assert "10 of 10 linkable slices linked (100.0%, 100.0% of time)" in out
+    assert "10 of 10 linkable slices (100.0%), 100.0% of linkable time" in out
     assert "match: 1.00, 5 names compared" in out
     code, out, _ = run(capsys, "stats", *files, "--by", "operator", "--json")
     assert code == 0

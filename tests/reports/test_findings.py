@@ -119,7 +119,7 @@ def test_a_file_without_the_inference_is_noted_next_to_one_that_has_it(answer):
 def test_an_inference_that_does_not_exist_is_wrong_usage(answer):
     code, out, err = answer(*ATTENTION, "--run", "9")
     assert (code, out) == (2, "")
-    assert err == "opscope: there is no run 9: the inferences are numbered 1 to 5\n"
+    assert err == "opscope: there is no inference 9: the inferences are numbered 1 to 5\n"
 
 
 def test_a_file_that_cannot_be_read_is_one_line_and_exit_1(answer):

@@ -73,8 +73,11 @@ def test_one_inference_has_one_method():
         ("Execute 1:=prefill", "'' is not a list of inference numbers"),
         ("Execute 1:3-1=prefill", "'3-1' is not a range"),
         ("Execute 1:1=encode", "has no method 'encode'; it has decode, forward, prefill"),
-        ("Execute 9:1=prefill", "no such method runs; use one of Execute 1, Execute 2, load"),
-        ("closed.etdp:Execute 1:1=prefill", "no such method runs; use one of"),
+        (
+            "Execute 9:1=prefill",
+            "no inferences have this name; the names are Execute 1, Execute 2, load",
+        ),
+        ("closed.etdp:Execute 1:1=prefill", "no inferences have this name; the names are"),
         ("load:1=prefill", "has no inferences"),
     ],
 )

@@ -38,17 +38,18 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "--method",
         action="append",
         default=[],
-        metavar="[FILE:]RUNS[:NUMBERS]=METHOD",
-        help='set the method of runs that the ETRecord does not determine: "Execute 1=forward", or '
-        'of some of their inferences: "Execute 1:1-3,7=forward"; in one profile or in all',
+        metavar="[FILE:]NAME[:NUMBERS]=METHOD",
+        help="set the method of inferences that the ETRecord does not determine. NAME is what "
+        'opscope info calls them: "Execute 1=forward", or for some "Execute 1:1-3,7=forward"; '
+        "in one profile or in all",
     )
     parser.add_argument(
         "--identifier-column",
         action="append",
         default=[],
         metavar="[FILE=]NAME",
-        help="profile column with the identifiers of an ETRecord's debug handle maps, for one file "
-        'or for all that have this column; "" for none',
+        help="profile column that contains delegate identifiers, in one file or in all that have "
+        'it; "" for none',
     )
     parser.add_argument(
         "--debug-info",
@@ -142,8 +143,8 @@ def add_include_warmup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--include-warmup",
         action="store_true",
-        help="include the first inferences after a load (by default, up to 3 of at least 4 are "
-        "left out)",
+        help="include the warm-up in figures over all inferences: the first quarter after each "
+        "load, at most 3",
     )
 
 
@@ -163,7 +164,7 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
     for text, (scope, method) in zip(chosen.method, methods, strict=True):
         if not (scope and method):
             parser.error(
-                f"--method {text}: write it as RUNS=METHOD or RUNS:NUMBERS=METHOD, as in "
+                f"--method {text}: write it as NAME=METHOD or NAME:NUMBERS=METHOD, as in "
                 '"Execute 1=forward" or "Execute 1:1-3,7=forward"'
             )
     clocks = _clocks(parser, chosen.clock, chosen.files)

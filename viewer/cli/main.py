@@ -66,7 +66,7 @@ def _answer(command: str, arguments: list[str]) -> int:
 def _window(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope",
-        description="Show profiles of on-device ML on one timeline, linked to its source code.",
+        description="Show on-device ML profiles on one timeline, linked to the model's source.",
         epilog=f"Commands without a window: {', '.join(f'opscope {name}' for name in COMMANDS)}; "
         "each has --help.",
     )
@@ -75,7 +75,7 @@ def _window(arguments: list[str]) -> int:
     parser.add_argument(
         "--new-window",
         action="store_true",
-        help="always open in a new window",
+        help="open in a new window even if an empty one is open",
     )
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)

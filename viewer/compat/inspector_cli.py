@@ -85,13 +85,24 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="opscope inspect",
-        description="Print the table of ExecuTorch's Inspector: times of each event over all runs.",
+        description="Print the table of ExecuTorch's Inspector: the times of each event over all "
+        "inferences.",
     )
     scales = tuple(PER_SECOND)
-    parser.add_argument("--etdump_path", required=True, metavar="DUMP")
-    parser.add_argument("--etrecord_path", metavar="RECORD")
-    parser.add_argument("--source_time_scale", choices=scales, default="ns", help="ETDump unit")
-    parser.add_argument("--target_time_scale", choices=scales, default="ms", help="output unit")
+    parser.add_argument("--etdump_path", required=True, metavar="DUMP", help="ETDump file")
+    parser.add_argument("--etrecord_path", metavar="RECORD", help="ETRecord file")
+    parser.add_argument(
+        "--source_time_scale",
+        choices=scales,
+        default="ns",
+        help="time unit in the ETDump (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--target_time_scale",
+        choices=scales,
+        default="ms",
+        help="time unit of the table (default: %(default)s)",
+    )
     parser.add_argument("--tsv_path", metavar="OUT", help="also write the table as TSV")
     parser.add_argument("--debug_buffer_path", metavar="BUFFER", help="accepted, but not needed")
     parser.add_argument("--compare_results", action="store_true", help="not supported")

@@ -32,7 +32,7 @@ from viewer.analysis.delegates.handle_maps import (
 from viewer.analysis.links.link_table import LinkState
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import one_line
-from viewer.model.times import format_time, plain_spaces, tick_to_ns
+from viewer.model.times import counted, format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.reports.info import Facts, clock_facts
@@ -203,15 +203,15 @@ def _file_lines(file: Facts) -> list[str]:
     head = f"{os.path.basename(file['path'])}{record if ran else ''}"
     lines = [head if ran else f"{head}: no profile"]
     if not file["has_delegate_calls"]:
-        lines.append("  no delegate calls, and no operators of a runtime that supports delegates")
+        lines.append("  not applicable: no delegate calls, and no operators of such a runtime")
     elif ran:
-        lines.append(f"  whole {_ns(file['whole_ns'])}")
+        lines.append(f"  total {_ns(file['whole_ns'])}")
         lines += [
             f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}"
             for name, key in (
                 ("delegates", "delegated"),
                 ("not delegated", "outside"),
-                ("neither", "neither"),
+                ("no operator", "neither"),
             )
         ]
     if note := LeftOut(file["unfinished"], file["warm_up"]).text:
@@ -236,15 +236,18 @@ def _file_lines(file: Facts) -> list[str]:
 def _map_lines(rows: Sequence[Facts]) -> list[str]:
     """List the problems in the handle maps; backends without a map only get a row count."""
     without_map = Counter(row["note"] for row in rows if (row["note"] or "").endswith(NO_MAP))
-    lines = [f"handle map: {len(rows)} rows; --json and opscope export --table handle_map show all"]
-    lines += [f"  {note}: {count} rows" for note, count in without_map.items()]
+    lines = [f"  {note} ({count} logged identifiers)" for note, count in without_map.items()]
     mapped = [row for row in rows if row["note"] not in without_map]
+    if not mapped:
+        return ["handle map: none", *lines]
+    see = "--json and opscope export --table handle_map show all"
+    lines = [f"handle map: {counted(len(rows), 'row')}; {see}", *lines]
     unexpected = [
         row for row in mapped if row["standing"] != IdentifierStatus.LOGGED.value or row["note"]
     ]
     if unexpected:
         lines += _aligned([_IDENTIFIER, *map(_map_cells, unexpected)], left=5)
-    elif mapped:
+    else:
         lines.append("  every identifier is registered and logged")
     return lines
 
@@ -273,8 +276,8 @@ def _link_lines(file: Facts) -> list[str]:
     lines = ["links: no slice is linkable"]
     if found["linkable"]:
         lines = [
-            f"links: {found['linked']} of {found['linkable']} linkable slices linked "
-            f"({_part(found['of_slices'])} of slices, {_part(found['of_time'])} of time)"
+            f"links: {found['linked']} of {found['linkable']} linkable slices "
+            f"({_part(found['of_slices'])}), {_part(found['of_time'])} of linkable time"
         ]
     for row in file["unlinked"]:
         mark = "" if row["linkable"] else " (not linkable)"

@@ -60,7 +60,7 @@ def findings_facts(
         numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
         most = max(numbers, default=0)
         existing = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
-        raise NoSuchRun(f"there is no run {number}: {existing}")
+        raise NoSuchRun(f"there is no inference {number}: {existing}")
     return {"opscope": __version__, "schema": SCHEMA, "files": answers}
 
 

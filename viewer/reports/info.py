@@ -13,7 +13,7 @@ import numpy as np
 from viewer import SCHEMA, __version__
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label
-from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.model.queries import unattributed_time
@@ -333,7 +333,7 @@ def clock_text(clock: ClockRate) -> str:
     text = clock.tick_text
     if clock.unit == "cycle":
         text += f", {format_rate(clock.ns_per_tick)}"
-    return plain_spaces(text if clock.origin is RateOrigin.STATED else f"{text} ({clock.origin})")
+    return plain_spaces(f"{text} ({clock.origin})")
 
 
 def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
@@ -342,7 +342,8 @@ def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
     if not part:
         return []
     amount = format_time(tick_to_ns(part, clock.ns_per_tick))
-    return [f"  unattributed: {amount}, {part / whole:.1%} of the delegate calls that log events"]
+    share = f"{part / whole:.1%} of the time of delegate calls that log events"
+    return [f"  unattributed: {amount}, {share} (all inferences)"]
 
 
 def _program_text(workspace: Workspace, program: Program) -> str:
@@ -361,7 +362,7 @@ def _program_text(workspace: Workspace, program: Program) -> str:
         graphs = ", ".join(
             f"{one_line(g.name)} ({_counted(len(g.nodes), 'node')})" for g in program.graphs
         )
-        lines.append(f"  other graphs: {graphs}")
+        lines.append(f"  graphs before lowering: {graphs}")
     lines += [
         f"  debug info of {one_line(d.name)}: {len(d.actions)} actions, {len(d.jobs)} NSS jobs, "
         f"{len(d.tasks)} tasks"
@@ -397,17 +398,26 @@ def _column_text(entry: Facts) -> str:
     )
 
 
+_STATE_OF = {reason.text: reason.state for reason in Reason}
+_STATE_TITLES = {
+    LinkState.LINKED: "linked by",
+    LinkState.UNLINKED: "not linked",
+    LinkState.NOT_LINKABLE: "not linkable",
+}
+
+
 def link_text(entry: Facts) -> str:
     """Format one entry of the links for people."""
     names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
     method = f" · {entry['method']}" if entry["method"] else ""
     lines = [one_line(f"{names}{method}")]
     if entry["linkable"]:
-        time = f", {entry['covered_time']:.1%} of time" if entry["covered_time"] is not None else ""
         lines.append(
-            f"  {entry['linked']} of {entry['linkable']} linkable slices linked "
-            f"({entry['coverage']:.1%}{time})"
+            f"  linked: {entry['linked']} of {entry['linkable']} linkable slices "
+            f"({entry['coverage']:.1%})"
         )
+        if entry["covered_time"] is not None:
+            lines[-1] += f", {entry['covered_time']:.1%} of linkable time"
     if entry["agreement"] is not None:
         checked = (
             f"{entry['agreement']:.2f}, {_counted(entry['evidence'], 'name')} compared"
@@ -417,5 +427,11 @@ def link_text(entry: Facts) -> str:
         if entry["program_file"] is not None:
             checked += f", by {os.path.basename(entry['program_file'])}"
         lines.append(f"  match: {checked}")
-    lines += [f"    {count} x {reason}" for reason, count in entry["by_reason"].items()]
+    for state, title in _STATE_TITLES.items():
+        of_state = [
+            f"{reason} ({count})"
+            for reason, count in entry["by_reason"].items()
+            if _STATE_OF[reason] is state
+        ]
+        lines += [f"  {title}: {'; '.join(of_state)}"] if of_state else []
     return "\n".join(lines)

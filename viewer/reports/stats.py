@@ -16,7 +16,7 @@ from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
-from viewer.model.scope import LeftOut, left_out
+from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import format_in, format_time, group_digits, ns_to_tick, split_time
 from viewer.model.trace import Trace
@@ -115,6 +115,7 @@ def _file_facts(
         **amounts,
         "foreign": found.foreign if found else 0,
         "unfinished": left_out(trace).unfinished if found and not ticks else 0,
+        "warm_up": left_out(trace, STEADY).warm_up if found and not ticks else 0,
         "missing": missing or None,
     }
 
@@ -160,6 +161,8 @@ def _file_lines(file: Facts) -> list[str]:
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices with separate clocks are left out")
+    if file["warm_up"]:
+        lines.append(f"  all inferences are included, also {file['warm_up']} of the warm-up")
     if file["unfinished"]:
         lines.append(f"  {LeftOut(file['unfinished']).text}")
     return lines

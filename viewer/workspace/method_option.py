@@ -80,7 +80,7 @@ def _read(text: str, workspace: Workspace) -> _Reading:
         return found[0]
     files = [one.file for one in _readings(text, workspace) if one.file is not None]
     names = {s.name for t in workspace.traces for s in t.scopes if t.path == (files or [t.path])[0]}
-    raise ValueError(f"no such method runs; use one of {', '.join(sorted(names))}")
+    raise ValueError(f"no inferences have this name; the names are {', '.join(sorted(names))}")
 
 
 def _readings(text: str, workspace: Workspace) -> Iterator[_Reading]:

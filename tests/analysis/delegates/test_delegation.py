@@ -186,7 +186,7 @@ def test_a_backend_that_never_writes_a_map_is_named_and_its_calls_still_link(att
     )  # fmt: skip
     assert row.remedy == (
         "XnnpackBackend writes no debug handle map. Also open the program file (.pte) that ran: "
-        "its nodes have the debug handles. The 10 DELEGATE_CALLs still link to their 32 operators."
+        "its nodes have the debug handles. The 10 delegate calls themselves are linked to 32 operators."
     )
     # Of 36 in all calls; some are in two, since a debug handle may be split between partitions.
     calls = [found.operators for found in attention.report().instances]

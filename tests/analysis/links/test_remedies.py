@@ -29,9 +29,9 @@ def test_a_profile_asks_for_what_its_own_slices_come_from():
 @pytest.mark.parametrize(
     ("calls", "operators", "said"),
     [
-        (1, 1, "DELEGATE_CALL still links to its operator."),
-        (1, 14, "DELEGATE_CALL still links to its 14 operators."),
-        (3, 14, "The 3 DELEGATE_CALLs still link to their 14 operators."),
+        (1, 1, "The delegate call itself is linked to its operator."),
+        (1, 14, "The delegate call itself is linked to its 14 operators."),
+        (3, 14, "The 3 delegate calls themselves are linked to 14 operators."),
     ],
 )
 def test_a_backend_that_never_writes_a_map(calls, operators, said):

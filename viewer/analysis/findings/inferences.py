@@ -163,13 +163,17 @@ def _against_median(
     context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run
 ) -> str:
     """Return the longest of some inferences and what they are compared with, in words."""
-    named = [
-        f"{'inference' if at else 'Inference'} {group_digits(run.number)}{'' if at else ' took'} "
-        f"{context.time(_length(run))} ({_times(run, middle)})"
-        for at, run in enumerate(slow)
-    ]
     steady = counted(len(scope.steady), "steady inference")
-    return f"{joined(named)}; the median of {steady} is {context.time(_length(middle))}"
+    median = f"the median of the {steady} ({context.time(_length(middle))})"
+    first = slow[0]
+    if len(slow) == 1:
+        number, time = group_digits(first.number), context.time(_length(first))
+        return f"Inference {number} took {time}, {_times(first, middle)} {median}"
+    named = [
+        f"inference {group_digits(run.number)} {context.time(_length(run))} ({_times(run, middle)})"
+        for run in slow
+    ]
+    return f"Compared with {median}: {joined(named)}"
 
 
 def _none_found(family: Family, why: list[str], rule: str, applies: bool) -> NotReported:

@@ -196,7 +196,10 @@ def copies(context: FindingContext) -> FamilyAnswer:
     copy_groups = [(n, group) for n, group in enumerate(context.work.groups) if group.copy]
     total = sum(int(ticks[n]) for n, _ in copy_groups)
     if not copy_groups:
-        return NotReported(Family.COPIES, "no event is known to be a copy", _COPIES_RULE, True)
+        # Kernels and MLIR operations have known names; the events of a plain profile do not.
+        applies = context.threads is None
+        why = "no event is a copy" if applies else "copies are not recognized in this format"
+        return NotReported(Family.COPIES, why, _COPIES_RULE, applies)
     if not whole or total < COPIES_SHARE * whole:
         why = f"copies take {share_text(total, whole)} of {context.whole}"
         return NotReported(Family.COPIES, why, _COPIES_RULE, True)

@@ -45,7 +45,7 @@ class Reason(Enum):
     BY_XNNPACK_NODE = ("XNNPACK node in the program file", LinkState.LINKED)
     BY_BRANCH = ("kernel in a branch, by the program file", LinkState.LINKED)
     BY_LOCATION = ("location in the MLIR text", LinkState.LINKED)
-    NO_IDENTITY = ("no identity in the file", LinkState.NOT_LINKABLE)
+    NO_IDENTITY = ("no operator ID in this file", LinkState.NOT_LINKABLE)
     FRAMEWORK = ("framework scope", LinkState.NOT_LINKABLE)
     CONTROL = ("instruction without an operator", LinkState.NOT_LINKABLE)
     OUTSIDE_CALLS = ("logged outside any delegate call", LinkState.NOT_LINKABLE)

@@ -93,9 +93,9 @@ def remedy(
     still = ""
     if operators:
         count = "operator" if operators == 1 else f"{operators} operators"
-        still = f" DELEGATE_CALL still links to its {count}."
+        still = f" The delegate call itself is linked to its {count}."
         if calls > 1:
-            still = f" The {calls} DELEGATE_CALLs still link to their {operators} operators."
+            still = f" The {calls} delegate calls themselves are linked to {operators} operators."
     if backend == XNNPACK:
         return (
             f"{backend} writes no debug handle map. Also open the program file (.pte) that ran: "

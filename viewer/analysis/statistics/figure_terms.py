@@ -46,12 +46,13 @@ PER_INFERENCE = FigureTerm(
 )
 TERMS = (TOTAL, SELF, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
 
-BUSY_TIME = "busy time"
+BUSY_TIME, SELF_TIME = "busy time", "self time"
 # What shares are of, as `GroupTable.share_of` has it: its short name, and what it is exactly.
 _BASES = {
     EXECUTE: ("inferences", f"the time of {EXECUTE}"),
-    "inferences": ("inferences", "the time of all inferences that finished"),
+    "inferences": ("inferences", "the time of all inferences that are counted"),
     BUSY_TIME: (BUSY_TIME, "the time in which each thread was busy, added up"),
+    SELF_TIME: (SELF_TIME, "the self time of all slices, added up"),
     "range": ("range", "the time from the earliest start to the latest end"),
 }
 
@@ -59,7 +60,8 @@ _BASES = {
 def share(base: str, what: str = f"{SELF.title} time") -> FigureTerm:
     """Return the term for the percentage of a whole: "% of inferences".
 
-    base: "Method::execute", "inferences", "busy time" or "range". what: what is compared with it.
+    base: "Method::execute", "inferences", "busy time", "self time" or "range". what: what is
+    compared with it.
     """
     title, whole = _BASES[base]
     return FigureTerm(f"% of {title}", f"{what} as a percentage of {whole}.")

@@ -64,7 +64,7 @@ from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, outermost
-from viewer.analysis.statistics.figure_terms import BUSY_TIME
+from viewer.analysis.statistics.figure_terms import BUSY_TIME, SELF_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
     OF_OPERATORS,
@@ -144,6 +144,8 @@ class Grouping:
         """Return the base of a key's shares."""
         if key in ("unit", "inference"):
             return "range" if key == "unit" else "inferences"
+        if key in _EACH_SLICE:
+            return SELF_TIME  # slices that overlap on a thread count one by one
         if key in (*OF_OPERATORS, "delegate") and execute_keys(self._trace).any():
             return EXECUTE
         return BUSY_TIME

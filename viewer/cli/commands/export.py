@@ -11,7 +11,7 @@ from viewer.cli.arguments import add_files, choices_of, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
 from viewer.codecs.atomic_file import is_same_file
-from viewer.model.times import parse_range
+from viewer.model.times import counted, parse_range
 from viewer.workspace.exports import (
     EXPORT_SUFFIXES,
     TABLE_SUFFIXES,
@@ -167,6 +167,6 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
     failed = len(failures) + len(found.unreadable)
     parts = [f"wrote {written} of {written + failed} profiles to {chosen.output}"]
     parts += [f"{failed} failed"] if failed else []
-    parts += [f"{found.others} files of other kinds skipped"] if found.others else []
+    parts += [f"{counted(found.others, 'other file')} skipped"] if found.others else []
     print(", ".join(parts))
     return 1 if failed or not written else 0

@@ -20,8 +20,10 @@ def run(arguments: list[str]) -> int:
     )
     add_files(parser, "+")
     parser.add_argument(
-        "--run", type=int, metavar="N", help="report only inference N, counted from 1"
+        "--inference", type=int, metavar="N", help="report only inference N, counted from 1"
     )
+    # The former name of the option.
+    parser.add_argument("--run", dest="inference", type=int, help=argparse.SUPPRESS)
     add_include_warmup(parser)
     parser.add_argument(
         "--rules",
@@ -35,7 +37,7 @@ def run(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        facts = findings_facts(workspace, chosen.run, warm_up=chosen.include_warmup)
+        facts = findings_facts(workspace, chosen.inference, warm_up=chosen.include_warmup)
     except NoSuchRun as error:
         complain(str(error))
         return 1 if failed else 2
@@ -43,5 +45,5 @@ def run(arguments: list[str]) -> int:
     reported = {file["path"] for file in facts["files"]}
     for trace in workspace.traces:
         if trace.path not in reported:
-            complain(f"note: {trace.path}: it has no inference {chosen.run}")
+            complain(f"note: {trace.path}: it has no inference {chosen.inference}")
     return 1 if failed else 0

@@ -24,8 +24,15 @@ def run(arguments: list[str]) -> int:
     )
     add_files(parser, "*")
     add_theme(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="OUT")
-    parser.add_argument("--size", default="1920x1080", metavar="WIDTHxHEIGHT")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help="file to write: .png, .svg or .pdf"
+    )
+    parser.add_argument(
+        "--size",
+        default="1920x1080",
+        metavar="WIDTHxHEIGHT",
+        help="size of the window in pixels (default: %(default)s)",
+    )
     parser.add_argument(
         "--range",
         metavar="START:END",

@@ -50,8 +50,8 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--range",
         metavar="START:END",
-        help="count only this range, from the start of the trace (or of the first of several "
-        "traces on one clock), such as 1.5ms:2ms",
+        help="count only this range, such as 1.5ms:2ms; times count from the start of the trace, "
+        "or from the earliest start if several traces share a clock",
     )
     parser.add_argument(
         "--unit",

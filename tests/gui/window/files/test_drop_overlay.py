@@ -9,12 +9,17 @@ from viewer.resources import SAMPLES
 
 
 @pytest.fixture
-def overlay(theme, qtbot):
+def window(qtbot):
     window = QWidget()
     window.resize(900, 600)
     qtbot.addWidget(window)
     window.show()
-    yield DropOverlay(theme, window)
+    return window
+
+
+@pytest.fixture
+def overlay(theme, window):
+    return DropOverlay(theme, window)
 
 
 def urls(*paths):
