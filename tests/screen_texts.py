@@ -7,8 +7,8 @@ from pathlib import Path
 
 # In place of an expression in an f-string.
 PLACE = "…"
-# A title, or words: not an identifier, a regular expression, a style sheet or a key.
-_PROSE = re.compile(r"[A-Z][a-z]+\b|.*[\w,;:.)”\"…] [\w(“\"…]", re.DOTALL)
+# A title, a lower-case word, or words: not an identifier, a regular expression or a style sheet.
+_PROSE = re.compile(r"[A-Z][a-z]+\b|[a-z]+\Z|.*[\w,;:.)”\"…] [\w(“\"…]", re.DOTALL)
 _CODE = re.compile(r"\\[bdsSwW]|\(\?|\[\^|[\w-]+: ?[^;{}]*;|</?\w+|^[A-Z][a-z]+[A-Z]\w*$")
 
 

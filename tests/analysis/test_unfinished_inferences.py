@@ -56,8 +56,8 @@ def test_one_of_three_is_left_out_of_the_whole_and_of_nothing_else(table):
     assert len(counted_inferences(trace)) == 2
     assert left_out(trace) == LeftOut(unfinished=1)
     assert left_out(trace, TimeScope(ticks=(trace.start, trace.end))) == LeftOut()
-    assert LeftOut(1).text == "1 inference did not finish and is not counted"
-    assert LeftOut(2).text == "2 inferences did not finish and are not counted"
+    assert LeftOut(1).text == "Not counted: 1 unfinished inference"
+    assert LeftOut(2).text == "Not counted: 2 unfinished inferences"
     (failed,) = (run for run in trace.inferences() if not run.finished)
     out = np.flatnonzero(~counted_slices(trace))
     assert len(out)

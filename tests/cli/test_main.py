@@ -505,7 +505,7 @@ def test_info_says_how_much_of_the_delegate_calls_is_unattributed(controller, ca
     facts = json.loads(out)["files"][0]["unattributed"]
     assert (code, facts) == (0, {"ticks": whole - covered, "of_ticks": whole})
     out = run(capsys, "info", DUMP)[1]
-    assert f"{(whole - covered) / whole:.1%} of the delegate calls that log events" in out
+    assert f"{(whole - covered) / whole:.1%} of the time of delegate calls that log events" in out
 
 
 def rows_of_dump(path: str) -> list[dict[str, str]]:

@@ -77,7 +77,7 @@ def slow_title(shown, scheme, i):
         if kind in (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT):
             return link.backend or "Delegate without a name"
         is_kernel = kind in (KeyKind.KERNEL, KeyKind.OPERATOR_CALL)
-        return OWN_KERNELS if is_kernel else "Neither"
+        return OWN_KERNELS if is_kernel else "No delegate or operator"
     of = {"type": lambda op: op.op, "module": lambda op: op.module_path or TOP_LEVEL}[scheme]
     values = {of(op) for op in members}
     if len(values) == 1:

@@ -48,7 +48,7 @@ def test_the_warm_up_is_left_out_unless_it_is_included(answer):
     _, out, _ = answer(*ATTENTION, "--json")
     (file,) = json.loads(out)["files"]
     assert (file["whole_ticks"], file["warm_up"], file["unfinished"]) == (209_553, 1, 0)
-    assert "1 inference warms up and is not counted" in answer(*ATTENTION)[1]
+    assert "Not counted: 1 warm-up inference" in answer(*ATTENTION)[1]
 
 
 def test_the_text_says_the_upper_bound_and_what_to_do(answer):

@@ -2,8 +2,8 @@
 
 Each view is a trace with the same keys, so links, colors and costs apply to it too. A view leaves
 out loads, slices outside inferences, and events without a time. The median and the mean also leave
-out inferences that warm up (`viewer.model.warm_up`). A trace with fewer than two inferences has no
-such views.
+out inferences that warm up or did not finish (`viewer.model.warm_up`). A trace with fewer than two
+inferences has no such views.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import Column, Run, Slices, Trace, Track, UntimedEvents
-from viewer.model.warm_up import counted_inferences, warm_up_inferences
+from viewer.model.warm_up import counted_inferences, median_inference
 
 # More rows cannot be read, and laying out more tracks takes seconds.
 MOST_TRACKS = 1000
@@ -71,7 +71,7 @@ def median_run(trace: Trace) -> Trace:
     for run in counted_inferences(trace, warm_up=False):
         of_method.setdefault((trace.tracks[run.track].process, run.scope), []).append(run)
     groups = list(of_method.values())[:MOST_TRACKS]
-    chosen = [_median_of(runs) for runs in groups]
+    chosen = [median_inference(runs) for runs in groups]
     names = [
         f"median of {len(runs)}, {run.label}" if len(runs) > 1 else run.label
         for runs, run in zip(groups, chosen, strict=True)
@@ -79,13 +79,9 @@ def median_run(trace: Trace) -> Trace:
     return _aligned(trace, chosen, names)
 
 
-def _median_of(runs: Sequence[Run]) -> Run:
-    return sorted(runs, key=lambda run: run.end - run.start)[(len(runs) - 1) // 2]
-
-
 def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
     """A trace with some inferences, each on its own track of a name, starting at time 0."""
-    chosen, warm = _Inferences(trace, runs), warm_up_inferences(trace)
+    chosen = _Inferences(trace, runs)
     index = np.flatnonzero(chosen.number >= 0)
     number = chosen.number[index]
     run_start = np.array([run.start for run in runs], np.int64)[number]
@@ -106,8 +102,7 @@ def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
         tracks=_distinct([_named(trace, run, name) for run, name in zip(runs, names, strict=True)]),
         slices=shifted,
         runs=tuple(
-            replace(run, track=i, start=0, end=run.end - run.start, warms_up=run in warm)
-            for i, run in enumerate(runs)
+            replace(run, track=i, start=0, end=run.end - run.start) for i, run in enumerate(runs)
         ),
         untimed=UntimedEvents.empty(),
     )
@@ -139,7 +134,6 @@ def mean_run(trace: Trace) -> Trace:
         means.append(_Mean(kind.index, start, end, np.full(len(start), number)))
         duration = _mean(np.array([[run.end - run.start] for run in kind.members]))
         run = replace(first, track=number, start=0, end=int(duration[0]), count=count)
-        run = replace(run, warms_up=False)
         if count > 1:
             tracks.append(_named(trace, first, f"mean of {count}"))
             runs.append(replace(run, number=1))

@@ -13,8 +13,8 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model import intervals
 from viewer.model.executorch_names import EXECUTE
-from viewer.model.trace import KeyKind, Run, RunKind, Slices, Trace
-from viewer.model.warm_up import counted_inferences
+from viewer.model.trace import KeyKind, Run, Slices, Trace
+from viewer.model.warm_up import counts_per_run
 
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
@@ -120,17 +120,40 @@ _counted: WeakKeyDictionary[Trace, dict[bool, Bools | None]] = WeakKeyDictionary
 def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
     """Which slices figures of the whole trace count: not those of an inference that is left out.
 
+    On tracks without runs, such as those of a worker thread or an NPU, these are the slices that
+    start while such an inference runs and no counted one does.
+
     warm_up: whether inferences that warm up count. None if all slices count, which is nearly always
     so with warm-up. Every sum over a whole trace asks this function; figures of one inference, or
-    of a range, count everything in it. `viewer.model.warm_up.counted_inferences` decides.
+    of a range, count everything in it. `viewer.model.warm_up.counts_per_run` decides.
     """
     known = _counted.setdefault(trace, {})
+    if not warm_up and not any(run.warms_up for run in trace.runs):
+        return counted_slices(trace)
     if warm_up not in known:
-        included = set(counted_inferences(trace, warm_up=warm_up))
-        counts = [run.kind is RunKind.LOAD or run in included for run in trace.runs]
-        # The last entry is for slices outside all runs.
-        known[warm_up] = None if all(counts) else np.array([*counts, True])[run_of_slices(trace)]
+        counts = counts_per_run(trace, warm_up=warm_up)
+        known[warm_up] = None if all(counts) else _of_runs(trace, np.array(counts))
     return known[warm_up]
+
+
+def _of_runs(trace: Trace, counts: Bools) -> Bools:
+    """Which slices belong to a run that counts, or to none."""
+    slices, runs = trace.slices, trace.runs
+    # The last entry is for slices outside all runs.
+    found: Bools = np.append(counts, True)[run_of_slices(trace)]
+    if all(run.first_row >= 0 for run in runs):
+        return found
+    spans = np.array([(run.start, run.end) for run in runs], np.int64)
+    left_out = intervals.subtract(
+        intervals.union(*spans[~counts].T), intervals.union(*spans[counts].T)
+    )
+    has_runs = np.zeros(len(trace.tracks), np.bool_)
+    has_runs[[run.track for run in runs]] = True
+    other = np.flatnonzero(~has_runs[slices.row_track[slices.rows()]])
+    at = np.searchsorted(left_out[0], slices.start[other], "right") - 1
+    inside = (at >= 0) & (slices.start[other] < np.append(left_out[1], 0)[at])
+    found[other[inside]] = False
+    return found
 
 
 def counted_within(trace: Trace, some: Ints | Codes, first: int | None, last: int | None) -> Bools:

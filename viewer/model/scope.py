@@ -81,15 +81,14 @@ class LeftOut:
 
     @property
     def text(self) -> str:
-        """Say it: "1 inference did not finish and is not counted"; "" if none is left out."""
-        reasons = []
+        """Say it: "Not counted: 1 warm-up inference, 2 unfinished"; "" if none is left out."""
+        parts = []
         if self.warm_up:
-            reasons.append(f"{counted(self.warm_up, 'inference')} {_warms(self.warm_up)} up")
+            parts.append(counted(self.warm_up, "warm-up inference"))
         if self.unfinished:
-            noun = str(self.unfinished) if reasons else counted(self.unfinished, "inference")
-            reasons.append(f"{noun} did not finish")
-        ending = "is not counted" if self.unfinished + self.warm_up == 1 else "are not counted"
-        return f"{' and '.join(reasons)} and {ending}" if reasons else ""
+            one = "unfinished" if parts else "unfinished inference"
+            parts.append(f"{self.unfinished} {one}" if parts else counted(self.unfinished, one))
+        return f"Not counted: {', '.join(parts)}" if parts else ""
 
 
 def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
@@ -128,7 +127,3 @@ def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     if count < every:
         return f"{count} of {counted(every, 'inference')}"
     return "the inference" if count == 1 else f"all {counted(count, 'inference')}"
-
-
-def _warms(number: int) -> str:
-    return "warms" if number == 1 else "warm"

@@ -113,8 +113,8 @@ def counted(count: int, thing: str) -> str:
 
 
 def with_computed(slices: str, computed: int) -> str:
-    """Append the number of derived slices, if any: "627 slices and 100 computed ones"."""
-    return f"{slices} and {counted(computed, 'computed one')}" if computed else slices
+    """Append the number of derived slices, if any: "627 slices (+100 derived)"."""
+    return f"{slices} (+{group_digits(computed)} derived)" if computed else slices
 
 
 _LEAST_OF_THREE = 0.0005  # what three decimals do not round to 0

@@ -246,8 +246,7 @@ class Run:
     more than 1 for a mean. first_row: the `source_row` of its first event, if the file lists events
     run by run, else -1. finished: False for an inference that failed or was cut short: it lacks the
     Method::execute that others have, and counts in no median, mean or sum over the whole trace.
-    warms_up: whether it does, where a view of another trace's inferences states it; None otherwise,
-    because `viewer.model.warm_up` decides.
+    warms_up: whether its times are not typical yet (`viewer.model.warm_up` decides).
     """
 
     kind: RunKind
@@ -262,7 +261,7 @@ class Run:
     count: int = 1
     first_row: int = -1
     finished: bool = True
-    warms_up: bool | None = None
+    warms_up: bool = False
 
     @property
     def label(self) -> str:

@@ -2,10 +2,14 @@
 
 Caches, allocators and delegates settle in them. Figures per inference (costs of operators and
 modules, medians, findings) leave them out unless the user includes them; statistics of slices keep
-them. This module is the only place that decides which they are, and which inferences count.
+them. This module is the only place that decides which they are, when a trace is built
+(`Run.warms_up`), and which inferences count.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
@@ -14,43 +18,78 @@ MOST = 3  # inferences that warm up after one load
 _PART = 4  # at most one in so many warms up, so few inferences keep most of their figures
 
 
-def warm_up_inferences(trace: Trace) -> frozenset[Run]:
-    """Return the first min(3, n // 4) of each n inferences of a scope that follow a load.
+def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ...]:
+    """Return runs that state whether they warm up.
 
-    An inference that did not finish neither counts nor warms up. A view of the inferences of a
-    trace (`viewer.model.inference_views`) has no loads: its runs state what the trace decided.
+    In every process and scope, these are the first min(3, n // 4) of each n inferences that follow
+    a load, in order of time. A load belongs to the scope of the next inference, since methods may
+    be loaded one by one. An inference that did not finish neither counts nor warms up. If a file
+    is a part of another one, its first inference is not number 1, and no load precedes it: then
+    none warms up.
+
+    processes: the process of every track.
     """
-    loads = 0
-    stated = []
-    groups: dict[tuple[int, int], list[Run]] = {}
-    for run in trace.runs:
+    groups: dict[tuple[str, int, int], list[int]] = {}
+    loads: dict[tuple[str, int], int] = {}
+    loaded: set[str] = set()  # processes with a load since the last inference
+    for at in sorted(range(len(runs)), key=lambda i: runs[i].start):
+        run, process = runs[at], processes[runs[at].track]
         if run.kind is RunKind.LOAD:
-            loads += 1
-        elif run.warms_up is not None:
-            stated += [run] * run.warms_up
-        elif run.finished:
-            groups.setdefault((run.scope, loads), []).append(run)
-    decided = (run for own in groups.values() for run in own[: min(MOST, len(own) // _PART)])
-    return frozenset((*stated, *decided))
+            loaded.add(process)
+            continue
+        if process in loaded:
+            loaded.remove(process)
+            loads[process, run.scope] = loads.get((process, run.scope), 0) + 1
+        if run.finished:
+            group = process, run.scope, loads.get((process, run.scope), 0)
+            groups.setdefault(group, []).append(at)
+    warm: set[int] = set()
+    for (_, _, load), own in groups.items():
+        if load or runs[own[0]].number == 1:
+            warm.update(own[: min(MOST, len(own) // _PART)])
+    return tuple(
+        run if run.warms_up is (at in warm) else replace(run, warms_up=at in warm)
+        for at, run in enumerate(runs)
+    )
+
+
+def warm_up_inferences(trace: Trace) -> list[Run]:
+    """Return the inferences that warm up."""
+    return [run for run in trace.runs if run.warms_up]
+
+
+def counts_per_run(trace: Trace, *, warm_up: bool) -> list[bool]:
+    """Return per run whether figures over a whole trace cover it; loads always count.
+
+    Inferences that did not finish do not, unless none finished, because then there is nothing else
+    to show. warm_up: whether those that warm up count.
+    """
+    any_finished = next(trace.finished_inferences(), None) is not None
+    return [
+        run.kind is RunKind.LOAD
+        or ((run.finished or not any_finished) and (warm_up or not run.warms_up))
+        for run in trace.runs
+    ]
 
 
 def counted_inferences(trace: Trace, *, warm_up: bool = True) -> list[Run]:
-    """Return the inferences that figures over a whole trace cover: those that finished.
-
-    warm_up: whether those that warm up count. If no inference finished, all are returned, because
-    then there is nothing else to show.
-    """
-    finished = list(trace.finished_inferences())
-    if not finished:
-        return list(trace.inferences())
-    warm = frozenset() if warm_up else warm_up_inferences(trace)
-    return [run for run in finished if run not in warm]
+    """Return the inferences that figures over a whole trace cover (`counts_per_run`)."""
+    counts = counts_per_run(trace, warm_up=warm_up)
+    return [
+        run
+        for run, is_counted in zip(trace.runs, counts, strict=True)
+        if is_counted and run.kind is RunKind.INFERENCE
+    ]
 
 
-def included_text(trace: Trace, *, warm_up: bool = False) -> str:
+def median_inference(runs: Sequence[Run]) -> Run:
+    """Return the run of median duration; of an even number the shorter of the middle two."""
+    return sorted(runs, key=lambda run: run.end - run.start)[(len(runs) - 1) // 2]
+
+
+def included_text(count: int, left_out: int) -> str:
     """Return what figures per inference cover: "9 inferences, without 3 that warm up"."""
-    left_out = 0 if warm_up else len(warm_up_inferences(trace))
-    text = counted(len(list(trace.finished_inferences())) - left_out, "inference")
+    text = counted(count, "inference")
     if not left_out:
         return text
     return f"{text}, without {left_out} that {'warms' if left_out == 1 else 'warm'} up"

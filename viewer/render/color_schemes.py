@@ -393,7 +393,7 @@ def _backend_class(table: LinkTable, key: int) -> tuple[str, int]:
         return backend, _BACKENDS.index(backend) if known else int(by_name([backend])[0])
     if kind in (KeyKind.OPERATOR_CALL, KeyKind.KERNEL):
         return OWN_KERNELS, _KERNEL_COLOR
-    return "Neither", PLAIN
+    return "No delegate or operator", PLAIN
 
 
 def _link_class(table: LinkTable, key: int) -> tuple[str, int]:

@@ -65,7 +65,7 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope) -> Facts:
         "unfinished": excluded.unfinished,
         "warm_up": excluded.warm_up,
         **_report_facts(report, table.program, rate),
-        "handle_map": _map_facts(HandleMaps(table).rows(scope), table.program, rate),
+        "handle_map": _map_facts(HandleMaps(table).rows(), table.program, rate),
     }
 
 

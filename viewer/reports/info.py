@@ -28,7 +28,6 @@ from viewer.model.times import (
 )
 from viewer.model.trace import Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
-from viewer.model.warm_up import warm_up_inferences
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.executables import executable_facts, executable_lines
@@ -90,11 +89,10 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """Return when each inference ran, in ns of the shared axis, as for `opscope stats --range`.
 
     `index`: its number in its scope, from 1, as for `--method`. `finished`: False if it failed or
-    was cut short. `warm_up`: whether medians over inferences leave it out.
+    was cut short. `warm_up`: whether figures per inference leave it out.
     """
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
-    warm = warm_up_inferences(trace)
     facts = []
     for run in trace.inferences():
         start, end = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
@@ -106,7 +104,7 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
                 "start_ns": start,
                 "dur_ns": end - start,
                 "finished": run.finished,
-                "warm_up": run in warm,
+                "warm_up": run.warms_up,
             }
         )
     return facts

@@ -19,6 +19,7 @@ from viewer.model.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Trace
+from viewer.model.warm_up import counted_inferences
 from viewer.render.color_schemes import DEFAULT, Classes, LengthRange, operator_colors
 from viewer.render.counter_raster import CounterRaster
 from viewer.render.layout import Axis
@@ -39,7 +40,7 @@ class OpenTrace:
     trace: the displayed trace. file: the trace as read. They differ if inferences are aligned or
     averaged. palettes: the palette index of every slice, for each scheme used so far. classes: what
     these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
-    facts: what depends only on the slices.
+    facts: what depends only on the slices. inferences: how they are displayed.
     """
 
     file: Trace
@@ -54,6 +55,7 @@ class OpenTrace:
     palettes: dict[str, Palette] = field(default_factory=dict)
     classes: dict[str, Classes] = field(default_factory=dict)
     drawing: tuple[Palette, RowRaster] | None = None
+    inferences: Inferences = Inferences.AS_RUN
     _operators: dict[str, Palette] = field(default_factory=dict)
 
     @property
@@ -67,9 +69,15 @@ class OpenTrace:
         return self.facts.tracks
 
     @property
-    def left_out(self) -> int:
-        """How many inferences of the file are not in this view of them."""
-        return self.facts.left_out
+    def cut(self) -> int:
+        """How many inferences this view of them has no room for."""
+        if self.inferences is Inferences.ALIGNED:
+            every = sum(1 for _ in self.file.inferences())
+        elif self.inferences is Inferences.MEAN:
+            every = len(counted_inferences(self.file, warm_up=False))
+        else:
+            return 0
+        return max(every - sum(run.count for run in self.trace.inferences()), 0)
 
     @property
     def lengths(self) -> LengthRange | None:
@@ -187,5 +195,14 @@ def _opened(
         table = replace(table, trace=shown)
     labels, strings = slice_labels(table)
     return OpenTrace(
-        trace, shown, table, axis, rate, labels, strings, Costs(table), TickFacts(trace, table)
+        trace,
+        shown,
+        table,
+        axis,
+        rate,
+        labels,
+        strings,
+        Costs(table),
+        TickFacts(table),
+        inferences=inferences,
     )

@@ -8,7 +8,6 @@ from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.unit_counters import unit_counters
-from viewer.model.trace import Trace
 from viewer.render.color_schemes import SCHEMES, LengthRange, lengths_of, why_not
 from viewer.render.counter_raster import CounterRaster
 from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
@@ -17,12 +16,12 @@ from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
 class TickFacts:
     """Facts in ticks, computed on first use.
 
-    All views of one trace at other rates and offsets share them. file: the trace as read; table:
-    the links of the displayed trace.
+    All views of one trace at other rates and offsets share them. table: the links of the displayed
+    trace.
     """
 
-    def __init__(self, file: Trace, table: LinkTable) -> None:
-        self._file, self._trace, self._table = file, table.trace, table
+    def __init__(self, table: LinkTable) -> None:
+        self._trace, self._table = table.trace, table
         self._busy: Busy | None = None
 
     @cached_property
@@ -52,11 +51,6 @@ class TickFacts:
     def delegate_clocks(self) -> tuple[str, ...]:
         """The names of its delegates' clocks whose rate can be stated."""
         return clock_names(self._table)
-
-    @cached_property
-    def left_out(self) -> int:
-        """How many inferences of the file are not in this view of them."""
-        return sum(1 for _ in self._file.inferences()) - sum(1 for _ in self._trace.inferences())
 
     @cached_property
     def lengths(self) -> LengthRange | None:

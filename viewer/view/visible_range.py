@@ -13,7 +13,6 @@ from viewer.analysis.links.labels import run_number
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
-from viewer.model.warm_up import warm_up_inferences
 from viewer.render.layout import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
@@ -60,12 +59,11 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     length = first.trace.end - first.trace.start
     if not runs or sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * length:
         return everything
-    warm = warm_up_inferences(first.trace)
-    steady = (r for r in runs if r.number > 1 and r.track == runs[0].track and r not in warm)
-    run = next(steady, runs[0])
+    of_track = [run for run in runs if run.track == runs[0].track]
+    run = next((run for run in of_track if run.number > 1 and not run.warms_up), runs[0])
     skipped = ["load"] * any(r.kind is RunKind.LOAD for r in first.trace.runs)
     if run.number > 1:
-        skipped.append("warm-up" if warm else "run 1")
+        skipped.append("warm-up" if of_track[0].warms_up else "run 1")
     joined = " and ".join(skipped)
     return FirstView(
         *with_margin(*run_span_ns(first, run)),

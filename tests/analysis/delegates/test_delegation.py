@@ -25,8 +25,9 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.queries import unattributed_time
-from viewer.model.scope import TimeScope
+from viewer.model.scope import STEADY, TimeScope
 from viewer.model.trace import KeyKind
+from viewer.model.warm_up import warm_up_inferences
 from viewer.program.debug_handles import DelegateMap
 
 EXECUTE = "Method::execute"
@@ -186,7 +187,8 @@ def test_a_backend_that_never_writes_a_map_is_named_and_its_calls_still_link(att
     )  # fmt: skip
     assert row.remedy == (
         "XnnpackBackend writes no debug handle map. Also open the program file (.pte) that ran: "
-        "its nodes have the debug handles. The 10 delegate calls themselves are linked to 32 operators."
+        "its nodes have the debug handles. The 10 delegate calls themselves are linked to 32 "
+        "operators."
     )
     # Of 36 in all calls; some are in two, since a debug handle may be split between partitions.
     calls = [found.operators for found in attention.report().instances]
@@ -311,3 +313,15 @@ def open_with_identifiers(profile, record):
     space.open(str(DATA / profile))
     space.open(str(DATA / record))
     return space.links(space.traces[0])
+
+
+def test_counts_of_slices_are_those_after_warm_up_too():
+    found = Delegation(linked(*DUMPS[0]))
+    every, steady = found.report(), found.report(STEADY)
+    runs = len(list(found.table.trace.inferences()))
+    warm = len(warm_up_inferences(found.table.trace))
+    assert warm > 0
+    assert steady.coverage.linkable * runs == every.coverage.linkable * (runs - warm)
+    assert sum(
+        row.slices for row in steady.unlinked if row.reason.state is LinkState.UNLINKED
+    ) < sum(row.slices for row in every.unlinked if row.reason.state is LinkState.UNLINKED)

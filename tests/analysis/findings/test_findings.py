@@ -397,6 +397,31 @@ def test_figures_per_inference_leave_out_the_warm_up():
     assert {one.whole for one in answer.found if not one.across} == {sum(lengths[2:])}
 
 
+def test_the_slices_of_a_finding_are_those_of_its_scope():
+    table = linked("etdump/cnn_portable_x10.etdp", None)
+    findings = FindingsAnalysis(table)
+    run = list(table.trace.inferences())[4]
+    counts = {}
+    for name, scope in (("every", WHOLE), ("steady", STEADY), ("one", TimeScope(run))):
+        answer = findings.of(scope, NS)
+        finding = next(one for one in answer.found if one.family is Family.LARGEST)
+        counts[name] = len(findings.slices_of(finding, scope))
+    assert counts["every"] == 10 * counts["one"]
+    assert counts["steady"] == 8 * counts["one"]
+
+
+def test_gaps_are_those_after_warm_up():
+    table = linked("etdump/attn_xnnpack_x5.etdp", None)
+    every, steady = (
+        next(
+            one for one in FindingsAnalysis(table).of(scope, NS).found if one.family is Family.GAPS
+        )
+        for scope in (WHOLE, STEADY)
+    )
+    assert "in 4 inferences after warm-up" in steady.detail
+    assert steady.ticks < every.ticks
+
+
 def test_inferences_that_did_not_end_are_not_compared():
     table = linked("etdump/words_failing_x3.etdp", None)
     assert found(table, Family.SLOW_RUNS).why == "it needs 5 steady inferences; there are 2"

@@ -144,3 +144,11 @@ def test_a_pytorch_profile_is_not_busier_than_it_is_long():
 
 def test_an_empty_trace_has_no_time():
     assert times(plain()) == ({}, 0)
+
+
+def test_overlapping_slices_on_another_clock_are_no_busy_time(tmp_path):
+    rows = ["process,thread,name,start_ns,dur_ns,native_dur", "p,t,a,0,10,5", "p,t,b,5,10,7"]
+    path = tmp_path / "foreign.csv"
+    path.write_text("\n".join(rows))
+    answer = FindingsAnalysis(unlinked(open_file(str(path)))).of(WHOLE, NS)
+    assert answer.found == ()

@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_the_cheapest_of_the_last_hop():
     assert found.operators.tolist() == [0, 1, 3, 5]
     assert found.hidden_outputs.tolist() == [6, 0, 0, 0]
     assert found.limit_text == (
-        "4 of 10 operators are shown, the nearest first and of those the dearest."
+        "4 of 10 operators are shown, the nearest first and of those the most expensive."
     )
     assert neighborhood(fan, [0], 1, most=4).limit_text == (
         "4 of 10 operators are shown, the nearest first and of those the first of the model."
@@ -99,7 +99,7 @@ def test_a_delegate_with_more_operators_than_fit_shows_its_dearest():
     cost = np.arange(3000)[::-1].copy()
     found = neighborhood(chain, range(3000), 3, cost_order=cost)
     assert found.operators.tolist() == list(range(200))
-    assert found.limit_text == "200 of 3\u2009000 operators are shown, the dearest first."
+    assert found.limit_text == "200 of 3\u2009000 operators are shown, the most expensive first."
     assert neighborhood(chain, range(3000), 3).limit_text == (
         "200 of 3\u2009000 operators are shown, the first of the model."
     )

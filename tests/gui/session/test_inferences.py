@@ -2,9 +2,10 @@
 
 import pytest
 
+from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.inferences import include_warm_up, pick_run
-from viewer.model.scope import WHOLE, LeftOut
+from viewer.model.scope import LeftOut
 from viewer.resources import SAMPLES
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
@@ -36,5 +37,10 @@ def test_a_picked_inference_counts_even_if_it_warms_up(session):
     assert CostFeed.of(session).answer.table.whole == first.end - first.start
 
 
-def test_statistics_and_selections_cover_every_inference(session):
-    assert session.scope(0) == WHOLE
+def test_statistics_cover_every_inference_whatever_is_included(session, theme, qtbot):
+    panel = StatisticsPanel(session, theme)
+    qtbot.addWidget(panel)
+    before = panel.answer.table
+    assert before.whole == sum(run.end - run.start for run in session.traces[0].trace.inferences())
+    include_warm_up(session, included=True)
+    assert panel.answer.table == before

@@ -241,7 +241,7 @@ class Costs:
 
     @cached_property
     def _free(self) -> FreeTime:
-        return free_time(self._trace, self._segments, whole_slices(self._trace))
+        return FreeTime(self._trace, self._segments, whole_slices(self._trace))
 
 
 def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
@@ -276,36 +276,34 @@ def whole_slices(trace: Trace) -> Bools:
     return busy & ~made_of_others(trace)
 
 
-@dataclass(frozen=True, slots=True)
 class FreeTime:
-    """Time per track in which nothing is charged.
+    """Time per track in which nothing is charged; each part is computed on first use."""
 
-    counted, steady: only that in `counted_slices`, with and without the warm-up.
-    """
-
-    everything: list[intervals.Intervals]
-    counted: list[intervals.Intervals]
-    steady: list[intervals.Intervals]
+    def __init__(self, trace: Trace, charged: Segments, of: Bools) -> None:
+        """of: the slices whose time it is a part of."""
+        self._trace, self._charged, self._of = trace, charged, of
+        self._known: dict[bool, list[intervals.Intervals]] = {}
 
     def within(self, scope: TimeScope) -> list[intervals.Intervals]:
-        """Return the time that figures of a scope take their part of."""
-        if not scope.is_whole:
-            return self.everything
-        return self.counted if scope.warm_up else self.steady
+        """Return the time that figures of a scope take their part of.
 
+        In the whole trace this is only what `counted_slices` includes.
+        """
+        counted = counted_slices(self._trace, warm_up=scope.warm_up) if scope.is_whole else None
+        if counted is None:
+            return self._everything
+        if scope.warm_up not in self._known:
+            of = self._of & counted
+            self._known[scope.warm_up] = _free_time(self._trace, self._charged, of)
+        return self._known[scope.warm_up]
 
-def free_time(trace: Trace, charged: Segments, of: Bools) -> FreeTime:
-    """Return per track the time of the slices in mask `of` during which nothing is charged."""
-    everything = _free_time(trace, charged, of)
-    counted, steady = (counted_slices(trace, warm_up=warm_up) for warm_up in (True, False))
-    of_counted = everything if counted is None else _free_time(trace, charged, of & counted)
-    if steady is None or steady is counted:
-        return FreeTime(everything, of_counted, of_counted)
-    return FreeTime(everything, of_counted, _free_time(trace, charged, of & steady))
+    @cached_property
+    def _everything(self) -> list[intervals.Intervals]:
+        return _free_time(self._trace, self._charged, self._of)
 
 
 def _free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
-    """Return the same for all slices of the mask.
+    """Return per track the time of the slices in mask `of` during which nothing is charged.
 
     One pass over slices and segments. Foreign slices have no extent on this clock, so they are left
     out. A HAL track calls into the host, drawn below it, on the same thread: time in which the host

@@ -20,7 +20,6 @@ import numpy as np
 
 from viewer.analysis.cost.costs import (
     FreeTime,
-    free_time,
     length_within,
     made_of_others,
     stated_alone,
@@ -331,7 +330,7 @@ class Delegation:
 
     @cached_property
     def _free(self) -> FreeTime:
-        return free_time(self._trace, self._segments, whole_slices(self._trace))
+        return FreeTime(self._trace, self._segments, whole_slices(self._trace))
 
     # -- outside -----------------------------------------------------------------------------------
 

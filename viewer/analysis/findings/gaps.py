@@ -10,6 +10,7 @@ nor CSS.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -71,6 +72,7 @@ def dma(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     if not _has_units(context):
         why = "the file does not list when DMA and compute units are active"
         return NotReported(Family.DMA, why, _DMA_RULE, False)
+    context = _with_warm_up(context)
     first, last, _ = context.within.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     alone, overall = rows["only_dma"], rows["overall"]
@@ -91,6 +93,11 @@ def dma(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
             TimeSpan(start, end, _tracks_of(context, *_UNITS)),
         )
     ]
+
+
+def _with_warm_up(context: FindingContext) -> FindingContext:
+    """Return the context that covers everything: the overview of units has no inferences."""
+    return replace(context, within=replace(context.within, warm_up=True))
 
 
 def _has_units(context: FindingContext) -> bool:
@@ -114,6 +121,7 @@ def _tracks_of(context: FindingContext, *units: Unit) -> tuple[int, ...]:
 
 
 def _idle_units(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
+    context = _with_warm_up(context)
     first, last, _ = context.within.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     idle, overall = rows["idle"], rows["overall"]

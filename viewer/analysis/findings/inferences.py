@@ -33,7 +33,7 @@ from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Run, RunKind
-from viewer.model.warm_up import MOST, warm_up_inferences
+from viewer.model.warm_up import MOST, median_inference
 
 # With fewer inferences, a typical spread cannot be estimated.
 LEAST_STEADY = 3
@@ -202,13 +202,13 @@ def _scopes(table: LinkTable) -> list[_Scope]:
     for number, run in sorted(numbered, key=lambda one: one[1].number):
         place = trace.tracks[run.track].process, run.scope
         found.setdefault(place, []).append((number, run))
-    several, warm = len(found) > 1, warm_up_inferences(trace)
+    several = len(found) > 1
     return [
         _Scope(
             f" of {scope_name(table, scope)}" if several else "",
             tuple(run for _, run in own),
-            tuple(run for _, run in own if run in warm),
-            tuple(run for _, run in own if run not in warm),
+            tuple(run for _, run in own if run.warms_up),
+            tuple(run for _, run in own if not run.warms_up),
             {(run.track, run.start): number for number, run in own},
         )
         for (_, scope), own in found.items()
@@ -221,7 +221,7 @@ def _length(run: Run) -> int:
 
 def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
     """Return the run of median length, and the median absolute deviation from that length."""
-    middle = sorted(runs, key=_length)[(len(runs) - 1) // 2]
+    middle = median_inference(runs)
     deviations = sorted(abs(_length(run) - _length(middle)) for run in runs)
     return middle, deviations[(len(deviations) - 1) // 2]
 

@@ -105,8 +105,8 @@ def _largest_events(context: FindingContext) -> FamilyAnswer:
     if why := _not_few(count, most, len(named), context):
         return NotReported(Family.LARGEST, why, _FEW_RULE, bool(named))
     who = " and ".join(name for name, _ in named[:count])
-    if count > 1 and len(who) > _LONGEST_IN_TITLE:
-        who = f"the {count} most expensive events"
+    if len(who) > _LONGEST_IN_TITLE:
+        who = f"the {count} most expensive events" if count > 1 else "the most expensive event"
     most_expensive = {name for name, _ in named[:count]}
     groups = (group for group in work.groups if work.things[group.thing] in most_expensive)
     return [

@@ -148,6 +148,8 @@ def started_last(segments: Segments, slices: Slices) -> Segments:
     """
     track, start, end, owner = segments.track, segments.start, segments.end, segments.group
     count = len(start)
+    if not count:
+        return replace(segments, lanes=False)
     by_rank = np.lexsort((-slices.end[owner], slices.start[owner]))
     rank = np.empty(count, np.int64)
     rank[by_rank] = np.arange(count)

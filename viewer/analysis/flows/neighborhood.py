@@ -82,7 +82,7 @@ class Neighborhood:
         if len(self) == self.within:
             return ""
         of_all = f"{group_digits(len(self))} of {counted(self.within, 'operator')} are shown"
-        best = "dearest" if self.by_cost else "first of the model"
+        best = "most expensive" if self.by_cost else "first of the model"
         if self.seeds > len(self):
             of_all = f"{group_digits(len(self))} of {counted(self.seeds, 'operator')} are shown"
             return f"{of_all}, the {best}{' first' if self.by_cost else ''}."

@@ -16,6 +16,7 @@ import numpy as np
 from viewer.arrays import Codes, Ints
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Keys, Run, RunKind, Trace
+from viewer.model.warm_up import with_warm_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,16 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     key: Codes = number[pair]
     key.flags.writeable = False
     first = len(trace.scopes)
+    runs = [
+        run if own < 0 else replace(run, scope=first + own)
+        for run, own in zip(trace.runs, part[:-1].tolist(), strict=True)
+    ]
     return replace(
         trace,
         scopes=(*trace.scopes, *(trace.scopes[one.scope] for one in parts)),
         keys=_keys(trace.keys, used // width, used % width - 1, first),
         slices=replace(slices, key=key),
-        runs=tuple(
-            run if own < 0 else replace(run, scope=first + own)
-            for run, own in zip(trace.runs, part[:-1].tolist(), strict=True)
-        ),
+        runs=with_warm_up(runs, [track.process for track in trace.tracks]),
     )
 
 

@@ -54,7 +54,6 @@ import numpy as np
 from viewer.analysis.cost.costs import (
     Costs,
     FreeTime,
-    free_time,
     length_within,
     made_of_others,
     stated_alone,
@@ -326,7 +325,7 @@ class Grouping:
             outer = slices.row_depth[slices.rows()] == 0
             outer &= ~made_of_others(self._trace)
             whole = whole_slices(self._trace) if key == "delegate" else outer
-            self._charged[key] = segments, free_time(self._trace, segments, whole)
+            self._charged[key] = segments, FreeTime(self._trace, segments, whole)
         return self._charged[key]
 
     # -- durations of slices -----------------------------------------------------------------------

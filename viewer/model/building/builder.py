@@ -54,6 +54,7 @@ from viewer.model.trace import (
     Unit,
     UntimedEvents,
 )
+from viewer.model.warm_up import with_warm_up
 
 BACKWARDS = "slice ends before it starts: drawn as an instant"
 _NO_LEVEL = -1
@@ -324,6 +325,7 @@ class TraceBuilder:
             slices_at(rows, slices, with_derived=True) if len(rows) else rows
             for rows in self._flows
         )
+        processes = [process for process, _ in self._tracks]
         trace = Trace(
             path=self.path,
             format=self.format,
@@ -334,7 +336,7 @@ class TraceBuilder:
             scopes=tuple(self._scopes) or (InstructionScope("file"),),
             keys=keys,
             slices=slices,
-            runs=numbered_runs(self._runs, [process for process, _ in self._tracks]),
+            runs=with_warm_up(numbered_runs(self._runs, processes), processes),
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
             untimed=untimed,
             counters=tuple(self._counters),

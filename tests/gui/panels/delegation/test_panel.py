@@ -30,7 +30,7 @@ def panel(sample, show_panel):
 def test_the_warm_up_is_left_out_unless_it_is_included(panel):
     include_warm_up(panel.session, included=False)
     assert panel.subtitle.text().startswith("4 inferences after warm-up · ")
-    assert panel.footer.text().endswith("1 inference warms up and is not counted")
+    assert panel.footer.text().endswith("Not counted: 1 warm-up inference")
     steady = Delegation(panel.session.traces[0].table).report(STEADY)
     assert panel.model.page.whole == steady.whole == 209_553
 

@@ -263,7 +263,7 @@ def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
     monkeypatch.setattr(graph_question, "neighborhood", lambda *of: few(*of, most=5))
     panel.show_whole()
     settle(qtbot, panel)
-    assert panel.note.text() == "5 of 38 operators are shown, the dearest first."
+    assert panel.note.text() == "5 of 38 operators are shown, the most expensive first."
 
 
 def test_a_record_that_does_not_say_the_edges_says_so(show_graph, qtbot, opened, data):

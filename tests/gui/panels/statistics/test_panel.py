@@ -293,7 +293,7 @@ def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
         "etdump/words_failing_x3.etdp",
         "etrecord/words_toedge_portable.etrecord",
     )
-    note = "1 inference did not finish and is not counted"
+    note = "Not counted: 1 unfinished inference"
     assert panel.subtitle.text().startswith("2 of 3 inferences · ")
     assert panel.subtitle.text().endswith(note)
     assert plain(panel.footer.text()).endswith(f"Method::execute 16.754 µs, {note}")

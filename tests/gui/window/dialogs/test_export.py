@@ -64,7 +64,7 @@ def test_it_says_what_will_be_written_and_the_file_is_as_large(
     session, settings, theme, qtbot, tmp_path
 ):
     dialog = shown(session, settings, theme, qtbot)
-    assert said(dialog).startswith("627 slices and 100 computed ones on 1 track with 535")
+    assert said(dialog).startswith("627 slices (+100 derived) on 1 track with 535")
     path = tmp_path / "all.pftrace"
     PerfettoJob(Snapshot.of(session.workspace), dialog.wish).write(
         str(path), lambda done, total: None, lambda: False
@@ -105,7 +105,7 @@ def test_while_runs_are_aligned_only_the_whole_trace_can_be_written(
     dialog = shown(session, settings, theme, qtbot)
     assert not dialog.parts[RANGE].isEnabled()
     assert dialog.parts[RANGE].text() == f"Visible range · {ALL_AS_RUN}"
-    assert said(dialog).startswith("627 slices and 100 computed ones")
+    assert said(dialog).startswith("627 slices (+100 derived)")
 
 
 def test_the_visible_range_has_the_slices_that_touch_it_whole(session, settings, theme, qtbot):
@@ -124,7 +124,7 @@ def test_the_visible_range_has_the_slices_that_touch_it_whole(session, settings,
         bool(trace.slices.derived[i]) for i, one in enumerate(spans) if one in set(inside)
     )
     assert said(dialog).startswith(
-        f"{len(inside) - computed} slices and {computed} computed ones on 1 track"
+        f"{len(inside) - computed} slices (+{computed} derived) on 1 track"
     )
     assert f"{over} slices cross the range boundary and are exported in full." in said(dialog)
 

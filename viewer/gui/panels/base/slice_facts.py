@@ -19,6 +19,7 @@ from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.arrays import Ints
 from viewer.gui.panels.base.metadata_facts import metadata_rows
+from viewer.model.inference_views import Inferences
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,
@@ -338,7 +339,8 @@ def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
     if scope.ticks is not None:
         ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
-    counts = [run.count for run in counted_inferences(shown.trace)]
-    if counts and max(counts) > 1:
-        return f"the mean of {sum(counts)} inferences"
+    if shown.inferences in (Inferences.MEDIAN, Inferences.MEAN) and shown.trace is not shown.file:
+        name = "median" if shown.inferences is Inferences.MEDIAN else "mean"
+        count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
+        return f"the {name} of {counted(count, 'inference')}"
     return whole_scope_text(shown.trace, scope)

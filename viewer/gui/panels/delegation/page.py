@@ -48,8 +48,8 @@ _TIME = (
     "not covered by delegate events."
 )
 _UNATTRIBUTED = (
-    "The part of the calls that no event inside covers. Time that is neither in a call nor in an "
-    "operator is Neither, in the line below the table."
+    "The part of the calls that no event inside covers. Time outside calls and operators is "
+    "No operator, in the line below the table."
 )
 _CALLS = "Here calls of the delegate or operator."
 
@@ -145,7 +145,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         parts = (
             ("Delegates", "accent", delegated),
             ("Not delegated", "slab", not_delegated),
-            ("Neither", "", whole - delegated - not_delegated),
+            ("No operator", "", whole - delegated - not_delegated),
         )
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),

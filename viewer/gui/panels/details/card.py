@@ -41,7 +41,7 @@ from viewer.gui.panels.details.card_frame import CardFrame
 from viewer.gui.panels.details.flow_section import FlowSection
 from viewer.gui.panels.details.location_text import location_lines
 from viewer.gui.panels.details.node_section import node_rows
-from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart, spread_text
+from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart, costs_of_runs, spread_text
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import KeyValueGrid, WrappedText, anchor, label, span
@@ -411,13 +411,9 @@ class Card(CardFrame):
         answer = self._feed.answer
         if answer is None or not answer.per_run:
             return
-        costs = [
-            next((r.ticks for r in table.rows if r.operators == wanted), 0)
-            for table in answer.per_run
-        ]
+        runs, costs = costs_of_runs(shown, answer.per_run, wanted)
         if not any(costs):
             return
-        runs = list(shown.trace.finished_inferences())
         current = runs.index(answer.scope.run) if answer.scope.run in runs else None
         is_single = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
@@ -432,7 +428,7 @@ class Card(CardFrame):
         self._column.addWidget(chart)
         warm_up = self._session.state.warm_up
         times = [tick_to_ns(c, rate) for c in costs]
-        spread = spread_text(shown.trace, runs, times, warm_up=warm_up)
+        spread = spread_text(runs, times, warm_up=warm_up)
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:

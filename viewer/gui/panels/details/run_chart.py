@@ -9,31 +9,49 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from viewer.analysis.cost.costs import CostTable
 from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import MOST_RUNS
 from viewer.model.times import format_in, format_time, unit_for
-from viewer.model.trace import Run, Trace
-from viewer.model.warm_up import counted_inferences, included_text
+from viewer.model.trace import Run
+from viewer.model.warm_up import included_text
+from viewer.view.open_trace import OpenTrace
 
 _BAR_SPACE = 44
 _WIDEST = 28
 _GAP = 6
 
 
-def spread_text(
-    trace: Trace, runs: Sequence[Run], costs: Sequence[int], *, warm_up: bool = False
-) -> str:
+def costs_of_runs(
+    shown: OpenTrace, tables: Sequence[CostTable], wanted: tuple[int, ...]
+) -> tuple[list[Run], list[int]]:
+    """Return the inferences that executed the method of some operators, and their ticks in each.
+
+    tables: the costs of all inferences that finished.
+    """
+    program = shown.table.program
+    methods = {program.operators[i].method for i in wanted} if program is not None else set()
+    runs, costs = [], []
+    for run, table in zip(shown.trace.finished_inferences(), tables, strict=True):
+        if shown.table.method_of_scope(run.scope) in (None, *methods):
+            runs.append(run)
+            costs.append(next((row.ticks for row in table.rows if row.operators == wanted), 0))
+    return runs, costs
+
+
+def spread_text(runs: Sequence[Run], costs: Sequence[int], *, warm_up: bool = False) -> str:
     """Return the percentiles of costs, and which inferences they cover.
 
-    costs: ns for each of the runs. warm_up: whether those that warm up count.
+    costs: ns for each of the runs, which executed the method. warm_up: whether those that warm up
+    count.
     """
-    counted = set(counted_inferences(trace, warm_up=warm_up))
-    included = [cost for run, cost in zip(runs, costs, strict=True) if run in counted]
+    included = [cost for run, cost in zip(runs, costs, strict=True) if warm_up or not run.warms_up]
     p10, p50, p90 = map(format_time, np.percentile(included, (10, 50, 90)))
-    return f"p10 {p10} · p50 {p50} · p90 {p90} of {included_text(trace, warm_up=warm_up)}"
+    of = included_text(len(included), len(runs) - len(included))
+    return f"p10 {p10} · p50 {p50} · p90 {p90} of {of}"
 
 
 class RunChart(QWidget):

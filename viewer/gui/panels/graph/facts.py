@@ -173,9 +173,9 @@ def node_tip(
         lines.append(f"and {group_digits(len(names) - _MOST_INPUTS)} more inputs")
     if node.operator in flow.unknown:
         lines.append(f"{flow.unknown[node.operator]}.")
-    for count, what in zip(node.hidden, ("takes from", "hands to"), strict=True):
+    for count, what in zip(node.hidden, ("inputs from", "outputs to"), strict=True):
         if count:
-            lines.append(f"{what} {counted(count, 'operator')} more")
+            lines.append(f"{what} {counted(count, 'more operator')}")
     return "\n".join(map(_line, lines))
 
 

@@ -108,7 +108,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     count_headings: tuple[Heading, ...] = ()
     if rate is not None:
         time_heading = term_heading(figure_terms.SELF, ColumnKind.TIME, 92)
-        time_headings = time_heading, Heading("Standing", ColumnKind.TEXT, 104)
+        time_headings = time_heading, Heading("Status", ColumnKind.TEXT, 104)
         count_headings = (term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60),)
     headings = (
         Heading("Identifier", ColumnKind.NAME, 0),

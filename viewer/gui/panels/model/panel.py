@@ -29,7 +29,7 @@ from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
-from viewer.model.warm_up import included_text
+from viewer.model.warm_up import included_text, warm_up_inferences
 from viewer.program.module_tree import ModuleKind, ModuleTree, module_tree
 from viewer.program.program import Program
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -146,7 +146,8 @@ class ModelPanel(CostPanel[ModelAnswer]):
             f" · {counted(without_slice, 'operator')} without a slice here" if without_slice else ""
         )
         if costed.medians.runs > 1:
-            note += f" · medians of {included_text(answer.of.trace, warm_up=answer.warm_up)}"
+            left_out = 0 if answer.warm_up else len(warm_up_inferences(answer.of.trace))
+            note += f" · medians of {included_text(costed.medians.runs, left_out)}"
         self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
 

@@ -41,12 +41,10 @@ def process_note(scene: Scene, process: int) -> str:
     if process < 0:
         return ""
     trace = scene.processes[process].trace
-    view = scene.session.state.inferences
-    note = _VIEW_NOTES.get(view)
+    note = _VIEW_NOTES.get(scene.session.state.inferences)
     shown = scene.rasters[trace].shown
     if note and shown.trace is not shown.file:
-        cut = shown.left_out if view is Inferences.ALIGNED else 0
-        return f"{counted(cut, 'more inference')} not shown · {note}" if cut else note
+        return f"{counted(shown.cut, 'more inference')} not shown · {note}" if shown.cut else note
     rate = shown.rate
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
     parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []

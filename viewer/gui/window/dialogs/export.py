@@ -265,7 +265,7 @@ def _size(opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows) -> FileSi
 
 
 def size_text(size: FileSize) -> str:
-    """ "627 slices and 100 computed ones on 1 track: about 95 kB, 14 kB gzipped."."""
+    """ "627 slices (+100 derived) on 1 track: about 95 kB, 14 kB gzipped."."""
     slices = with_computed(_many(size.slices - size.computed, "slice"), size.computed)
     what = f"{slices} on {counted(size.tracks, 'track')}"
     if size.flows:

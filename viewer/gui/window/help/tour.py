@@ -33,8 +33,10 @@ from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.toolbar.search_field import SearchField
+from viewer.model.scope import WHOLE
 from viewer.model.times import counted
 from viewer.resources import SAMPLES
+from viewer.view.cost_scope import per_inference
 from viewer.view.state import SliceRef
 
 if TYPE_CHECKING:
@@ -380,7 +382,8 @@ class Tour(QObject):
 
     def _most_expensive(self, number: int) -> tuple[int, ...]:
         """The set of operators with the highest cost in the cost table."""
-        rows = self._session.traces[number].costs.table().rows
+        scope = per_inference(WHOLE, self._session.state)
+        rows = self._session.traces[number].costs.table(scope).rows
         return tuple(max(rows, key=lambda row: row.ticks).operators)
 
     def _search(self) -> TourStep:

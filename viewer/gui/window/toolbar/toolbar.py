@@ -20,7 +20,6 @@ from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
-from viewer.model.warm_up import warm_up_inferences
 from viewer.render.color_schemes import SCHEMES
 from viewer.view.open_trace import OpenTrace
 
@@ -213,13 +212,12 @@ def run_texts(session: Session, trace: int) -> dict[int, str]:
     the end for those that figures over all inferences leave out.
     """
     file = session.traces[trace].file
-    warm = warm_up_inferences(file)
     runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
     tracks = {run.track for run in runs.values()}
     table = session.workspace.links(file)
     names = {track: f"{track_name(table, track)} · " for track in tracks if len(tracks) > 1}
     texts = {}
     for i, run in runs.items():
-        text = f"{names.get(run.track, '')}{run_number(run)}{' · warm-up' if run in warm else ''}"
+        text = f"{names.get(run.track, '')}{run_number(run)}{' · warm-up' if run.warms_up else ''}"
         texts[i] = text if names else text.capitalize()
     return texts
