@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from viewer.render.palette import (
+    HEAT,
     KERNELS,
     OPERATOR_FILLS,
     ROUND_SIDE,
@@ -17,6 +18,7 @@ from viewer.render.palette import (
     edge_rgb,
     edge_table,
     fills,
+    heat,
     label_colors,
     label_rgb,
     mix,
@@ -25,18 +27,18 @@ from viewer.render.palette import (
 
 # fill, contrast of the label, contrast on the dark canvas, edge, contrast of the edge on white
 DESIGN = [
-    (0x61EFC1, 13.0, 12.6, 0x3F9B7D, 3.4),
-    (0xEAD2F3, 13.3, 12.9, 0x98889E, 3.3),
-    (0xA47E25, 5.0, 4.8, 0x6B5218, 7.4),
-    (0x8EB9AF, 8.6, 8.4, 0x5C7872, 4.8),
-    (0xF6D67B, 13.1, 12.8, 0xA08B50, 3.3),
-    (0x009878, 5.1, 5.0, 0x00634E, 7.3),
-    (0x9DB14B, 7.8, 7.6, 0x667331, 5.2),
-    (0xAC89AA, 6.1, 6.0, 0x70596E, 6.3),
-    (0x5FBBFF, 8.9, 8.7, 0x3E7AA6, 4.6),
-    (0xEEAD92, 9.8, 9.5, 0x9B705F, 4.3),
-    (0x6F81DC, 5.2, 5.0, 0x48548F, 7.1),
-    (0xE46780, 5.8, 5.6, 0x944353, 6.6),
+    (0x86A127, 6.3, 6.2, 0x576919, 6.1),
+    (0x10D5FF, 10.6, 10.3, 0x0A8AA6, 4.0),
+    (0xAFC9B4, 10.5, 10.2, 0x728375, 4.0),
+    (0xFB6772, 6.5, 6.3, 0xA3434A, 6.1),
+    (0xD0BCD2, 10.5, 10.2, 0x877A89, 4.1),
+    (0x68A57B, 6.4, 6.3, 0x446B50, 6.1),
+    (0x9392C4, 6.3, 6.2, 0x605F7F, 6.1),
+    (0xCDBE43, 9.8, 9.5, 0x857C2C, 4.3),
+    (0x12BAAF, 7.7, 7.5, 0x0C7972, 5.3),
+    (0xEFB88D, 10.6, 10.3, 0x9B785C, 4.0),
+    (0x5C95FF, 6.4, 6.2, 0x3C61A6, 6.1),
+    (0xC9899E, 6.7, 6.5, 0x835967, 5.8),
 ]
 
 
@@ -63,6 +65,12 @@ def test_context_is_gray_and_operators_are_not():
         for fill in fills(dark)[SLAB:KERNELS]:
             channels = [fill >> s & 255 for s in (16, 8, 0)]
             assert max(channels) - min(channels) <= 24
+
+
+def test_heat_goes_from_the_first_step_to_the_last():
+    assert [heat(share) for share in (0.0, 0.19, 0.2, 0.99, 1.0)] == [
+        HEAT, HEAT, HEAT + 1, HEAT + 4, HEAT + 4
+    ]  # fmt: skip
 
 
 def test_mixing_and_contrast_have_known_ends():
