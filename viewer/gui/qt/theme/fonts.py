@@ -26,7 +26,7 @@ CODE_FILES = ("JetBrainsMono-Regular.ttf",)
 # Size in px and weight. The design's 650 is 600 here, the heaviest weight that is bundled.
 _SIZES: dict[FontRole, tuple[float, QFont.Weight]] = {
     "title": (26, QFont.Weight.DemiBold),
-    "duration": (25, QFont.Weight.DemiBold),
+    "duration": (19 * 1.4, QFont.Weight.DemiBold),  # 1.4 times the figures next to it
     "figure": (19, QFont.Weight.DemiBold),
     "operator": (15, QFont.Weight.DemiBold),
     "cost": (15, QFont.Weight.DemiBold),
