@@ -57,9 +57,9 @@ def make_font(role: FontRole, scale: float) -> QFont:
         bundled_family(CODE_FILES if code else UI_FILES),
         QFontDatabase.systemFont(kind).family(),
     )
-    font = QFont()
-    # The system's font has the letters that the bundled one lacks, such as Chinese ones.
-    font.setFamilies(list(filter(None, families)))
+    # The system's font has the letters that the bundled one lacks, such as Chinese ones. Named
+    # here, because a font without a name has the features of the application's font.
+    font = QFont(list(filter(None, families)))
     screen = QGuiApplication.primaryScreen()
     dpi = screen.logicalDotsPerInch() if screen else 96.0
     # setPixelSize accepts only whole numbers.
