@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from viewer.render.palette import (
-    HEAT,
     KERNELS,
     OPERATOR_FILLS,
     ROUND_SIDE,
@@ -18,7 +17,6 @@ from viewer.render.palette import (
     edge_rgb,
     edge_table,
     fills,
-    heat,
     label_colors,
     label_rgb,
     mix,
@@ -65,12 +63,6 @@ def test_context_is_gray_and_operators_are_not():
         for fill in fills(dark)[SLAB:KERNELS]:
             channels = [fill >> s & 255 for s in (16, 8, 0)]
             assert max(channels) - min(channels) <= 24
-
-
-def test_heat_goes_from_the_first_step_to_the_last():
-    assert [heat(share) for share in (0.0, 0.19, 0.2, 0.99, 1.0)] == [
-        HEAT, HEAT, HEAT + 1, HEAT + 4, HEAT + 4
-    ]  # fmt: skip
 
 
 def test_mixing_and_contrast_have_known_ends():

@@ -5,7 +5,7 @@ A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint
     12      slab: shared by several operators             15   plain: no operator expected
     13      frame: a runtime scope                        16..27  kernel variants of 0..11
     28      unattributed: hatched on a faint fill
-    29..35  the ramp, from low to high       36..40  heat: cost in the graph and beside source lines
+    29..35  the ramp, from low to high       36..40  heat: cost in the graph
 
 The raster draws *cells*, not colors: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
 empty, 255 is full, and values between are the covered share of a shared pixel's time. `cell_colors`
@@ -118,11 +118,6 @@ def label_rgb(fill: int) -> int:
 def edge_rgb(fill: int) -> int:
     """Return the edge color of a slice in the light theme: its fill, 35 % darker."""
     return mix(fill, 0, _EDGE_MIX)
-
-
-def heat(share: float) -> int:
-    """Return the palette index of a cost, as a fraction (0 to 1) of the greatest one."""
-    return HEAT + min(int(share * HEAT_STEPS), HEAT_STEPS - 1)
 
 
 def canvas_rgb(dark: bool) -> int:
