@@ -14,6 +14,7 @@ from viewer.model.times import (
     format_in,
     format_position,
     format_rate,
+    format_share,
     format_span,
     format_time,
     group_digits,
@@ -22,6 +23,8 @@ from viewer.model.times import (
     parse_range,
     parse_rate,
     parse_time,
+    percent_digits,
+    plain_spaces,
     split_time,
     tick_to_ns,
     ticks_to_ns,
@@ -226,3 +229,10 @@ def test_the_ends_of_a_range_far_from_zero_are_exact():
     assert format_span(first, first + 1).replace("\u2009", "").replace("\u202f", " ") == (
         "1700000000.000000001 – 1700000000.000000002 s"
     )
+
+
+def test_a_share_that_is_not_zero_is_never_written_as_zero():
+    assert [plain_spaces(format_share(part, 10_000)) for part in (0, 1, 4, 5, 1234)] == [
+        "0.0 %", "< 0.1 %", "< 0.1 %", "0.1 %", "12.3 %"
+    ]  # fmt: skip
+    assert percent_digits(0.155) == "15.5"

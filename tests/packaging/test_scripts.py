@@ -266,6 +266,13 @@ def test_a_wheel_carries_the_help_with_its_pictures(wheel):
         assert wheel.read(inside.as_posix()) == path.read_bytes()
 
 
+def test_a_wheel_carries_the_fonts_with_their_licenses(wheel):
+    folder = ROOT / "resources/fonts"
+    assert {p.suffix for p in folder.iterdir()} == {".ttf", ".txt", ".md"}
+    for path in folder.iterdir():
+        assert wheel.read(f"viewer/_resources/fonts/{path.name}") == path.read_bytes()
+
+
 def test_a_wheel_carries_the_license_and_the_commands(wheel):
     (license,) = [n for n in wheel.namelist() if n.endswith("/LICENSE")]
     assert wheel.read(license) == (ROOT / "packaging/LICENSE").read_bytes()

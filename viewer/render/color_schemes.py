@@ -91,7 +91,7 @@ _BACKENDS = (
 )  # fmt: skip
 _KERNEL_COLOR = len(_BACKENDS)  # not used by any backend in the list
 # Colors of link states, distinguishable for all color vision: one operator, several, none, nearby.
-_ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
+_ONE, _SEVERAL, _NONE, _NEAR = 10, 0, 9, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,14 @@ A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint
     12      slab: shared by several operators             15   plain: no operator expected
     13      frame: a runtime scope                        16..27  kernel variants of 0..11
     28      unattributed: hatched on a faint fill
-    29..35  the ramp, from low to high
+    29..35  the ramp, from low to high       36..40  heat: cost in the graph
 
 The raster draws *cells*, not colors: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
 empty, 255 is full, and values between are the covered share of a shared pixel's time. `cell_colors`
 converts cells to 0xffRRGGBB for one theme and emphasis, so a change of theme or selection changes
-no cell. The fills are Paul Tol's light set, adjusted until all pairs are distinguishable in normal
-vision and simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow, and
+no cell. The fills of operators are of similar lightness (62 to 79 in CIELAB), so that none looks
+emphasized, and all pairs are distinguishable in normal vision and simulated protanopia,
+deuteranopia and tritanopia. The ramp runs from blue to yellow, and
 its lightness increases with every step, so it works for all color vision; in the light theme it is
 reversed, so that high values always stand out most.
 """
@@ -33,14 +34,20 @@ Palette = NDArray[np.uint8]
 Pixels = NDArray[np.uint32]
 
 OPERATOR_FILLS = (
-    0x61EFC1, 0xEAD2F3, 0xA47E25, 0x8EB9AF, 0xF6D67B, 0x009878,
-    0x9DB14B, 0xAC89AA, 0x5FBBFF, 0xEEAD92, 0x6F81DC, 0xE46780,
+    0x86A127, 0x10D5FF, 0xAFC9B4, 0xFB6772, 0xD0BCD2, 0x68A57B,
+    0x9392C4, 0xCDBE43, 0x12BAAF, 0xEFB88D, 0x5C95FF, 0xC9899E,
 )  # fmt: skip
 OPERATORS = len(OPERATOR_FILLS)
 SLAB, FRAME, UNLINKED, PLAIN, KERNELS = 12, 13, 14, 15, 16
 UNATTRIBUTED = KERNELS + OPERATORS
 RAMP_FILLS = (0x4055A3, 0x5872A6, 0x738CA6, 0x90A5A3, 0xAFBC9D, 0xCFD394, 0xF1EA85)
 RAMP, RAMP_STEPS = UNATTRIBUTED + 1, len(RAMP_FILLS)
+# From low to high, by dark theme or not; no step has the color of an operator.
+HEAT_FILLS = {
+    True: (0x3A2C27, 0x5A3628, 0x7F412A, 0xA54D28, 0xE46C2C),
+    False: (0xFDEEE0, 0xFBD9BC, 0xFEAD5E, 0xEE8C45, 0xDB6420),
+}
+HEAT, HEAT_STEPS = RAMP + RAMP_STEPS, 5
 PALETTE_SIZE = 64
 
 # Units that are adjacent in every Torq profile must not share a color: the actions of a host use
@@ -58,11 +65,11 @@ _CANVAS = {True: 0x14161A, False: 0xFFFFFF}
 # slab, frame, unlinked, plain, by dark theme or not
 _GRAYS = {
     True: (0x4A5361, 0x2B3139, 0x3D434B, 0x5A6370),
-    False: (0xC3CBD7, 0xE8ECF1, 0xDCE0E6, 0xB3BCC8),
+    False: (0xCCD0D4, 0xE8ECF1, 0xDCE0E6, 0xC0C4C4),
 }
 _GRAY_LABELS = {True: (0xF2F4F7, 0xC9D0D9), False: (0x191C21, 0x3A424E)}
 _DARK_LABEL, _LIGHT_LABEL = 0x101318, 0xFFFFFF
-_KERNEL_MIX = 0.42
+_KERNEL_MIX = 0.46
 _EDGE_MIX = 0.35
 # Unattributed time is not a slice of the file, but everything that exists must be visible.
 _UNATTRIBUTED_MIX = 0.72
@@ -128,6 +135,7 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
         *(mix(fill, canvas, _KERNEL_MIX) for fill in OPERATOR_FILLS),
         mix(_GRAYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
         *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
+        *HEAT_FILLS[dark],
     )
     if emphasis is Emphasis.HIDDEN:
         # One faint gray, so that only the hits are colored.

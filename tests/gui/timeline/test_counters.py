@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
 
 from tests.gui.events import canvas, column, drag, middle_of, move, place_of
 from viewer.gui.session import navigation
@@ -180,4 +181,6 @@ def test_the_header_has_the_name_and_the_greatest_value(compiled):
         for first in (top + 2, top + 18)
     )
     assert compiled.theme.color("text1").rgb() in upper
-    assert compiled.theme.color("text3").rgb() in lower
+    # Strokes of small letters are thinner than a pixel, so the color is only approached.
+    gray = compiled.theme.color("text3")
+    assert any(abs(QColor(p).lightness() - gray.lightness()) <= 24 for p in lower)

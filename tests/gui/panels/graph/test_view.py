@@ -8,13 +8,13 @@ from PySide6.QtTest import QTest
 
 from tests.gui.panels.graph.picture import CHUNK, QKV, middle, node, operators, selected, settle
 from viewer.codecs.reading import never_cancelled, no_progress
-from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, contrast, fills, label_colors
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, contrast, fills, label_colors
 from viewer.workspace.exports import NothingToExport
 
 
 @pytest.mark.parametrize("dark", [True, False])
 def test_labels_are_legible_on_every_fill(dark):
-    for fill in (SLAB, *range(RAMP, RAMP + RAMP_STEPS)):
+    for fill in (SLAB, *range(HEAT, HEAT + HEAT_STEPS)):
         assert contrast(fills(dark)[fill], label_colors(dark)[fill]) >= 4.5
 
 

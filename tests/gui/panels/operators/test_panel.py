@@ -1,17 +1,22 @@
 """The operators panel: known costs, that they add up, and that it follows the selection."""
 
+from types import SimpleNamespace
+
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.base.operator_contents import ColumnKind, OperatorContents, TableRow
 from viewer.gui.panels.base.operator_table import OperatorModel
+from viewer.gui.panels.base.swatches import share_color
 from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.qt.theme.tokens import DARK, LIGHT
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import choose_method
+from viewer.render.palette import OPERATOR_FILLS, contrast
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
 
@@ -234,3 +239,12 @@ def test_of_a_debug_handle_map_alone_what_it_tells(opened, data, make_panel):
         panel = make_panel(OperatorsPanel, opened(data / f"debug_handle_map/{name}.json"))
         assert panel.model.rows[0].texts[1:] == expected
         assert "This file has no timing data" in panel.note.text()
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+def test_a_number_can_be_read_on_every_bar_behind_it(tokens):
+    theme = SimpleNamespace(dark=tokens is DARK, tokens=tokens)
+    bars = [share_color(QColor.fromRgb(fill), theme) for fill in OPERATOR_FILLS]
+    text = QColor(tokens.text1).rgb() & 0xFFFFFF
+    for bar in (*bars, QColor(tokens.slab)):
+        assert contrast(bar.rgb() & 0xFFFFFF, text) >= 4.5

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPalette
 from PySide6.QtWidgets import QLabel, QPushButton, QTableView
 
-from viewer.gui.qt.theme.theme import DARK, LIGHT, FontRole, Theme, is_dark, make_palette, mix
+from viewer.gui.qt.theme.theme import DARK, LIGHT, Theme, is_dark, make_palette, mix
 from viewer.resources import resource
 
 ICONS = """
@@ -163,18 +163,6 @@ def test_the_sizes_grow_with_the_system_font_and_do_not_shrink(theme):
     assert theme.px(28) == 42
     theme.scale = 0.9
     assert theme.px(28) == 28
-
-
-def test_columns_of_digits_have_figures_of_one_width(theme):
-    if not hasattr(theme.font("cell"), "featureTags"):
-        pytest.skip("Qt before 6.7 knows no font features")
-    digits: tuple[FontRole, ...] = ("cell", "figure", "cost", "label", "ruler", "header", "caption")
-    for role in digits:
-        assert [tag.toString() for tag in theme.font(role).featureTags()] == ["tnum"], role
-
-
-def test_code_is_set_in_a_font_of_one_width(theme):
-    assert theme.font("code").fixedPitch()
 
 
 @pytest.mark.parametrize("name", ICONS)

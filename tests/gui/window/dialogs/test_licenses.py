@@ -7,9 +7,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QRawFont
 
 import viewer
 from viewer.gui.window.dialogs.licenses import parts, text_of
+from viewer.resources import resource
 
 ROOT = Path(viewer.__file__).parent.parent
 
@@ -47,6 +49,16 @@ def test_every_part_has_a_license_and_most_their_text():
     assert "Python Software Foundation" in text_of("Python")
     assert "NumPy Developers" in text_of("numpy")
     assert text_of("no such part") == ""
+
+
+def test_the_fonts_are_listed_with_the_version_of_their_files_and_their_license(qapp):
+    listed = {part.name: part for part in parts()}
+    for file, name in (("Inter-Regular", "Inter"), ("JetBrainsMono-Regular", "JetBrains Mono")):
+        table = QRawFont(str(resource("fonts", f"{file}.ttf")), 12).fontTable("name").data()
+        assert f"Version {listed[name].version}".encode("utf-16-be") in table
+        assert listed[name].license == "OFL-1.1"
+        assert "SIL OPEN FONT LICENSE" in text_of(name)
+        assert f"The {name} Project Authors" in text_of(name)
 
 
 def test_a_bundle_has_its_texts_beside_the_modules(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable
 from viewer.gui.session.session import Session
@@ -40,7 +41,7 @@ class GroupedFrame(AnswerPanel[Answer]):
     ) -> None:
         """name: accessible name of the table. hint: placeholder of the filter. below: a widget."""
         super().__init__(session, theme, parent)
-        self.by = QComboBox()
+        self.by = ComboBox(theme)
         self.by.setAccessibleName(f"{name} by")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.filter = FilterLine(hint, f"Filter {name.lower()}", table, theme)

@@ -18,7 +18,7 @@ from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
 from viewer.gui.session.costs import CostAnswer
-from viewer.model.times import format_time, group_digits, tick_to_ns
+from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.program.program import Operator, Program
 
 
@@ -27,6 +27,7 @@ class ColumnKind(Enum):
 
     NAME = "name"
     BAR = "bar"  # a time, and a bar next to it
+    SHARE = "share"  # a percentage, and a bar behind it
     TIME = "time"
     NUMBER = "number"
     TEXT = "text"
@@ -66,11 +67,11 @@ class TableRow:
 
     The key of a time is its ns, which copies have instead of the text.
 
-    share: length of the bar, 0 to 1 of the most expensive row. tone: color token of a row without
-    operators. indent: nesting level of the name. group: index of the row's group in the table, -1
-    if rows are not groups. mark: position of a line across the bar, 0 to 1 on the bar's scale, -1
-    for none. full: the known part of the bar, 0 to 1; the rest is hatched. detail: a sentence for
-    the tooltip.
+    share: length of the bar, 0 to 1 of its column; 1 is usually the most expensive row. tone: color
+    token of a row without operators. indent: nesting level of the name. group: index of the row's
+    group in the table, -1 if rows are not groups. mark: position of a line across the bar, 0 to 1
+    on the bar's scale, -1 for none. full: the known part of the bar, 0 to 1; the rest is hatched.
+    detail: a sentence for the tooltip.
     """
 
     operators: tuple[int, ...]
@@ -152,8 +153,8 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
     share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME))
     headings = (
         Heading("Operator", ColumnKind.NAME, 0),
-        term_heading(figure_terms.SELF, ColumnKind.BAR, 156, SHARED_SELF),
-        term_heading(share_term, ColumnKind.NUMBER, 104, WHOLE_BELOW),
+        term_heading(figure_terms.SELF, ColumnKind.TIME, 92, SHARED_SELF),
+        term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW),
         *((Heading("Kernel", ColumnKind.TIME, 88, KERNEL),) if kernels else ()),
         term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
         Heading(LINE, ColumnKind.NUMBER, 76),
@@ -164,7 +165,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
         fact = facts[cost.operators]
         ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
         share = cost.ticks / whole if whole else 0.0
-        texts: list[str] = ["", format_time(ns), f"{100 * share:.1f}"]
+        texts: list[str] = ["", format_time(ns), percent_digits(share)]
         keys: list[float | str] = [fact.keys[0], ns, share]
         if kernels:
             texts.append(format_time(kernel) if kernel else MISSING)

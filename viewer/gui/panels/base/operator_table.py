@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents, TableRow
+from viewer.gui.panels.base.operator_contents import (
+    LINE,
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    TableRow,
+)
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
 from viewer.gui.panels.base.swatches import (
     SWATCH,
     colors_of,
     paint_bar,
     paint_hatch,
+    paint_share,
     paint_swatch,
+    share_color,
     slice_color,
 )
 from viewer.gui.qt.crash_report import guard
@@ -33,7 +41,8 @@ from viewer.render.palette import Palette
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
 _INDENT = 16  # px per level
-_NUMBERS = (ColumnKind.NUMBER, ColumnKind.TIME, ColumnKind.BAR)
+_RIGHT = (ColumnKind.NUMBER, ColumnKind.TIME, ColumnKind.SHARE)
+_NUMBERS = (*_RIGHT, ColumnKind.BAR)
 
 
 class OperatorModel(TitledModel):
@@ -104,7 +113,7 @@ class OperatorModel(TitledModel):
         for i in rows:
             row = self.rows[i]
             cells = [
-                plain_ns(key) if heading.is_time and text[:1].isdecimal() else plain_number(text)
+                _plain(heading, text, key)
                 for heading, text, key in zip(headings, row.texts, row.keys, strict=False)
             ]
             lines.append("\t".join((row.name, *cells[1:])))
@@ -151,7 +160,7 @@ class OperatorModel(TitledModel):
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return self.contents.headings[column].kind in (ColumnKind.NUMBER, ColumnKind.TIME)
+        return self.contents.headings[column].kind in _RIGHT
 
     def is_number(self, column: int) -> bool:
         return self.contents.headings[column].kind in _NUMBERS
@@ -178,6 +187,15 @@ class OperatorModel(TitledModel):
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
             return tip("\n".join(filter(None, (row.name, row.detail))))
         return None
+
+
+def _plain(heading: Heading, text: str, key: float | str) -> str:
+    """Return a cell for a copy: times in ns, and small shares with their first digits."""
+    if heading.is_time and text[:1].isdecimal():
+        return plain_ns(key)
+    if heading.kind is ColumnKind.SHARE and text.startswith("<"):
+        return f"{100 * float(key):.1g}"
+    return plain_number(text)
 
 
 class OperatorDelegate(QStyledItemDelegate):
@@ -243,6 +261,8 @@ class OperatorDelegate(QStyledItemDelegate):
                 line = QRectF(at - 1, top - over, 2, height + 2 * over)
                 painter.fillRect(line, theme.color("text1"))
             return
+        if kind is ColumnKind.SHARE:
+            paint_share(painter, rect, row.share, self._share_color(row), theme, row.full)
         faint = index.column() == len(self._model.contents.headings) - 1 or text == MISSING
         painter.setPen(theme.color("text2" if faint else "text1"))
         inside = rect.adjusted(inset, 0, -inset, 0)
@@ -250,8 +270,16 @@ class OperatorDelegate(QStyledItemDelegate):
             paint_time(painter, inside, text, fractions=self._model.has_fractions(index.column()))
             return
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
-        right = kind is ColumnKind.NUMBER
+        right = kind in _RIGHT
         painter.drawText(inside, int(RIGHT if right else LEFT), shown)
+
+    def _share_color(self, row: TableRow) -> QColor:
+        theme = self._theme
+        if len(row.operators) == 1:
+            own = slice_color(colors_of(row.operators, self.colors)[0], theme)
+            return share_color(own, theme)
+        token = theme.color(row.tone)
+        return token if row.tone == "slab" else share_color(token, theme)
 
     def _name(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
         theme = self._theme

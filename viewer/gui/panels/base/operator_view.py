@@ -10,6 +10,7 @@ from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorC
 from viewer.gui.panels.base.operator_table import OperatorDelegate, OperatorModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.sort_header import SortHeader
 from viewer.gui.qt.widgets.tables import (
     RowTable,
     add_copying,
@@ -36,8 +37,6 @@ class OperatorView(RowTable):
         self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
         self.setSortingEnabled(True)
-        self.horizontalHeader().setSectionsClickable(True)
-        self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.horizontalHeader().setSortIndicatorClearable(True)
         add_copying(self, self.copy, self._menu)
@@ -124,11 +123,11 @@ class OperatorView(RowTable):
         paint_faint(self, event, self.opacity, self._theme)
 
 
-class _Header(QHeaderView):
+class _Header(SortHeader):
     """A header that aligns the first title with the names, not with their swatches."""
 
     def __init__(self, model: OperatorModel, theme: Theme) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
+        super().__init__()
         self._model = model
         self._theme = theme
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.theme.theme import Theme, mix
 from viewer.render.palette import OPERATORS, Palette, fills
 
 SWATCH = 12
@@ -26,6 +26,9 @@ _BAR_RADIUS = 1.5
 # Fills are light in both themes; on white they need an outline to be visible.
 _EDGE = QColor(0, 0, 0, 41)
 _HATCH_STEP = 5.0
+# The share of the panel's color in a bar behind a number, by dark theme or not.
+_SHARE_MIX = {True: 0.58, False: 0.45}
+_SHARE_INSET = 2  # px
 
 
 def colors_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, ...]:
@@ -117,6 +120,31 @@ def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> N
     rect = QRectF(rect.left(), rect.top(), max(rect.width(), 1.5), rect.height())
     painter.drawRoundedRect(_inside(rect, theme), _BAR_RADIUS, _BAR_RADIUS)
     painter.restore()
+
+
+def share_color(color: QColor, theme: Theme) -> QColor:
+    """Return the color of a bar behind a number: faint enough for the number to be read."""
+    part = _SHARE_MIX[theme.dark]
+    return QColor(mix(color.name(), theme.tokens.panel, part))
+
+
+def paint_share(
+    painter: QPainter, cell: QRect, share: float, color: QColor, theme: Theme, full: float = 1.0
+) -> None:
+    """Paint the bar behind the number of a cell.
+
+    share: its length, 0 to 1 of the cell. full: the known part of the bar, 0 to 1; the rest is
+    hatched. color: as it is painted; `share_color` makes that of an operator.
+    """
+    if share <= 0:
+        return
+    room = QRectF(cell).adjusted(_SHARE_INSET, _SHARE_INSET, -_SHARE_INSET, -_SHARE_INSET)
+    width = max(room.width() * min(share, 1.0), 1.5)
+    known = width * full
+    painter.fillRect(QRectF(room.left(), room.top(), known, room.height()), color)
+    if known < width:
+        hatched = QRectF(room.left() + known, room.top(), width - known, room.height())
+        paint_hatch(painter, hatched, color)
 
 
 def paint_hatch(painter: QPainter, rect: QRectF, color: QColor) -> None:

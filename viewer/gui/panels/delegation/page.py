@@ -26,6 +26,7 @@ from viewer.model.times import (
     format_share,
     format_time,
     group_digits,
+    percent_digits,
     tick_to_ns,
 )
 from viewer.program.program import Program
@@ -105,7 +106,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
 
     def cells(ticks: int, rest: str, operators: str, slices: int) -> tuple[str, ...]:
         ns = tick_to_ns(ticks, rate)
-        share = f"{100 * ns / whole:.1f}" if whole else MISSING
+        share = percent_digits(ns / whole) if whole else MISSING
         return "", format_time(ns), share, rest, operators, group_digits(slices)
 
     several = len({row.method for row in report.instances}) > 1
@@ -149,8 +150,8 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         )
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
-        Heading("Time", ColumnKind.BAR, 148, _TIME),
-        term_heading(share_term, ColumnKind.NUMBER, 104, WHOLE_BELOW),
+        Heading("Time", ColumnKind.TIME, 92, _TIME),
+        term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW),
         Heading("Unattributed", ColumnKind.TIME, 96, _UNATTRIBUTED),
         Heading("Operators", ColumnKind.NUMBER, 76, "Number of operators in the call."),
         term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),

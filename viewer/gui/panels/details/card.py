@@ -103,13 +103,14 @@ class Card(CardFrame):
             self._operator_sections(shown, state.operators[0], members)
         elif state.area is not None and facts is not None:
             self._area(state.area, facts)
+        self._align_keys()
         self._column.addStretch(1)
 
     def _slice(self, shown: OpenTrace, trace: int, i: int) -> None:
         link = shown.link(i)
         members = [op for k in link.operators if (op := _operator(shown, k))]
         self._title(shown, members, fallback=shown.label(i))
-        self._figures(slice_figures(shown, i), "figure")
+        self._time_figures(slice_figures(shown, i))
         grid = self._section("Slice")
         for key, value in slice_rows(shown, i).items():
             grid.add(key, value, code="\n" in value)

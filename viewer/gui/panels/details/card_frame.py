@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.analysis.links.labels import set_label
@@ -77,6 +77,31 @@ class CardFrame(QWidget):
             column.addWidget(line)
         self._column.addLayout(column)
 
+    def _time_figures(self, figures: Sequence[Figure]) -> None:
+        """Add the duration in large digits, the other figures next to it, and the start below."""
+        row = QHBoxLayout()
+        row.setSpacing(self._theme.px(24))
+        row.setContentsMargins(0, self._theme.px(4), 0, 0)
+        below = QVBoxLayout()
+        for number, each in enumerate(figures):
+            role: FontRole = "figure" if number else "duration"
+            if each.caption == "start":
+                role = "caption"
+            shown = KeyFigure(each.number, each.unit, each.caption, self._theme, role, each.copied)
+            if role == "caption":
+                below.addWidget(shown)
+            else:
+                row.addWidget(shown, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addStretch(1)
+        self._column.addLayout(row)
+        self._column.addLayout(below)
+
+    def _align_keys(self) -> None:
+        """Give all sections key columns of one width, so that their values are in one line."""
+        width = max((grid.key_width for grid in self._grids.values()), default=0)
+        for grid in self._grids.values():
+            grid.set_key_width(width)
+
     def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
         """Add a row of figures. columns: how many columns to align with, as in the row above."""
         if any(len(each.number) > _LONG_NUMBER for each in figures):
@@ -105,7 +130,7 @@ class CardFrame(QWidget):
         self._column.addSpacing(theme.px(6))
         self._column.addWidget(Hairline(theme))
         self._column.addSpacing(theme.px(4))
-        text = span(title, theme.tokens.text2, bold=True)
+        text = span(title, theme.tokens.text1, bold=True)
         if html or hint:
             text += f"&nbsp;&nbsp;{html or span(hint, theme.tokens.text3)}"
         self._column.addWidget(label(text, theme, "section", html=True))

@@ -1,4 +1,4 @@
-"""Legend of the Graph panel: the color ramp with its range, and the fills that are not a cost."""
+"""Legend of the Graph panel: the colors of heat, and the fills that are not a cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from viewer.gui.panels.graph.facts import Fill, NoCostFill
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, fills
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, fills
 
 _OTHERS: tuple[tuple[Fill, str], ...] = (
     (SLAB, "shared"), (NoCostFill.IDLE, "no time in this range"),
@@ -18,7 +18,7 @@ _OTHERS: tuple[tuple[Fill, str], ...] = (
 
 
 class CostScale(QWidget):
-    """The ramp from 0 to the most expensive operator, and the other fills in the graph."""
+    """The heat from 0 to the most expensive operator, and the other fills in the graph."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class CostScale(QWidget):
         px = self._theme.px
         width = sum(px(18) + self._wide(name) + px(12) for _, name in self._others)
         if self._most:
-            width += self._wide("0") + self._wide(self._most) + RAMP_STEPS * px(14) + px(24)
+            width += self._wide("0") + self._wide(self._most) + HEAT_STEPS * px(14) + px(24)
         return QSize(width, px(18))
 
     @guard
@@ -61,9 +61,9 @@ class CostScale(QWidget):
         top = (height - side) / 2
         if self._most:
             x = self._text(painter, x, "0") + theme.px(6)
-            for step in range(RAMP_STEPS):
+            for step in range(HEAT_STEPS):
                 box = QRectF(x, top, theme.px(14), side)
-                painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[RAMP + step]))
+                painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[HEAT + step]))
                 x = box.right()
             x = self._text(painter, x + theme.px(6), self._most) + theme.px(12)
         for fill, name in self._others:

@@ -25,7 +25,7 @@ from viewer.gui.panels.base.slice_facts import tensor_text
 from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
 from viewer.program.program import Operator, Program, Tensor
 from viewer.program.sources.files import file_name
-from viewer.render.palette import RAMP, RAMP_STEPS, SLAB
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 
 _MOST_TENSORS = 6
 _MOST_INPUTS = 6
@@ -106,9 +106,9 @@ def place_of(operator: Operator) -> str:
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
     """Return the fill of each of these operators."""
     self_time, shared = costs.self_ticks[operators], costs.shared[operators]
-    step = np.minimum(self_time * RAMP_STEPS // max(costs.most_expensive, 1), RAMP_STEPS - 1)
+    step = np.minimum(self_time * HEAT_STEPS // max(costs.most_expensive, 1), HEAT_STEPS - 1)
     return [
-        RAMP + at
+        HEAT + at
         if self_ticks >= 0
         else SLAB
         if shared_ticks >= 0

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QToolButton, QVBoxLayout, QWidget
 
 from viewer.analysis.cost.operators import OperatorCosts, operator_costs
 from viewer.analysis.delegates.delegation import Instance, instances_of
@@ -40,6 +40,7 @@ from viewer.gui.panels.graph.question import (
 )
 from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
@@ -112,7 +113,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.hops.setValue(HOPS)
         self.hops.setAccessibleName("Hops from the operator")
         self.hops.setToolTip("Maximum distance from the selected operator")
-        self.direction = QComboBox()
+        self.direction = ComboBox(theme)
         self.direction.setAccessibleName("Direction of the hops")
         for name, way in _WAYS:
             self.direction.addItem(name, way)

@@ -38,6 +38,7 @@ from viewer.gui.panels.handle_map.table import (
     maps_of,
 )
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
@@ -80,7 +81,7 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         model = HandleMapModel()
         view = OperatorView(model, theme, "Handle map")
         view.keep_swatch_room()
-        self.by = QComboBox()
+        self.by = ComboBox(theme)
         super().__init__(
             session,
             view,

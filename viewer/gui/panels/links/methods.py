@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QWidget
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, Match, names_compared
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.escape_field import EscapeField
 from viewer.gui.qt.widgets.labels import explain, label
 from viewer.gui.session.linking import choose_method
@@ -58,7 +59,7 @@ class MethodChoosers(QWidget):
         row, theme, table = 2 * len(self.choosers), self._theme, self._table
         assert table.program is not None
         names = [method.name for method in table.program.methods]
-        chooser = QComboBox()
+        chooser = ComboBox(theme)
         chooser.setAccessibleName(f"Method of {title}")
         scopes = sorted({run.scope for run in runs})
         methods = {table.method_of_scope(scope) for scope in scopes}

@@ -32,6 +32,7 @@ from viewer.gui.panels.base.scroll_panel import ScrollPanel
 from viewer.gui.panels.links.methods import MethodChoosers, verdict
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
 from viewer.gui.session.linking import (
     match_automatically,
@@ -163,7 +164,7 @@ class Section(QWidget):
         self._path = shown.trace.path
         self.records: list[QRadioButton] = []
         self.methods: MethodChoosers | None = None  # if the program has several methods
-        self.columns = _wide_chooser("Column of identifiers")
+        self.columns = _wide_chooser("Column of identifiers", self._theme)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(theme.px(8))
@@ -305,9 +306,9 @@ class Section(QWidget):
         set_identifier_column(self._session, self._path, self.columns.itemData(index))
 
 
-def _wide_chooser(name: str) -> QComboBox:
+def _wide_chooser(name: str, theme: Theme) -> QComboBox:
     """Return a combo box for long texts that shrinks in a narrow panel."""
-    chooser = QComboBox()
+    chooser = ComboBox(theme)
     chooser.setAccessibleName(name)
     chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     chooser.setMinimumContentsLength(20)

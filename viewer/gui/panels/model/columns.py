@@ -12,12 +12,10 @@ class ModelColumn(TableColumn):
     NAME = ("Module", 0)
     TOTAL = (
         figure_terms.TOTAL.title,
-        168,
-        figure_terms.TOTAL.explained(
-            "Here the time charged to a module and to everything in it. The bar is its share."
-        ),
+        92,
+        figure_terms.TOTAL.explained("Here the time charged to a module and to all in it."),
     )
-    SHARE = ("Share", 104)  # its title names the whole
+    SHARE = ("Share", 132)  # its title names the whole
     SELF = (
         figure_terms.SELF.title,
         92,

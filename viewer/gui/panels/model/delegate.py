@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SWATCH, colors_of, paint_bar, paint_swatch, slice_color
+from viewer.gui.panels.base.swatches import (
+    SWATCH,
+    colors_of,
+    paint_share,
+    paint_swatch,
+    share_color,
+    slice_color,
+)
 from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import ROW_ROLE, ModuleModel
@@ -18,11 +25,9 @@ from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.qt.widgets.time_cells import paint_time
 from viewer.render.palette import Palette
 
-_NUMBER_WIDTH = 80  # px; the width of the number next to a bar
-
 
 class ModuleDelegate(QStyledItemDelegate):
-    """Paints a cell on its row's background: swatch, name and hint, number and bar, or text."""
+    """Paints a cell on its row's background: swatch, name and hint, share with its bar, or text."""
 
     def __init__(self, model: ModuleModel, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -46,10 +51,10 @@ class ModuleDelegate(QStyledItemDelegate):
             painter.fillRect(rect, theme.color("hover"))
         if cell is ModelColumn.NAME:
             self._name(painter, rect, row)
-        elif cell is ModelColumn.TOTAL:
-            self._bar(painter, rect, row, str(index.data()))
         else:
             text = str(index.data())
+            if cell is ModelColumn.SHARE:
+                self._bar(painter, rect, row)
             faint = text == MISSING or cell is ModelColumn.LINE
             painter.setFont(theme.font("code" if cell is ModelColumn.OUTPUT else "cell"))
             painter.setPen(theme.color("text2" if faint else "text1"))
@@ -66,28 +71,14 @@ class ModuleDelegate(QStyledItemDelegate):
             painter.drawText(inside, int(LEFT if cell is ModelColumn.OUTPUT else RIGHT), shown)
         painter.restore()
 
-    def _bar(self, painter: QPainter, rect: QRect, row: ModelRow, text: str) -> None:
+    def _bar(self, painter: QPainter, rect: QRect, row: ModelRow) -> None:
         theme, rows = self._theme, self._model.rows
         assert rows is not None
-        width = theme.px(_NUMBER_WIDTH)
-        painter.setFont(theme.font("cell"))
-        painter.setPen(theme.color("text2" if text == MISSING else "text1"))
-        number = QRect(rect.left(), rect.top(), width, rect.height())
-        if painter.fontMetrics().horizontalAdvance(text) > width:
-            # A duration with the unit of a separate clock takes the place of the bar too.
-            painter.drawText(rect.adjusted(theme.px(6), 0, 0, 0), int(LEFT), text)
-            return
-        paint_time(painter, number, text)
-        share = rows.share(row)
-        if not share:
-            return
-        left, height = rect.left() + width + theme.px(12), theme.px(8)
-        room = rect.right() - left - theme.px(12)
         color = theme.color("slab")
         if row.kind is RowKind.OPERATOR:
-            color = slice_color(colors_of((row.number,), self.colors)[0], theme)
-        top = rect.center().y() - height / 2 + 1
-        paint_bar(painter, QRectF(left, top, room * share, height), color, theme)
+            own = slice_color(colors_of((row.number,), self.colors)[0], theme)
+            color = share_color(own, theme)
+        paint_share(painter, rect, rows.share(row) or 0.0, color, theme)
 
     def _name(self, painter: QPainter, rect: QRect, row: ModelRow) -> None:
         theme, rows = self._theme, self._model.rows

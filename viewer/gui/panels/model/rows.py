@@ -23,7 +23,7 @@ from viewer.gui.panels.model.columns import OF_RECORD, WITH_COSTS, ModelColumn
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.row_filter import NameFilter
-from viewer.model.times import counted, format_position, format_time, group_digits
+from viewer.model.times import counted, format_position, format_time, group_digits, percent_digits
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
 
@@ -365,7 +365,7 @@ class ModelRows:
             return self.costed.shown.length_text(row.number)
         if cell is ModelColumn.SHARE:
             share = self.share(row)
-            return MISSING if share is None else f"{100 * share:.1f}"
+            return MISSING if share is None else percent_digits(share)
         value = getattr(self.figures(row), _FIELDS[cell])
         if value is None:
             return MISSING

@@ -36,14 +36,14 @@ MOST_COPIED = 2000  # rows; writing that many takes 50 ms
 _LEAST_NAME = 180  # px; the minimum width of the name column
 _INDENT = 16  # px per level
 _MOST_FOUND = 500  # the maximum number of modules that a filter opens
-# Columns that are hidden first if room is short; the bar already shows the share.
+# Columns that are hidden if room is short, in this order.
 _DISPENSABLE = (
-    ModelColumn.SHARE,
     ModelColumn.MEAN,
     ModelColumn.SHARED,
     ModelColumn.P50,
     ModelColumn.SLICES,
     ModelColumn.SELF,
+    ModelColumn.SHARE,
     ModelColumn.OUTPUT,
 )
 Key = tuple[RowKind, int, int]  # what a row shows: kind, number, and the module of a shared set

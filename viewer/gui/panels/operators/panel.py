@@ -97,7 +97,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         self._select()
 
     def _show_contents(self, contents: OperatorContents) -> None:
-        with_costs = any(h.kind is ColumnKind.BAR for h in contents.headings)
+        with_costs = any(h.kind is ColumnKind.SHARE for h in contents.headings)
         self.table.show_contents(contents, sorted_by=1 if with_costs else -1)
 
     @Slot()

@@ -13,7 +13,7 @@ from viewer.gui.panels.base.operator_contents import (
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.model.times import format_time, group_digits, tick_to_ns
+from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.view.open_trace import OpenTrace
 
 # Nesting level and color token of each row. Numbered slice units use "slice_unit".
@@ -72,15 +72,15 @@ def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorCo
     cycles = shown.trace.clock.unit == "cycle"
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        Heading("Time", ColumnKind.BAR, 258, "Time in which the unit is active."),
-        term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.NUMBER, 84),
+        Heading("Time", ColumnKind.TIME, 92, "Time in which the unit is active."),
+        term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.SHARE, 200),
         *((Heading("Cycles", ColumnKind.NUMBER, 92),) if cycles else ()),
     )
     rows = []
     for group in sorted(table.groups, key=lambda group: (_ORDER[_place(group.key)], group.key)):
         indent, tone = _PLACES[_place(group.key)]
         ns = tick_to_ns(group.total, rate)
-        texts: tuple[str, ...] = ("", format_time(ns), f"{100 * group.share:.1f}")
+        texts: tuple[str, ...] = ("", format_time(ns), percent_digits(group.share))
         keys: tuple[float | str, ...] = (group.label, ns, group.share)
         if cycles:
             texts, keys = (*texts, group_digits(group.total)), (*keys, group.total)
@@ -117,10 +117,10 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        term_heading(figure_terms.SELF, ColumnKind.BAR, 190, _WHOLE),
+        term_heading(figure_terms.SELF, ColumnKind.TIME, 92, _WHOLE),
         # Beside the time, because a narrow panel hides its last columns.
         *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
-        term_heading(figure_terms.share(table.share_of), ColumnKind.NUMBER, 104),
+        term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
         term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
         term_heading(counted, ColumnKind.NUMBER, 64),
         *(
@@ -147,7 +147,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         texts: tuple[str, ...] = (
             "",
             MISSING if group.is_apart else format_time(ns),
-            MISSING if group.is_apart else f"{100 * group.share:.1f}",
+            MISSING if group.is_apart else percent_digits(group.share),
             MISSING if group.is_apart else format_time(total),
             group_digits(spread.count),
             *(format_time(ns) if ns >= 0 else MISSING for ns in durations),

@@ -100,7 +100,10 @@ QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { background: 
 QComboBox::drop-down { border: 0; width: ${px22}; }
 QComboBox::down-arrow { image: url("$down"); width: ${px14}; height: ${px14}; }
 QComboBox QAbstractItemView { background: $raised; border: 1px solid $line; padding: 4px;
-  outline: 0; }
+  outline: 0; selection-background-color: $selection; selection-color: $text1; }
+QComboBox QAbstractItemView::item { min-height: ${px26}; padding: 0 ${px16} 0 ${px28};
+  border-radius: 4px; }
+QComboBox QAbstractItemView::item:disabled { color: $off; }
 QAbstractSpinBox { padding: 0 ${px20} 0 6px; max-height: ${px26}; }
 QAbstractSpinBox::up-button { border: 0; width: ${px20}; subcontrol-position: top right; }
 QAbstractSpinBox::down-button { border: 0; width: ${px20}; subcontrol-position: bottom right; }
@@ -206,6 +209,8 @@ QLineEdit[small="true"]:focus { border-width: 1px; padding: 0 ${px4}; min-height
 QAbstractSpinBox:focus { border-color: $accent; }
 QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0; }
 QCheckBox:focus, QRadioButton:focus { color: $accent; }
+QCheckBox::indicator:focus, QRadioButton::indicator:focus { border: 2px solid $accent;
+  width: ${px12}; height: ${px12}; }
 """)
 
 

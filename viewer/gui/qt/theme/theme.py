@@ -18,9 +18,7 @@ from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, QTemporaryDir
 from PySide6.QtGui import (
     QColor,
     QFont,
-    QFontDatabase,
     QFontInfo,
-    QGuiApplication,
     QIcon,
     QPainter,
     QPalette,
@@ -30,6 +28,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from viewer.gui.qt.theme import style_sheet
+from viewer.gui.qt.theme.fonts import FontRole, make_font
 from viewer.gui.qt.theme.tokens import DARK, LIGHT, Tokens, mix
 from viewer.resources import resource
 
@@ -46,39 +45,10 @@ __all__ = [
 ]
 
 Choice = Literal["system", "light", "dark"]
-# fmt: off
-FontRole = Literal[
-    "title", "figure", "operator", "cost", "body", "cell", "tab", "tab_active", "label", "process",
-    "header", "section", "caption", "ruler", "zero_length", "code",
-]
-# fmt: on
-
 SYSTEM_FONT_PX = 13.0
 ICON_SIZE = 16
 _OFF_OPACITY = 0.38
 
-
-# Size in px and weight. The design's 650 is 600 here: few fonts have weights from 600 to 700.
-_FONTS: dict[FontRole, tuple[float, QFont.Weight]] = {
-    "title": (26, QFont.Weight.DemiBold),
-    "figure": (19, QFont.Weight.DemiBold),
-    "operator": (15, QFont.Weight.DemiBold),
-    "cost": (15, QFont.Weight.DemiBold),
-    "body": (13, QFont.Weight.Normal),
-    "cell": (12.5, QFont.Weight.Normal),
-    "tab": (12.5, QFont.Weight.Normal),
-    "tab_active": (12.5, QFont.Weight.DemiBold),
-    "label": (12, QFont.Weight.Medium),
-    "process": (12, QFont.Weight.DemiBold),
-    "header": (11.5, QFont.Weight.Medium),
-    "section": (11.5, QFont.Weight.DemiBold),
-    "caption": (11.5, QFont.Weight.Normal),
-    "ruler": (11, QFont.Weight.Normal),
-    "zero_length": (10.5, QFont.Weight.Normal),
-    "code": (12, QFont.Weight.Normal),
-}
-# Roles for running text, where digits of equal width would look too widely spaced.
-_PROPORTIONAL: frozenset[FontRole] = frozenset({"title", "body", "operator", "tab", "tab_active"})
 # Widgets with a font other than "body". A style sheet cannot request tabular figures.
 _WIDGET_FONTS: dict[str, FontRole] = {
     "QAbstractItemView": "cell",
@@ -110,8 +80,6 @@ class Theme(QObject):
         self._app = app
         self._system_dark = is_dark(app.palette())
         system = QFontInfo(app.font())
-        self._family = app.font().family()
-        self._code_family = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
         self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX
         self._fonts: dict[FontRole, QFont] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
@@ -121,6 +89,7 @@ class Theme(QObject):
         self._dark = self._wants_dark()
         app.setStyle("Fusion")
         self._apply()
+        self._set_fonts()
         app.styleHints().colorSchemeChanged.connect(self._follow_scheme)
 
     @property
@@ -150,9 +119,9 @@ class Theme(QObject):
         return _color(getattr(self.tokens, token))
 
     def font(self, role: FontRole) -> QFont:
-        """The font of a role, scaled with the system font; data roles have tabular figures."""
+        """The font of a role, scaled with the system font; figures have one width."""
         if role not in self._fonts:
-            self._fonts[role] = self._make_font(role)
+            self._fonts[role] = make_font(role, self.scale)
         return QFont(self._fonts[role])
 
     def px(self, size: float) -> int:
@@ -194,28 +163,15 @@ class Theme(QObject):
         palette = make_palette(self.tokens)
         self._app.setPalette(palette)
         QToolTip.setPalette(palette)
-        QToolTip.setFont(self.font("label"))
         pictures = {name: self._picture(name) for name in style_sheet.PICTURES}
         self._app.setStyleSheet(style_sheet.make(asdict(self.tokens), pictures, self.px))
-        # After the style sheet, because setting the first one resets the fonts of widget classes.
+
+    def _set_fonts(self) -> None:
+        """Set the fonts of all widgets, after the first style sheet, which resets them."""
+        QApplication.setFont(self.font("body"))
         for widget_class, role in _WIDGET_FONTS.items():
             QApplication.setFont(self.font(role), widget_class)  # type: ignore[arg-type]
-
-    def _make_font(self, role: FontRole) -> QFont:
-        px, weight = _FONTS[role]
-        font = QFont(self._code_family if role == "code" else self._family)
-        if role == "code":
-            font.setStyleHint(QFont.StyleHint.Monospace)
-            font.setFixedPitch(True)
-        screen = QGuiApplication.primaryScreen()
-        dpi = screen.logicalDotsPerInch() if screen else 96.0
-        # setPixelSize accepts only whole numbers.
-        font.setPointSizeF(px * self.scale * 72 / dpi)
-        font.setWeight(weight)
-        # Tabular figures need Qt 6.7 or later.
-        if role not in _PROPORTIONAL and hasattr(font, "setFeature"):
-            font.setFeature(QFont.Tag("tnum"), 1)
-        return font
+        QToolTip.setFont(self.font("label"))
 
     def _make_icon(self, name: str, color: str, size: int) -> QIcon:
         svg = _recolored(name, color)

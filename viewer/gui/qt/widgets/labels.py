@@ -33,7 +33,9 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 
-_KEY_WIDTH = 86  # px; "Unattributed" takes 76, and the gap 8
+# px; the key column is as wide as its keys, between these; longer keys are wrapped or elided.
+_LEAST_KEYS, _MOST_KEYS = 56, 96
+_KEY_GAP = 16
 _ROW_GAP = 5
 # Longer words may break anywhere, since they could be wider than the panel.
 _LONG_WORD = 26
@@ -186,7 +188,8 @@ class Hairline(QWidget):
 class KeyFigure(QWidget):
     """A number with its unit above a caption: `1.643 µs` over "duration".
 
-    nanoseconds: those of a time, as text. They are what Ctrl+C and the context menu copy.
+    In the role of a caption it is one line: "start 449.821 µs". nanoseconds: those of a time, as
+    text. They are what Ctrl+C and the context menu copy.
     """
 
     def __init__(
@@ -199,7 +202,8 @@ class KeyFigure(QWidget):
         nanoseconds: str = "",
     ) -> None:
         super().__init__()
-        number = label(figure, theme, role)
+        inline = role == "caption"
+        number = label(figure, theme, role, "text2" if inline else "text1")
         if nanoseconds:
             # The digits are grouped and rounded, so they are not selectable as text.
             number.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
@@ -216,10 +220,15 @@ class KeyFigure(QWidget):
         column.setSpacing(0)
         row = QHBoxLayout()
         row.setSpacing(theme.px(3))
-        row.addWidget(number, 0, Qt.AlignmentFlag.AlignBaseline)
-        row.addWidget(label(unit, theme, "cell", "text2"), 1, Qt.AlignmentFlag.AlignBaseline)
+        line = Qt.AlignmentFlag.AlignBaseline
+        words = label(caption, theme, "caption", "text2")
+        if inline:
+            row.addWidget(words, 0, line)
+        row.addWidget(number, 0, line)
+        row.addWidget(label(unit, theme, role if inline else "cell", "text2"), 1, line)
         column.addLayout(row)
-        column.addWidget(label(caption, theme, "caption", "text2"))
+        if not inline:
+            column.addWidget(words)
         self.setAccessibleName(f"{caption}: {figure} {unit}".strip())
 
 
@@ -235,9 +244,15 @@ class KeyValueGrid(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(0)
         self._grid.setVerticalSpacing(theme.px(_ROW_GAP))
-        self._grid.setColumnMinimumWidth(0, theme.px(_KEY_WIDTH))
         self._grid.setColumnStretch(1, 1)
         self.rows: dict[str, str] = {}
+        self.key_width = 0
+        self.set_key_width(theme.px(_LEAST_KEYS))
+
+    def set_key_width(self, width: int) -> None:
+        """Set the width of the key column in px, to align it with that of another grid."""
+        self.key_width = width
+        self._grid.setColumnMinimumWidth(0, width)
 
     def add(
         self, key: str, value: str, *, html: bool = False, code: bool = False, hint: str = ""
@@ -260,13 +275,15 @@ class KeyValueGrid(QWidget):
         """Add a row with a widget as its value; `text` is the text it shows."""
         number = len(self.rows)
         name: QLabel = ElidedLabel(key, self._theme, "cell", "text2")
-        width = self._theme.px(_KEY_WIDTH - 8)
-        if set(" _") & set(key) and name.fontMetrics().horizontalAdvance(key) > width:
+        gap, most = self._theme.px(_KEY_GAP), self._theme.px(_MOST_KEYS)
+        width = name.fontMetrics().horizontalAdvance(key) + 1
+        if set(" _") & set(key) and width > most:
             # Keys of arguments come from the file and may have several words.
             words = key.replace("_", "_\u200b")  # allow a line break after each underscore
             name = label(span(words, self._theme.tokens.text2), self._theme, wrap=True, html=True)
-            name.setFixedWidth(width + self._theme.px(8))
-        name.setContentsMargins(0, 0, self._theme.px(8), 0)
+            name.setFixedWidth(most + gap)
+        name.setContentsMargins(0, 0, gap, 0)
+        self.set_key_width(max(self.key_width, min(width, most) + gap))
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(value, number, 1)
         self.rows[key if key and key not in self.rows else f"{key}({number})"] = text

@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.sort_header import SortHeader
 from viewer.model.times import counted
 
 ROW_HEIGHT = 25
@@ -246,7 +247,7 @@ class QuietTable(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().hide()
-        self.horizontalHeader().setHighlightSections(False)
+        self.setHorizontalHeader(SortHeader())
 
     def choose(self, index: QModelIndex) -> None:
         """Select a row as a click does; called for its context menu. Does nothing by default."""
@@ -276,7 +277,7 @@ class QuietTree(QTreeView):
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.header().setHighlightSections(False)
+        self.setHeader(SortHeader())
 
     def choose(self, index: QModelIndex) -> None:
         """Select a row as a click does; called for its context menu. Does nothing by default."""

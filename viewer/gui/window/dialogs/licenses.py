@@ -1,4 +1,6 @@
-"""The bundled packages: versions, licenses and license texts, from the installed packages.
+"""The bundled packages and fonts: versions, licenses and license texts.
+
+Those of packages are from the installed packages, those of fonts from `resources/fonts`.
 
 In a frozen bundle, texts are in `licenses/<name>`, and metadata may be missing; the version is then
 the module's own, and the license the one stated here. This module does not use Qt.
@@ -73,8 +75,17 @@ _KNOWN = (
 )  # fmt: skip
 
 
+# The fonts in `resources/fonts`, with the files of their licenses.
+_FONTS = {
+    BundledPart("Inter", "4.002", "OFL-1.1", "font of the window", "https://rsms.me/inter/"):
+        "Inter-OFL.txt",
+    BundledPart("JetBrains Mono", "2.305", "OFL-1.1", "font of code",
+                "https://www.jetbrains.com/lp/mono/"): "JetBrainsMono-OFL.txt",
+}  # fmt: skip
+
+
 def parts() -> list[BundledPart]:
-    """All bundled or installed packages of `_KNOWN`, after Opscope and Python."""
+    """Opscope, Python, all bundled or installed packages of `_KNOWN`, and the fonts."""
     bundled = [
         BundledPart("Opscope", __version__, "Apache-2.0", "this program", ""),
         BundledPart(
@@ -87,7 +98,7 @@ def parts() -> list[BundledPart]:
             bundled.append(
                 BundledPart(package.name, version, _license(package), package.what, package.page)
             )
-    return bundled
+    return [*bundled, *_FONTS]
 
 
 def text_of(name: str) -> str:
@@ -128,6 +139,10 @@ def _license(known: _Known) -> str:
 
 
 def _files_of(name: str) -> Iterator[Path]:
+    for font, text in _FONTS.items():
+        if font.name == name:
+            yield resource("fonts", text)
+            return
     above = resource().parent
     of_qt = name in ("PySide6-Essentials", "shiboken6")  # their wheels contain no text
     if getattr(sys, "_MEIPASS", None) is not None:

@@ -13,6 +13,7 @@ from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.inferences import pick_run, run_trace
 from viewer.gui.session.session import Session
@@ -54,7 +55,7 @@ class Toolbar(QToolBar):
         caption = QLabel("Color by")
         caption.setContentsMargins(8, 0, 6, 0)
         self._dispensable = [self.addWidget(caption)]
-        self.scheme = QComboBox()
+        self.scheme = ComboBox(theme)
         self.scheme.setAccessibleName("Color by")
         for scheme in SCHEMES:
             self.scheme.addItem(scheme.title, scheme.id)

@@ -1,0 +1,74 @@
+"""The bundled fonts: figures of one width, no ligatures, the system's where files are missing."""
+
+from typing import get_args
+
+import pytest
+from PySide6.QtGui import QFontDatabase, QFontInfo, QFontMetricsF, QRawFont
+
+from viewer.gui.qt.theme import fonts
+from viewer.gui.qt.theme.fonts import CODE_FILES, UI_FILES, FontRole, bundled_family, make_font
+from viewer.resources import resource
+
+ROLES = get_args(FontRole)
+
+
+@pytest.fixture
+def other_folder(tmp_path, monkeypatch, qapp):
+    """Font files of another folder, to be loaded anew."""
+    monkeypatch.setattr(fonts, "resource", lambda *parts: tmp_path.joinpath(*parts[1:]))
+    bundled_family.cache_clear()
+    yield tmp_path
+    bundled_family.cache_clear()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_is_drawn_with_a_bundled_font_in_its_weight(qapp, role):
+    font = make_font(role, 1.0)
+    drawn = QFontInfo(font)
+    assert drawn.family() == ("JetBrains Mono" if role == "code" else "Inter")
+    assert QRawFont.fromFont(font).weight() == font.weight()
+
+
+def test_digits_have_one_width_in_every_role(qapp):
+    for role in ROLES:
+        metrics = QFontMetricsF(make_font(role, 1.0))
+        assert len({metrics.horizontalAdvance(digit * 8) for digit in "0123456789"}) == 1, role
+
+
+def test_code_has_no_ligatures(qapp):
+    code = make_font("code", 1.0)
+    metrics = QFontMetricsF(code)
+    assert code.fixedPitch()
+    assert {tag.toString().data(): code.featureValue(tag) for tag in code.featureTags()} == {
+        b"calt": 0,
+        b"liga": 0,
+    }
+    assert metrics.horizontalAdvance("!=") == metrics.horizontalAdvance("ab")
+
+
+def test_signs_of_the_screens_are_in_the_fonts(qapp):
+    for file in (*UI_FILES, *CODE_FILES):
+        font = QRawFont(str(resource("fonts", file)), 12)
+        signs = "·…×µμ–−≥→←↑↓●✓°²"
+        assert [sign for sign in signs if not font.supportsCharacter(ord(sign))] == [], file
+
+
+def test_sizes_follow_the_scale(qapp):
+    assert make_font("cell", 2.0).pointSizeF() == pytest.approx(
+        2 * make_font("cell", 1.0).pointSizeF()
+    )
+
+
+def test_missing_files_leave_the_font_of_the_system(other_folder):
+    system = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family()
+    fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
+    assert make_font("body", 1.0).families() == [system]
+    assert make_font("code", 1.0).families() == [fixed]
+
+
+def test_a_damaged_file_leaves_the_font_of_the_system(other_folder):
+    for name in (*UI_FILES, *CODE_FILES):
+        whole = resource("fonts", name).read_bytes()
+        (other_folder / name).write_bytes(whole if "Regular" in name else b"no font")
+    assert bundled_family(UI_FILES) == ""
+    assert bundled_family(CODE_FILES) == "JetBrains Mono"

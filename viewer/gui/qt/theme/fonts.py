@@ -1,0 +1,97 @@
+"""Fonts by role: Inter for the window and JetBrains Mono for code, both from `resources/fonts`.
+
+A font that cannot be loaded is replaced by the system's, in the window as in code. Every weight is
+a file of its own, because Qt on Linux draws a variable font in its default weight only.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+
+from viewer.resources import resource
+
+# fmt: off
+FontRole = Literal[
+    "title", "duration", "figure", "operator", "cost", "body", "cell", "tab", "tab_active", "label",
+    "process", "header", "section", "caption", "ruler", "zero_length", "code",
+]
+# fmt: on
+
+UI_FILES = ("Inter-Regular.ttf", "Inter-Medium.ttf", "Inter-SemiBold.ttf")
+CODE_FILES = ("JetBrainsMono-Regular.ttf",)
+
+# Size in px and weight. The design's 650 is 600 here, the heaviest weight that is bundled.
+_SIZES: dict[FontRole, tuple[float, QFont.Weight]] = {
+    "title": (26, QFont.Weight.DemiBold),
+    "duration": (19 * 1.4, QFont.Weight.DemiBold),  # 1.4 times the figures next to it
+    "figure": (19, QFont.Weight.DemiBold),
+    "operator": (15, QFont.Weight.DemiBold),
+    "cost": (15, QFont.Weight.DemiBold),
+    "body": (13, QFont.Weight.Normal),
+    "cell": (12.5, QFont.Weight.Normal),
+    "tab": (12.5, QFont.Weight.Normal),
+    "tab_active": (12.5, QFont.Weight.DemiBold),
+    "label": (12, QFont.Weight.Medium),
+    "process": (12, QFont.Weight.DemiBold),
+    "header": (11.5, QFont.Weight.Medium),
+    "section": (11.5, QFont.Weight.DemiBold),
+    "caption": (11.5, QFont.Weight.Normal),
+    "ruler": (11, QFont.Weight.Normal),
+    "zero_length": (10.5, QFont.Weight.Normal),
+    "code": (12, QFont.Weight.Normal),
+}
+
+
+def make_font(role: FontRole, scale: float) -> QFont:
+    """Return the font of a role. Needs an application.
+
+    scale: the size of the system font relative to 13 px.
+    """
+    px, weight = _SIZES[role]
+    code = role == "code"
+    kind = QFontDatabase.SystemFont.FixedFont if code else QFontDatabase.SystemFont.GeneralFont
+    families = (
+        bundled_family(CODE_FILES if code else UI_FILES),
+        QFontDatabase.systemFont(kind).family(),
+    )
+    # The system's font has the letters that the bundled one lacks, such as Chinese ones. Named
+    # here, because a font without a name has the features of the application's font.
+    font = QFont(list(filter(None, families)))
+    screen = QGuiApplication.primaryScreen()
+    dpi = screen.logicalDotsPerInch() if screen else 96.0
+    # setPixelSize accepts only whole numbers.
+    font.setPointSizeF(px * scale * 72 / dpi)
+    font.setWeight(weight)
+    if code:
+        font.setStyleHint(QFont.StyleHint.Monospace)
+        font.setFixedPitch(True)
+        # No ligatures: `!=` must not become one sign, in a font of the system either.
+        for feature in ("liga", "calt"):
+            font.setFeature(QFont.Tag(feature), 0)
+    else:
+        # Figures of one width, so that digits are below digits and do not move as they change.
+        font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+@lru_cache
+def bundled_family(files: tuple[str, ...]) -> str:
+    """Load font files of `resources/fonts` once, and return their family; "" if one is missing.
+
+    All or none: with a part of the weights, Qt would smear the others from it.
+    """
+    numbers = []
+    for name in files:
+        path = resource("fonts", name)
+        # Qt warns about a file that it cannot read; what is missing needs no warning.
+        numbers.append(QFontDatabase.addApplicationFont(str(path)) if path.is_file() else -1)
+    families = [QFontDatabase.applicationFontFamilies(number) for number in numbers if number >= 0]
+    if len(families) == len(files) and all(families):
+        return families[0][0]
+    for number in numbers:
+        if number >= 0:
+            QFontDatabase.removeApplicationFont(number)
+    return ""
