@@ -86,12 +86,11 @@ def test_panels_follow(large):
     if not bench_sizes.is_measured():
         names = names[:2]
     for name in ("no panel", *names, "all shown"):
-        for other, dock in controller.docks.by_name.items():
-            dock.setVisible(name == "all shown" or other == name)
-        if name == "all shown":
-            controller.docks.show_all(True)
-        elif name != "no panel":
-            controller.docks.show_panel(name)
+        for other in controller.docks.by_name:
+            if name in (other, "all shown"):
+                controller.docks.show_panel(other)
+            else:
+                controller.docks.close_panel(other)
         wait(controller)
         session.clear_selection()
         wait(controller)

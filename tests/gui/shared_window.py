@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import shiboken6
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSettings, QSize
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, QSettings, QSize
 from PySide6.QtWidgets import QApplication, QComboBox, QHeaderView, QLineEdit, QWidget
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, open_files, put_away, release_modifiers, settle
-from viewer.gui.qt.settings import RECENT_COMMANDS, THEME
+from viewer.gui.qt.settings import RECENT_COMMANDS, THEME, WINDOW_STATE_VERSION
 from viewer.gui.timeline.held_keys import HeldKeys
 from viewer.gui.window.controller import WindowController
-from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.docks import Docks, PanelChoices
 from viewer.view.state import ViewState
 from viewer.workspace.workspace import Workspace
 
@@ -57,6 +57,7 @@ class SharedWindow:
         self._controls: list[QWidget] = []
         self._focus: QWidget | None = None
         self._layout, self._size = QByteArray(), QSize()
+        self._choices = PanelChoices()
 
     def showing_sample(self, key: str) -> WindowController:
         """A window with a bundled sample open, and nothing done since."""
@@ -76,7 +77,8 @@ class SharedWindow:
                 open_files(self._qtbot, self._controller, *paths)
             self._paths = paths
             self._focus = self._controller.window.focusWidget()
-            self._layout = self._controller.window.saveState()
+            self._layout = self._controller.window.saveState(WINDOW_STATE_VERSION)
+            self._choices = self._controller.docks.choices
             self._controls = [
                 control
                 for kind in (QLineEdit, QComboBox, QHeaderView)
@@ -133,7 +135,7 @@ class SharedWindow:
             window.resize(self._size)
             self._qtbot.waitUntil(lambda: not controller.docks.needs_relayout)
         if _places(controller.docks) != baseline.docks:
-            window.restoreState(self._layout)
+            controller.docks.restore(self._layout, self._choices)
         controller.timeline.scene.scroll_to(0)
         window.activateWindow()
         self._qtbot.waitUntil(window.isActiveWindow)
@@ -148,11 +150,13 @@ class SharedWindow:
 
 
 def _places(docks: Docks) -> dict[str, tuple[int, ...]]:
-    """The open docks, with the positions of those that are not behind others."""
+    """The open panels, with the positions of those that are not behind others."""
     return {
-        name: () if dock.visibleRegion().isEmpty() else dock.geometry().getRect()
-        for name, dock in docks.by_name.items()
-        if not dock.isHidden()
+        name: (*panel.mapTo(panel.window(), QPoint()).toTuple(), *panel.size().toTuple())
+        if panel.isVisible()
+        else ()
+        for name, panel in docks.by_name.items()
+        if docks.is_shown(name)
     }
 
 

@@ -9,12 +9,8 @@ ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 CSV = SAMPLE["plain_csv"].paths()[0]
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
-DOCKS = {
-    "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
-    "source", "links",
-    "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
-    "program",
-}  # fmt: skip
+# The tabs of the attention sample.
+DOCKS = {"details", "operators", "model", "graph", "delegation", "source"}
 
 
 def names(controller):
@@ -22,7 +18,7 @@ def names(controller):
 
 
 def shown_docks(controller):
-    return {name for name, dock in controller.docks.by_name.items() if not dock.isHidden()}
+    return {name for name in controller.docks.by_name if controller.docks.is_shown(name)}
 
 
 def message(controller):

@@ -604,7 +604,7 @@ def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, 
     for dock in ("operators", "events", "source", "links", "problems"):
         attention.docks.show_panel(dock)
         settle(qtbot, attention)
-        panel = attention.docks.by_name[dock].widget()
+        panel = attention.docks.by_name[dock]
         widgets = [w for kind in kinds for w in panel.findChildren(kind) if w.isVisible()]
         widgets += [panel] if isinstance(panel, QScrollArea) else []
         assert widgets, dock

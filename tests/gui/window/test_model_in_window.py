@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from tests.gui.panels.model.tree import ATTENTION_0, marked, open_to, opened_rows
+from viewer.gui.window.frame.panel_table import PanelArea
 from viewer.model.scope import TimeScope
 from viewer.view.state import SliceRef
 
@@ -48,10 +49,7 @@ def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controll
 def test_the_dock_lies_beside_operators_and_follows_the_timeline(controller, qtbot):
     open_sample(qtbot, controller, "attention_xnnpack")
     docks = controller.docks
-    assert docks.by_name["model"] in controller.window.tabifiedDockWidgets(
-        docks.by_name["operators"]
-    )
-    assert docks.by_name["model"].objectName() == "model"
+    assert docks.areas[PanelArea.LEFT].names[:2] == ("operators", "model")
     docks.show_panel("model")
     settle(qtbot, controller)
     shown = controller.session.traces[0]

@@ -26,7 +26,7 @@ REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
 RECENT_COUNT = 20  # commands
 # Increase when docks or toolbars are renamed; states stored by other versions are not restored.
-WINDOW_STATE_VERSION = 2
+WINDOW_STATE_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,12 @@ RECENT_COMMANDS = Setting[list[str]]("recent_commands", list, [], "Recently used
 SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Local folders of recorded sources")
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Position of the window")
 WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
+# Ids of panels: opened by hand, closed by hand, and brought to the front (the latest last).
+PANEL_CHOICES = (
+    Setting[list[str]]("panels/opened", list, [], "Panels that were opened"),
+    Setting[list[str]]("panels/closed", list, [], "Panels that were closed"),
+    Setting[list[str]]("panels/recent", list, [], "Panels that were at the front"),
+)
 WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the window")
 
 

@@ -22,7 +22,7 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.view import TimelineView
 
 ABOVE = BAND_HEIGHT + LANES_HEIGHT + RULER_HEIGHT
-BELOW_ROWS = 20
+BELOW_ROWS = 12
 _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
 

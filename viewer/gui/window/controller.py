@@ -30,6 +30,7 @@ from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.settings import PANEL_CHOICES
 from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.search import Search
@@ -49,6 +50,7 @@ from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_paths import SourcePaths
 from viewer.gui.window.frame.clock_button import ClockButton
+from viewer.gui.window.frame.docks import PanelChoices
 from viewer.gui.window.frame.focus_keys import FocusKeys
 from viewer.gui.window.frame.link_warnings import LinkWarnings
 from viewer.gui.window.frame.panel_registry import PanelRegistry
@@ -82,7 +84,7 @@ class WindowController(QObject):
         self._connect_session()
         self._connect_panels()
         _, state = self.settings.window()
-        self.docks.restore(state)
+        self.docks.restore(state, PanelChoices(*map(self.settings.get, PANEL_CHOICES)))
         self.refresh()
 
     # -- creating the parts --------------------------------------------------------------------
@@ -166,8 +168,7 @@ class WindowController(QObject):
         )
         self.context_menus = ContextMenus(session, self.timeline, self.docks, table, self.help)
         focus_keys = FocusKeys(self)
-        for watched in (window, *self.docks.by_name.values()):
-            watched.installEventFilter(focus_keys)
+        window.installEventFilter(focus_keys)
         self.toolbar = Toolbar(session, self.theme, table, self.search)
         window.take_toolbar(self.toolbar)
         self.hints = ShortcutHints(table, self.panels, self.timeline, self.search, window)
@@ -227,7 +228,7 @@ class WindowController(QObject):
             note.open_requested.connect(open_dialog)
         self.model.operators_requested.connect(partial(docks.show_panel, "operators"))
         self.findings.report_requested.connect(docks.show_panel)
-        self.problems.count_changed.connect(docks.count_problems)
+        self.problems.count_changed.connect(self.layout.count_problems)
         for name, tables in (
             ("selection", self.selection),
             ("handle_map", self.handle_map),
@@ -239,8 +240,6 @@ class WindowController(QObject):
         self.search.left.connect(self.timeline.view.setFocus)
         self.search.list_requested.connect(partial(self.commands.run, "search.list"))
         self.timeline.headers.focused.connect(self.commands.refresh)
-        self.theme.changed.connect(docks.retheme)
-        docks.retheme()
 
     def _confirm_close(self, then: Then) -> None:
         self.close_guard.confirm_then(then)
@@ -308,5 +307,9 @@ class WindowController(QObject):
 
     def shut_down(self) -> None:
         """Stop background work; shows the docks first, so that their state can be saved."""
+        chosen = self.docks.choices
+        stored = (chosen.opened, chosen.closed, chosen.recent)
+        for setting, names in zip(PANEL_CHOICES, stored, strict=True):
+            self.settings.set(setting, list(names))
         self.docks.show_all(True)
         self.work.shut_down()

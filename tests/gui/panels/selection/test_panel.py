@@ -245,6 +245,6 @@ def test_several_slices_by_the_session_are_a_subject_too(panel):
 
 def test_the_dock_and_the_status_bar_count_what_is_selected(rows, qtbot):
     select(rows, 105, 420, 0)
-    assert rows.docks.by_name["selection"].windowTitle() == "Selection (4)"
+    assert rows.docks.title("selection") == "Selection (4)"
     click(qtbot, rows.selection, 1)
     assert rows.window.status.said.text().startswith("2 slices selected · 50")

@@ -90,8 +90,8 @@ def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path,
 
 def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     open_files(qtbot, controller, *files_in(folder))
-    assert controller.docks.front_tabs == ("operators", "source")
-    for name in ("model", "marks"):
+    assert controller.docks.front_tabs == ("details", "operators", "source")
+    for name in ("model", "statistics"):
         controller.docks.show_panel(name)
     settle(qtbot, controller)
     save(qtbot, controller, monkeypatch, folder / "mine.opscope")
@@ -100,11 +100,11 @@ def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
         controller.commands.actions["go.undo"].trigger()
     settle(qtbot, controller)
-    assert controller.docks.front_tabs == ("model", "marks")
+    assert controller.docks.front_tabs == ("details", "model", "statistics")
     controller.docks.show_panel("source")
     controller.docks.show_panel("graph")
     take_up(qtbot, controller, folder / "mine.opscope")
-    assert controller.docks.front_tabs == ("model", "marks")
+    assert controller.docks.front_tabs == ("details", "model", "statistics")
 
 
 def test_a_session_with_a_tab_that_is_not_there_opens(controller, qtbot, folder, monkeypatch):
@@ -114,10 +114,9 @@ def test_a_session_with_a_tab_that_is_not_there_opens(controller, qtbot, folder,
     told = json.loads(path.read_text())
     told["view"]["front"] = ["no such panel", "marks"]
     path.write_text(json.dumps(told))
-    controller.docks.by_name["marks"].close()
     take_up(qtbot, controller, path)
-    assert controller.docks.front_tabs == ("operators", "source")
-    assert controller.docks.by_name["marks"].isHidden()
+    assert controller.docks.front_tabs == ("details", "operators", "source")
+    assert not controller.docks.is_open("marks"), "there are no bookmarks"
 
 
 def test_a_session_takes_the_place_of_what_is_open(controller, qtbot, folder, monkeypatch):

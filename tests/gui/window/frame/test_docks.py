@@ -1,27 +1,35 @@
 """Where the panels lie: the timeline as tall as its rows, panels as tabs where room is short."""
 
 import pytest
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QLabel, QMainWindow, QTabBar, QToolButton
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, QSettings, Qt
+from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QToolButton
 
-from tests.gui.events import open_sample, settle
-from viewer.gui.qt.settings import WINDOW_STATE_VERSION
+from tests.gui.dark_theme import dark_theme
+from tests.gui.events import open_files, open_sample, put_away, settle
+from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
+from viewer.gui.qt.settings import PANEL_CHOICES, WINDOW_STATE_VERSION, Settings
+from viewer.gui.session.search import Search
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks
+from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks, PanelChoices
+from viewer.gui.window.frame.panel_presence import Presence
+from viewer.gui.window.frame.panel_table import PANELS, PanelArea
+from viewer.gui.window.main_window import MainWindow
 from viewer.model.inference_views import Inferences
+from viewer.view.state import Area, SliceRef
 
-NAMES = (
-    "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
-    "source", "links",
-    "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
-    "program",
-)  # fmt: skip
+SIDE, LEFT, RIGHT = PanelArea
+MODEL_TABS = ("operators", "model", "graph", "delegation")
 
 
-def fellows(controller, name):
-    dock = controller.docks.by_name[name]
-    tabs = controller.window.tabifiedDockWidgets(dock)
-    return {other for other, d in controller.docks.by_name.items() if d in tabs}
+def tabs(controller):
+    """The tabs of each area, in their order."""
+    return {area: part.names for area, part in controller.docks.areas.items() if part.names}
+
+
+def width_of(qtbot, controller, width):
+    controller.window.resize(width, 900)
+    qtbot.waitUntil(lambda: not controller.docks.needs_relayout)
+    settle(qtbot, controller)
 
 
 @pytest.mark.parametrize("front", ["operators", "events"])
@@ -32,17 +40,18 @@ def test_the_timeline_is_as_tall_as_its_rows_whichever_tab_is_in_front(attention
     for view in (Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
         attention.session.show_inferences(view)
         settle(qtbot, attention)
-        most = (timeline.height() + attention.docks.by_name[front].height()) * TIMELINE_SHARE
+        most = (timeline.height() + attention.docks.areas[LEFT].height()) * TIMELINE_SHARE
         assert timeline.height() == pytest.approx(min(timeline.content_height, most), abs=30)
 
 
 def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qtbot):
-    details = attention.docks.by_name["details"]
-    attention.window.resizeDocks([details], [500], Qt.Orientation.Horizontal)
+    side = attention.docks.areas[SIDE]
+    dock = side.parentWidget()
+    attention.window.resizeDocks([dock], [500], Qt.Orientation.Horizontal)
     settle(qtbot, attention)
     attention.session.show_inferences(Inferences.ALIGNED)
     settle(qtbot, attention)
-    assert details.width() == 500
+    assert side.width() == 500
 
 
 def test_the_bottom_comes_back_as_it_was(attention, qtbot):
@@ -56,34 +65,30 @@ def test_the_bottom_comes_back_as_it_was(attention, qtbot):
         settle(qtbot, attention)
     assert attention.events.isVisible()
     assert attention.links.isVisible()
-    assert not attention.problems.visibleRegion().boundingRect().isValid()
+    assert not attention.problems.isVisible()
     after = [docks.by_name[name].width() for name in ("events", "links")]
     assert after == pytest.approx(before, abs=4)
 
 
-def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
-    sizes = []
-    for width in (1300, 1000, 1300, 1600):
-        attention.window.resize(width, 900)
-        qtbot.waitUntil(lambda: not attention.docks.needs_relayout)
-        settle(qtbot, attention)
-        sizes.append((fellows(attention, "details"), fellows(attention, "source")))
-    tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
-    assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
-    left = {
-        "operators", "model", "findings", "graph", "statistics", "events", "estimates",
-        "handle_map", "selection", "program",
-    }  # fmt: skip
-    assert sizes[1] == (tabs, left)
-    assert sizes[2] == sizes[0]
-    assert sizes[3] == (set(), tabs)
+def test_panels_become_tabs_as_room_gets_short_and_come_back_in_order(attention, qtbot):
+    wide = {SIDE: ("details",), LEFT: MODEL_TABS, RIGHT: ("source",)}
+    assert tabs(attention) == wide
+    narrow = {LEFT: (*MODEL_TABS, "details"), RIGHT: ("source",)}
+    for width, expected in (
+        (1300, narrow),
+        (1000, {LEFT: (*MODEL_TABS, "details", "source")}),
+        (1300, narrow),
+        (1600, wide),
+    ):
+        width_of(qtbot, attention, width)
+        assert tabs(attention) == expected
+        assert attention.docks.areas[LEFT].front == "operators"
+    assert shown_docks(attention) == DOCKS
 
 
 def test_in_a_narrow_window_both_halves_of_the_bottom_have_room(attention, qtbot):
-    attention.window.resize(1000, 700)
-    qtbot.waitUntil(lambda: not attention.docks.needs_relayout)
-    settle(qtbot, attention)
-    left, right = (attention.docks.by_name[name].width() for name in ("operators", "details"))
+    width_of(qtbot, attention, 1300)
+    left, right = (attention.docks.areas[area].width() for area in (LEFT, RIGHT))
     assert right > 0.8 * left
 
 
@@ -102,80 +107,156 @@ def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbo
     assert toolbar.link_state.text() == in_full
 
 
-def titled(docks):
-    """The docks that have a title bar."""
-    return {name for name, dock in docks.by_name.items() if dock.titleBarWidget() is None}
+def test_a_panel_without_content_has_no_tab_and_the_menu_opens_it(attention, qtbot):
+    docks = attention.docks
+    assert not docks.is_open("program")
+    menu = QMenu()
+    docks.fill(menu)
+    action = next(a for a in menu.actions() if a.text() == "Program")
+    assert not action.isChecked()
+    action.trigger()
+    settle(qtbot, attention)
+    assert attention.program.isVisible()
+    assert action.isChecked()
+    assert docks.choices.opened == ["program"]
+    action.trigger()
+    assert not docks.is_open("program")
+    assert docks.choices.opened == []
 
 
-def test_only_a_dock_without_a_tab_has_a_title_of_its_own(attention):
-    assert titled(attention.docks) == {"details"}
+def test_a_command_opens_what_was_closed_and_it_stays(attention, qtbot):
+    docks = attention.docks
+    docks.close_panel("graph")
+    assert tabs(attention)[LEFT] == ("operators", "model", "delegation")
+    attention.session.close_all()
+    open_sample(qtbot, attention, "attention_xnnpack")
+    assert docks.choices.closed == ["graph"]
+    assert not docks.is_open("graph")
+    attention.commands.run("panel.graph")
+    assert tabs(attention)[LEFT] == MODEL_TABS, "in its place"
+    assert docks.areas[LEFT].front == "graph"
+    assert docks.choices.closed == []
 
 
-def bare_window(qtbot, shown_first):
-    """A window with nothing but docks."""
+def test_a_search_and_bookmarks_open_their_panels_and_close_them(attention, qtbot):
+    session, docks = attention.session, attention.docks
+    Search.of(session).set_query("linear")
+    qtbot.waitUntil(lambda: docks.is_open("search"))
+    assert docks.areas[RIGHT].front == "source", "a search does not hide what is in front"
+    settle(qtbot, attention)
+    assert docks.title("search") != "Search"
+    Search.of(session).set_query("")
+    qtbot.waitUntil(lambda: not docks.is_open("search"))
+    session.select_slice(SliceRef(0, 20))
+    attention.commands.run("mark.keep")
+    assert docks.is_open("marks")
+
+
+def test_an_area_brings_up_selection_until_it_is_cleared(attention, qtbot):
+    session, docks = attention.session, attention.docks
+    attention.timeline.view.setFocus()
+    t0, t1 = session.state.t0, session.state.t1
+    session.select_area(Area(t0, t1, frozenset({(0, 0)})))
+    settle(qtbot, attention)
+    assert docks.areas[LEFT].front == "selection"
+    session.clear_selection()
+    settle(qtbot, attention)
+    assert docks.areas[LEFT].front == "operators"
+    assert not docks.is_open("selection")
+
+
+def test_in_a_narrow_window_a_slice_brings_up_details_but_a_row_of_a_table_does_not(
+    attention, qtbot
+):
+    docks = attention.docks
+    width_of(qtbot, attention, 1300)
+    attention.timeline.view.setFocus()
+    attention.session.select_slice(SliceRef(0, 20))
+    assert docks.areas[LEFT].front == "details"
+    attention.session.clear_selection()
+    assert docks.areas[LEFT].front == "operators"
+    attention.operators.table.setFocus()
+    attention.session.select_operators(0, (9,))
+    assert docks.areas[LEFT].front == "operators"
+
+
+def bare_window(qtbot, width=1600):
+    """A window with nothing but panels, all of which have content."""
     window = QMainWindow()
     qtbot.addWidget(window)
     window.setCentralWidget(QLabel())
-    window.resize(1600, 900)
-    if shown_first:
-        window.show()
-    return window, Docks(window, {name: QLabel() for name in NAMES})
-
-
-@pytest.mark.parametrize("shown_first", [False, True])
-def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
-    """A bar that Qt makes twice stays behind the panels for good; to drag it ends the process."""
-    window, docks = bare_window(qtbot, shown_first)
-    docks.restore(QByteArray())
+    window.resize(width, 900)
+    docks = Docks(window, {spec.id: QLabel() for spec in PANELS})
+    docks.restore(QByteArray(), PanelChoices())
+    docks.offer(dict.fromkeys(docks.by_name, Presence.OPEN))
     window.show()
     docks.show_all(True)
-    for width in (1600, 1300, 1000, 1600):
-        window.resize(width, 900)
-        docks.fit_width()
-        QCoreApplication.processEvents()
-        bars = window.findChildren(QTabBar)
-        titles = [bar.tabText(i) for bar in bars for i in range(bar.count())]
-        assert len(bars) == 2
-        assert len(titles) == len(set(titles)) >= 13
-        for bar in bars:
-            assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar
-
-
-@pytest.mark.parametrize("shown_first", [False, True])
-@pytest.mark.parametrize("stored", ["as it lay", "by another program"])
-def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored):
-    """Docks that were tabs before the window is shown, and are restored, leave empty bars."""
-    state = QByteArray(b"nothing that Qt knows")
-    if stored == "as it lay":
-        was = QMainWindow()
-        qtbot.addWidget(was)
-        was.setCentralWidget(QLabel())
-        was.resize(1600, 900)
-        before = Docks(was, {name: QLabel() for name in NAMES})
-        before.restore(QByteArray())
-        was.show()
-        before.show_all(True)
-        before.show_panel("graph")
-        state = was.saveState(WINDOW_STATE_VERSION)
-    window, docks = bare_window(qtbot, shown_first)
-    docks.restore(state)
-    docks.show_all(False)
-    window.show()
-    docks.show_all(True)
+    docks.fit_width()
     QCoreApplication.processEvents()
-    bars = window.findChildren(QTabBar)
-    assert len(bars) == 2
-    assert sum(bar.count() for bar in bars) == len(NAMES) - 1
-    assert window.width() == 1600
-    assert titled(docks) == {"details"}
-    for bar in bars:
-        assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar
+    return window, docks
+
+
+def test_sizes_and_choices_come_back_in_the_next_window(qtbot):
+    window, docks = bare_window(qtbot)
+    window.resizeDocks([docks.areas[SIDE].parentWidget()], [480], Qt.Orientation.Horizontal)
+    docks.close_panel("graph")
+    docks.show_panel("model", by_hand=True)
+    QCoreApplication.processEvents()
+    state, choices = window.saveState(WINDOW_STATE_VERSION), docks.choices
+    _other, later = bare_window(qtbot)
+    later.restore(state, choices)
+    QCoreApplication.processEvents()
+    assert later.areas[SIDE].width() == 480
+    assert not later.is_open("graph")
+    assert later.areas[LEFT].front == "model"
+    assert later.is_restored
+
+
+@pytest.mark.parametrize("state", [b"", b"nothing that Qt knows"])
+def test_a_stored_layout_that_does_not_fit_gives_the_default(qtbot, state):
+    _, docks = bare_window(qtbot)
+    before = {area: part.size() for area, part in docks.areas.items()}
+    docks.restore(QByteArray(state), PanelChoices(["gone"], ["gone"], ["gone"]))
+    QCoreApplication.processEvents()
+    assert {area: part.size() for area, part in docks.areas.items()} == before
+    assert docks.choices == PanelChoices([], [], [])
+    assert not docks.is_restored
+
+
+def test_a_window_stores_what_was_opened_by_hand(qtbot, tmp_path):
+    store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    settings = Settings(store)
+    for expected in ([], ["program"]):
+        window = MainWindow(dark_theme(), settings)
+        window.show()
+        assert window.controller.docks.choices.opened == expected
+        window.controller.docks.show_panel("program", by_hand=True)
+        put_away(window)
+    assert settings.get(PANEL_CHOICES[0]) == ["program"]
+
+
+def test_a_profile_without_a_record_has_no_tab_that_needs_one(controller, qtbot):
+    open_files(qtbot, controller, ATTENTION)
+    assert tabs(controller) == {
+        SIDE: ("details",),
+        LEFT: ("operators",),
+        RIGHT: ("findings", "statistics"),
+    }
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1920])
+def test_the_button_after_the_last_tab_is_in_sight(attention, qtbot, width):
+    width_of(qtbot, attention, width)
+    for area in attention.docks.areas.values():
+        if area.isVisible():
+            end = area.more.mapTo(attention.window, QPoint(area.more.width(), 0)).x()
+            assert end <= area.mapTo(attention.window, QPoint(area.width(), 0)).x()
 
 
 def test_to_close_all_and_open_again_leaves_no_widget_behind(attention, qtbot):
     def parts():
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        return sum(len(dock.children()) for dock in attention.docks.by_name.values())
+        return sum(len(panel.children()) for panel in attention.docks.by_name.values())
 
     before = parts()
     for _ in range(3):

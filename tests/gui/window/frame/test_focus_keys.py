@@ -1,7 +1,7 @@
 """Which keys stay with the widget that has the keyboard, and which are commands everywhere."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.events import settle
 from viewer.gui.window.frame.focus_keys import NAVIGATION, keeps
 
 Key = Qt.Key
@@ -75,18 +74,3 @@ def test_typing_into_a_field_is_typing(attention, qtbot):
         qtbot.keyClick(field, key)
     assert field.text() == "as dfnpq?.,"
     assert attention.session.state == before
-
-
-@pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
-def test_keys_work_in_a_panel_that_floats(attention, qtbot):
-    dock = attention.docks.by_name["details"]
-    dock.setFloating(True)
-    dock.move(QPoint(10, 10))
-    attention.session.select_operators(0, (9,))
-    settle(qtbot, attention)
-    dock.activateWindow()
-    before = attention.session.state.t0
-    qtbot.keyPress(dock.widget(), Key.Key_D)
-    assert attention.session.state.t0 > before
-    qtbot.keyRelease(dock.widget(), Key.Key_D)
-    assert not attention.timeline.view._held.is_moving

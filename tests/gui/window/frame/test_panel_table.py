@@ -15,14 +15,11 @@ def test_a_panel_has_a_page_of_the_help_with_its_title(spec):
     assert title_of(spec.help_page) == spec.title
 
 
-def test_every_panel_has_a_dock_with_its_widget_in_the_order_of_the_menu(controller):
-    listed = sorted(PANELS, key=lambda spec: spec.place)
-    assert [spec.place for spec in listed] == list(range(len(PANELS)))
-    assert list(controller.docks.by_name) == [spec.id for spec in listed]
+def test_every_panel_has_a_widget_in_the_order_of_the_table(controller):
+    assert list(controller.docks.by_name) == [spec.id for spec in PANELS]
     for spec in PANELS:
-        dock = controller.docks.by_name[spec.id]
-        assert (dock.objectName(), dock.windowTitle()) == (spec.id, spec.title)
-        assert dock.widget() is controller.panels.of(panel_class(spec))
+        assert controller.docks.by_name[spec.id] is controller.panels.of(panel_class(spec))
+        assert controller.docks.title(spec.id) == spec.title
 
 
 def test_every_panel_is_in_both_menus_of_panels_and_has_a_command(controller):
@@ -31,8 +28,10 @@ def test_every_panel_is_in_both_menus_of_panels_and_has_a_command(controller):
         (submenu,) = [a.menu() for a in actions if a.text().replace("&", "") == title]
         return submenu.actions()
 
-    docks = controller.docks.by_name.values()
-    assert entries("View", "Panels") == [dock.toggleViewAction() for dock in docks]
+    listed = [a for a in entries("View", "Panels") if not a.isSeparator()]
+    by_group = sorted(PANELS, key=lambda spec: spec.group.value)
+    assert [action.text() for action in listed] == [spec.title for spec in by_group]
+    assert all(action.isCheckable() for action in listed)
     assert entries("Go", "Panels") == [controller.commands.actions[spec.command] for spec in PANELS]
     for spec in PANELS:
         assert controller.commands.commands[spec.command].plain_title == f"Show {spec.title}"
@@ -45,8 +44,6 @@ def test_commands_on_rows_exist_and_are_of_panels_with_tables(controller):
             assert controller.docks.by_name[spec.id].findChildren(QAbstractItemView)
 
 
-def test_the_tabs_of_an_area_are_numbered_from_zero():
-    for area in PanelArea:
-        places = [PANEL[id].tab for id in tabs_of(area)]
-        assert places == list(range(len(places)))
-    assert sum(len(tabs_of(area)) for area in PanelArea) == len(PANELS) == len(PANEL)
+def test_every_panel_is_in_one_area():
+    assert sorted(id for area in PanelArea for id in tabs_of(area)) == sorted(PANEL)
+    assert len(PANELS) == len(PANEL)

@@ -81,9 +81,9 @@ def test_the_link_pill_follows_the_trace_of_the_selection(controller, qtbot):
     assert len(told) == 2
 
 
-def test_the_pill_leads_to_the_problems(attention, qtbot):
+def test_the_link_state_leads_to_the_links(attention, qtbot):
     qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
-    assert attention.problems.isVisible()
+    assert attention.links.isVisible()
 
 
 def test_the_help_of_the_search_stays_inside_the_window(attention, qtbot):

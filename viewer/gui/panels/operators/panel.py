@@ -1,7 +1,8 @@
 """The Operators panel: the cost of each operator, and how the costs add up.
 
-It covers the selected range, an inference, or the whole trace. If a program is open without a
-profile, it lists the program's operators without costs.
+It covers the selected range, an inference, or the whole trace. A profile without operators is
+listed by the names of its slices. If a program is open without a profile, the panel lists the
+program's operators without costs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.analysis.links.labels import set_label
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import CostPanel
+from viewer.gui.panels.base.group_rows import select_group, show_whole
 from viewer.gui.panels.base.operator_contents import (
     ColumnKind,
     OperatorContents,
@@ -26,15 +28,29 @@ from viewer.gui.panels.base.operator_table import OperatorModel
 from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.trace_panel import current_scope
+from viewer.gui.panels.operators.by_name import (
+    BY_NAME,
+    KEY,
+    ListedNames,
+    has_only_names,
+    list_names,
+)
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
+from viewer.model.scope import left_out
+from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+from viewer.model.trace import KeyKind
+from viewer.view.open_trace import AT_ONCE
+from viewer.workspace.identifier_choice import key_kinds
 
 NOTHING = "Open a profile and its ETRecord to see its operators."
 
 
-class OperatorsPanel(CostPanel["ListedCosts"]):
+class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
     """Operators by cost, with one row for each set of operators that share slices."""
 
     # Operator sets, not slices: listing 500 takes 10 ms, 5,000 takes 100 ms.
@@ -51,11 +67,32 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
     def question(self) -> Question | None:
         """Return the question that lists the operator sets that have a cost."""
         answer = self._costs.answer
-        if answer is None or answer.shown.table.program is None or not answer.table.rows:
+        if answer is None:
             return None
-        known = self.answer.facts if self.answer and self.answer.is_of_trace(answer) else None
+        if has_only_names(self._session, answer):
+            return self._question_of_names(answer)
+        if answer.shown.table.program is None or not answer.table.rows:
+            return None
+        listed = self.costs
+        known = listed.facts if listed and listed.is_of_trace(answer) else None
         size = len(answer.table.rows)
         return Question(_list, (answer, known), size, about=answer, stays=True)
+
+    def _question_of_names(self, answer: CostAnswer) -> Question:
+        # The trace and scope of Statistics: inferences as they ran.
+        shown, scope = current_scope(self._session, ranges=True)
+        assert shown is not None
+        listed = self.answer
+        is_known = isinstance(listed, ListedNames) and listed.shown is shown
+        known = listed.grouping if isinstance(listed, ListedNames) and is_known else None
+        slices = len(shown.trace.slices)
+        size = 0 if slices <= AT_ONCE else slices  # the limit of the panel counts operator sets
+        return Question(list_names, (shown, scope, known), size, about=answer, stays=is_known)
+
+    @property
+    def costs(self) -> ListedCosts | None:
+        """The listed costs of operators, None if the panel shows something else."""
+        return self.answer if isinstance(self.answer, ListedCosts) else None
 
     def show_empty_state(self) -> None:
         """Show a program that is open without a profile, or a sentence."""
@@ -79,8 +116,28 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
     def clear_page(self) -> None:
         self.model.clear()
 
-    def show_answer(self, listed: ListedCosts) -> None:
+    def show_answer(self, listed: ListedCosts | ListedNames) -> None:
         """Show the costs and how they add up."""
+        if isinstance(listed, ListedNames):
+            self._show_names(listed)
+        else:
+            self._show_costs(listed)
+        self._select()
+
+    def _show_names(self, listed: ListedNames) -> None:
+        shown, table = listed.shown, listed.table
+        self.show_page()
+        self._color()
+        self._show_contents(listed.contents)
+        show_whole(self.footer, shown, table, left_out(shown.trace, listed.scope))
+        where, name = scope_text(shown, listed.scope), display_name(shown.trace.path)
+        self.subtitle.setText(f"{BY_NAME} · {where} · {name}")
+        costs = self._costs.answer
+        may_link = KeyKind.OPERATOR_CALL in key_kinds(shown.trace)
+        self.note.setText(self.no_costs(costs).text if costs and may_link else "")
+        self.note.setVisible(bool(self.note.text()))
+
+    def _show_costs(self, listed: ListedCosts) -> None:
         answer, program = listed.answer, listed.answer.shown.table.program
         assert program is not None
         self.show_page()
@@ -94,7 +151,6 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
             f"{counted(without_cost, 'operator')} with no measured time" if without_cost else ""
         )
         self.note.setVisible(bool(without_cost))
-        self._select()
 
     def _show_contents(self, contents: OperatorContents) -> None:
         with_costs = any(h.kind is ColumnKind.SHARE for h in contents.headings)
@@ -102,7 +158,7 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
 
     @Slot()
     def _color(self) -> None:
-        listed, scheme = self.answer, self._session.state.scheme
+        listed, scheme = self.costs, self._session.state.scheme
         known = None if listed is None else listed.answer.shown.operator_colors(scheme)
         self.table.color_operators(known)
 
@@ -113,8 +169,11 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
 
     @Slot()
     def _select(self) -> None:
-        """Highlight the rows of the selected operators."""
-        listed, chosen = self.answer, self._session.state.operators
+        """Highlight the rows of the selected operators, or of the name of the selected slice."""
+        if isinstance(self.answer, ListedNames):
+            self._select_name(self.answer)
+            return
+        listed, chosen = self.costs, self._session.state.operators
         if listed is None:
             return
         is_of_trace = chosen is not None and self._session.traces[chosen[0]] is listed.answer.shown
@@ -122,14 +181,22 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
         self.model.set_selected(operators)
         self.table.mark(self.model.row_of(operators) if operators else -1)
 
+    def _select_name(self, listed: ListedNames) -> None:
+        state, group = self._session.state, -1
+        ref = state.slice if state.inferences is Inferences.AS_RUN else None
+        if ref is not None and self._session.as_run(ref.trace) is listed.shown:
+            group = listed.grouping.group_of_slice(KEY, ref.index)
+        rows = (i for i, row in enumerate(self.model.rows) if group >= 0 and row.group == group)
+        self.table.mark(next(rows, -1))
+
     def select_most_expensive(self) -> str:
         """Select the most expensive row, like a click, and describe it.
 
         Returns "head · linear, 3.4 ms in run 2", or "" if no costs are shown.
         """
-        if self.answer is None or not self.answer.answer.table.rows:
+        if self.costs is None or not self.costs.answer.table.rows:
             return ""
-        answer = self.answer.answer
+        answer = self.costs.answer
         most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
         self._choose(self.model.row_of(most_expensive.operators))
         duration = format_time(tick_to_ns(most_expensive.ticks, answer.shown.axis.ns_per_tick))
@@ -138,9 +205,15 @@ class OperatorsPanel(CostPanel["ListedCosts"]):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
+        listed = self.answer
+        if isinstance(listed, ListedNames):
+            session, group = self._session, self.model.rows[row].group
+            session.show_inferences(Inferences.AS_RUN)
+            select_group(session, listed.shown, listed.grouping, KEY, group, listed.scope)
+            return
         operators = self.model.rows[row].operators
-        if self.answer is not None:
-            number = self._session.number_of(self.answer.answer.shown)
+        if listed is not None:
+            number = self._session.number_of(listed.answer.shown)
             if number is not None:
                 self._session.select_operators(number, operators)
             return

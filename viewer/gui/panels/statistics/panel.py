@@ -20,12 +20,18 @@ from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
+from viewer.gui.panels.base.cost_footer import CostFooter
+from viewer.gui.panels.base.group_rows import (
+    group_contents,
+    select_group,
+    show_whole,
+    span_of,
+)
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.slice_facts import longest_slice, scope_text
+from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import TraceScope, current_scope, selected_operators
-from viewer.gui.panels.statistics.table import group_contents, unit_contents
+from viewer.gui.panels.statistics.table import unit_contents
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
@@ -37,7 +43,6 @@ from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import group_digits, tick_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
@@ -150,7 +155,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
         uncounted = left_out(shown.trace, answer.scope)
-        _add_up(self.footer, shown, table, uncounted)
+        (_show_units if table.key == "unit" else show_whole)(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
         if any(group.delegate_ns is not None for group in table.groups):
             parts.append("slices on a delegate's clock are counted, but not in times and shares")
@@ -226,18 +231,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             run = list(shown.trace.inferences())[group]
             pick_run(self._session, (number, shown.trace.runs.index(run)))
         else:
-            slices = shown.trace.slices
-            # If no slice starts in the scope, select those that reach into it.
-            indices = answer.grouping.slices(key, group, *answer.scope.span[:2])
-            if not len(indices):
-                indices = answer.grouping.slices(key, group)
-                first, last = answer.span
-                indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
-            if len(indices):
-                longest = SliceRef(number, longest_slice(shown, indices))
-                self._session.select_slices(
-                    SliceSet({number: indices}), longest, reveal=True, keep_area=True
-                )
+            select_group(self._session, shown, answer.grouping, key, group, answer.scope)
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
@@ -279,9 +273,7 @@ class StatisticsAnswer:
     @property
     def span(self) -> tuple[int, int]:
         """The first and last tick of the scope."""
-        first, last, _ = self.scope.span
-        trace = self.shown.trace
-        return trace.start if first is None else first, trace.end if last is None else last
+        return span_of(self.shown, self.scope)
 
 
 def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) -> StatisticsAnswer:
@@ -290,25 +282,17 @@ def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) ->
     return StatisticsAnswer(shown, grouping, grouping.by(key, first, last), scope)
 
 
-def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: LeftOut) -> None:
-    """Show the parts that add up to the total.
+def _show_units(footer: CostFooter, shown: OpenTrace, table: GroupTable, left: LeftOut) -> None:
+    """Show in the footer how the units' times add up to the range.
 
     Each part is rounded down, as in the table, so their sum can be a few ns less than the total.
     """
     rate = shown.axis.ns_per_tick
-    if table.key == "unit":
-        parts, what = _unit_parts(table), "Overall"
-    else:
-        parts = [
-            ("Grouped", "accent", table.whole - table.ungrouped),
-            (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
-        ]
-        what = whole_text(shown.trace, "Total") if table.ungrouped else "Total"
     footer.show_parts(
-        tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
+        tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in _unit_parts(table)),
         tick_to_ns(table.whole, rate),
-        what,
-        uncounted,
+        "Overall",
+        left,
     )
 
 

@@ -1,9 +1,8 @@
-"""Table rows of groups: the hierarchy of NPU units, or any other groups by cost."""
+"""Table rows of NPU units, as a hierarchy."""
 
 from __future__ import annotations
 
 from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.gui.panels.base.operator_contents import (
     ColumnKind,
@@ -12,7 +11,6 @@ from viewer.gui.panels.base.operator_contents import (
     TableRow,
     term_heading,
 )
-from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.view.open_trace import OpenTrace
 
@@ -57,12 +55,6 @@ _MEANINGS = {
     "idle": "Nothing is active; a waiting host does not count",
     "overall": "From the earliest start to the latest end",
 }
-_WHOLE = "All rows and the time without a row add up to the whole."
-_INFERENCES = "How many inferences are counted."
-_OWN_CLOCK = (
-    "Sum of the durations on a delegate's clock. They are inside calls whose time is already "
-    "counted, so no other column includes them."
-)
 _ORDER = {key: number for number, key in enumerate(_PLACES)}
 
 
@@ -103,73 +95,3 @@ def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorCo
 
 def _place(key: str) -> str:
     return "slice_unit" if key.startswith("slice_unit_") else key
-
-
-def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
-    """Return the rows of other groups: self and total time, and statistics of the slices.
-
-    What a delegate's own clock timed has a column of its own, if there is any.
-    """
-    rate = shown.axis.ns_per_tick
-    most = max((group.self_ticks or 0 for group in table.groups), default=0)
-    has_apart = any(group.delegate_ns is not None for group in table.groups)
-    is_inference = table.key == "inference"
-    counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
-    headings = (
-        Heading(title, ColumnKind.NAME, 0),
-        term_heading(figure_terms.SELF, ColumnKind.TIME, 92, _WHOLE),
-        # Beside the time, because a narrow panel hides its last columns.
-        *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
-        term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
-        term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
-        term_heading(counted, ColumnKind.NUMBER, 64),
-        *(
-            term_heading(term, ColumnKind.TIME, 92)
-            for term in (
-                figure_terms.MEAN,
-                figure_terms.MEDIAN,
-                figure_terms.P90,
-                figure_terms.MIN,
-                figure_terms.MAX,
-            )
-        ),
-    )
-    rows = []
-    for group in table.groups:
-        self_ticks = group.self_ticks or 0
-        ns, total = tick_to_ns(self_ticks, rate), tick_to_ns(group.total, rate)
-        spread = group.spread
-        assert spread is not None  # only units have none
-        ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
-        durations = [float(t * (1 if spread.in_ns else rate)) for t in ticks]
-        if not spread.count:
-            durations = [-1.0] * len(ticks)
-        texts: tuple[str, ...] = (
-            "",
-            MISSING if group.is_apart else format_time(ns),
-            MISSING if group.is_apart else percent_digits(group.share),
-            MISSING if group.is_apart else format_time(total),
-            group_digits(spread.count),
-            *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
-        )
-        keys: tuple[float | str, ...] = (
-            group.label.lower(),
-            ns,
-            group.share,
-            total,
-            spread.count,
-            *durations,
-        )
-        if has_apart:
-            apart = group.delegate_ns
-            texts = (*texts[:2], MISSING if apart is None else format_time(apart), *texts[2:])
-            keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
-        operators = shown.table.sets[group.number] if table.key == "operator" else ()
-        module, dot, name = group.label.partition(" · ")
-        if not (operators and dot):
-            module, name = "", group.label
-        part = self_ticks / most if most else 0.0
-        rows.append(
-            TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
-        )
-    return OperatorContents(headings, tuple(rows))

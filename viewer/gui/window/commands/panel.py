@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QDockWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.window.commands.context import CommandContext
@@ -15,7 +15,7 @@ def panel_commands(context: CommandContext) -> list[Command]:
     something = Precondition("an open file", lambda: not context.session.is_empty)
 
     def show(name: str) -> None:
-        context.docks.show_panel(name)
+        context.docks.show_panel(name, by_hand=True)
         _take_keys(context.docks.by_name[name])
 
     return [
@@ -31,9 +31,9 @@ def panel_commands(context: CommandContext) -> list[Command]:
     ]
 
 
-def _take_keys(dock: QDockWidget) -> None:
-    """Focus a dock's table, or else the first widget that Tab would reach in it."""
-    inside = [w for w in dock.findChildren(QWidget) if w.isVisibleTo(dock) and w.isEnabled()]
+def _take_keys(panel: QWidget) -> None:
+    """Focus a panel's table, or else the first widget that Tab would reach in it."""
+    inside = [w for w in panel.findChildren(QWidget) if w.isVisibleTo(panel) and w.isEnabled()]
     reached = [w for w in inside if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
     tables = [w for w in reached if isinstance(w, QAbstractItemView)]
     for widget in (tables or reached)[:1]:

@@ -1,15 +1,23 @@
-"""Lays out the panels: next to the timeline, below it, or as tabs if space is limited."""
+"""Lays out the panels: right of the timeline, below it, or all below it if space is limited.
+
+Three areas hold the panels as tabs. Each is a dock of the window, which stores their sizes; the
+tabs are ours (`tab_area`). Which panels are open follows from what they have to show
+(`panel_presence`), and from what the user opened and closed. Their order never changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QByteArray, QObject, Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from viewer.gui.qt.settings import WINDOW_STATE_VERSION
-from viewer.gui.window.frame.panel_table import PANEL, PANELS, PanelArea, tabs_of
+from viewer.gui.window.frame.panel_presence import Presence
+from viewer.gui.window.frame.panel_table import PANEL, PANELS, PanelArea, PanelGroup, tabs_of
+from viewer.gui.window.frame.tab_area import TabArea
 from viewer.model.times import group_digits
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -18,168 +26,286 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px, width of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_LEFT, _RIGHT = tabs_of(PanelArea.LEFT), tabs_of(PanelArea.RIGHT)
-_BELOW = tuple(spec.id for spec in PANELS if spec.area is not PanelArea.SIDE)
+_BELOW = (PanelArea.LEFT, PanelArea.RIGHT)
+_NAMES = {
+    PanelArea.SIDE: "Panels on the right",
+    PanelArea.LEFT: "Panels below the timeline",
+    PanelArea.RIGHT: "Panels below the timeline, right",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PanelChoices:
+    """What the user chose, by panel id.
+
+    opened: opened by hand although they had nothing to show, or do not open by themselves. closed:
+    closed by hand although they open by themselves. recent: brought to the front, the latest last.
+    """
+
+    opened: Sequence[str] = ()
+    closed: Sequence[str] = ()
+    recent: Sequence[str] = ()
 
 
 class Docks(QObject):
-    """The docks of one window by name: Details, and those below the timeline."""
+    """The panels of one window by name, and the areas that they are in."""
 
-    def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
+    def __init__(self, window: QMainWindow, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)
         self._window = window
-        self._shown = False  # no docks on the start page
+        self._shown = False  # no panels on the start page
+        self._has_bottom = True  # unless the user hides it
         self._narrowness_level = 0  # narrowness that the current layout is for
+        self._presence = dict.fromkeys(panels, Presence.NOTHING)
+        self._counts: dict[str, str] = {}
+        self._opened: set[str] = set()
         self._closed: set[str] = set()
-        self._hidden_bottom: set[str] = (
-            set()
-        )  # what the last toggle of the bottom panels has hidden
-        self._saved_layout: QByteArray | None = None  # the layout before that
-        window.setDockOptions(
-            QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
-        )
-        window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self._requested: set[str] = set()  # opened by something else than the user, until all close
+        self._called_up: set[str] = set()  # at the front until `dismiss`
+        self._recent: list[str] = []
+        self.is_restored = False  # whether the sizes are those of an earlier window
+        self.by_name = dict(panels)
+        self._actions: dict[str, QAction] = {}
+        window.setDockOptions(QMainWindow.DockOption.AllowNestedDocks)
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
-        self.by_name: dict[str, QDockWidget] = {}
-        for name, panel in panels.items():
-            dock = QDockWidget(PANEL[name].title, window)
-            dock.setObjectName(name)
-            dock.setWidget(panel)
-            is_side = PANEL[name].area is PanelArea.SIDE
-            window.addDockWidget(RIGHT if is_side else BOTTOM, dock)
+        self.areas: dict[PanelArea, TabArea] = {}
+        self._docks: dict[PanelArea, QDockWidget] = {}
+        for area in PanelArea:
+            tabs = TabArea(_NAMES[area], self._fill_overflow(area), window)
+            tabs.chosen.connect(self._choose)
+            tabs.close_requested.connect(self.close_panel)
+            dock = QDockWidget(_NAMES[area], window)
+            dock.setObjectName(area.name.lower())
+            dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
+            dock.setTitleBarWidget(QWidget(dock))
+            dock.setWidget(tabs)
+            window.addDockWidget(RIGHT if area is PanelArea.SIDE else BOTTOM, dock)
             dock.hide()
-            dock.dockLocationChanged.connect(self._fit_titles)
-            self.by_name[name] = dock
+            self.areas[area], self._docks[area] = tabs, dock
+            for name in tabs_of(area):
+                if name in panels:
+                    tabs.stack.addWidget(panels[name])
+        left, right = (self._docks[area] for area in _BELOW)
+        window.splitDockWidget(left, right, Qt.Orientation.Horizontal)
 
-    def restore(self, state: QByteArray) -> None:
-        """Restore a stored layout, or use the default if there is none or it does not fit.
+    # -- which panels are open -------------------------------------------------------------------
 
-        It must be one or the other: if tabs are first grouped before the window is laid out and
-        then arranged differently, Qt permanently leaves empty tab bars over the menus.
+    def offer(self, presence: Mapping[str, Presence]) -> None:
+        """Open and close panels for what they have to show; others keep their presence."""
+        known = {name: own for name, own in presence.items() if name in self.by_name}
+        if any(self._presence[name] is not own for name, own in known.items()):
+            self._presence |= known
+            self._arrange()
+
+    def is_open(self, name: str) -> bool:
+        """Whether a panel has a tab, or would have one if the panels were shown."""
+        by_itself = self._presence[name] is Presence.OPEN and name not in self._closed
+        return by_itself or name in self._opened or name in self._requested
+
+    def is_shown(self, name: str) -> bool:
+        """Whether a panel has a tab on screen now."""
+        return self.is_open(name) and not self._docks[self._area_of(name)].isHidden()
+
+    def show_panel(self, name: str, *, by_hand: bool = False) -> None:
+        """Open a panel and bring it to the front.
+
+        by_hand: the user asked for this panel, so that it stays open for other files too.
         """
-        if not state.isEmpty() and self._window.restoreState(state, WINDOW_STATE_VERSION):
-            self._shown = True
-            self.note_closed()
-            self._fit_titles()
-        else:
-            self._design()
+        if not self.is_open(name):
+            if by_hand and self._presence[name] is not Presence.OPEN:
+                self._opened.add(name)
+            elif not by_hand:
+                self._requested.add(name)
+        if by_hand:
+            self._closed.discard(name)
+        if self._area_of(name) in _BELOW:
+            self._has_bottom = True
+        self._choose(name)
 
-    def _design(self) -> None:
-        docks, window = self.by_name, self._window
-        with self._without_layout():
-            left, right = docks[_LEFT[0]], docks[_RIGHT[0]]
-            window.splitDockWidget(left, right, Qt.Orientation.Horizontal)
-            for first, *others in (_LEFT, _RIGHT):
-                for name in others:
-                    window.tabifyDockWidget(docks[first], docks[name])
-        self.show_panel(_LEFT[0])
-        self.show_panel(_RIGHT[0])
+    def close_panel(self, name: str) -> None:
+        """Close a panel, as the user asked."""
+        self._opened.discard(name)
+        self._requested.discard(name)
+        if self._presence[name] is Presence.OPEN:
+            self._closed.add(name)
+        self._forget(name)
+        self._arrange()
 
-    @contextmanager
-    def _without_layout(self) -> Iterator[None]:
-        """Disable the window's layout while docks are combined into tabs.
+    def call_up(self, name: str) -> None:
+        """Bring a panel to the front for a selection, unless the user works in its area."""
+        area = self.areas[self._area_of(name)]
+        focus = self._window.focusWidget()
+        if not self.is_open(name) or area.front == name:
+            return
+        if focus is None or not area.isAncestorOf(focus):
+            self._choose(name)
+            self._called_up.add(name)
 
-        When Qt creates the bar of a second tab group, it first performs any pending layout, and
-        then creates the bar twice. The first one stays behind the panels for good, and dragging it,
-        with the mouse or the keyboard, ends the process.
-        """
-        layout = self._window.layout()
-        assert layout is not None
-        layout.setEnabled(False)
-        try:
-            yield
-        finally:
-            layout.setEnabled(True)
+    def dismiss(self, name: str) -> None:
+        """Bring back what was at the front before `call_up`."""
+        if name in self._called_up:
+            self._forget(name)
+            self._arrange()
+
+    def _choose(self, name: str) -> None:
+        self._forget(name)
+        self._recent.append(name)
+        self._arrange()
+
+    def _forget(self, name: str) -> None:
+        self._called_up.discard(name)
+        if name in self._recent:
+            self._recent.remove(name)
+
+    # -- menus -----------------------------------------------------------------------------------
 
     def fill(self, menu: QMenu) -> None:
-        """Add a toggle for each dock to a menu."""
-        for dock in self.by_name.values():
-            menu.addAction(dock.toggleViewAction())
+        """Add a checkable entry for each panel to a menu, by group."""
+        for group in PanelGroup:
+            if menu.actions():
+                menu.addSeparator()
+            for spec in PANELS:
+                if spec.group is group and spec.id in self.by_name:
+                    menu.addAction(self._action(spec.id))
 
-    def show_panel(self, name: str) -> None:
-        """Show a dock, and bring it to the front of its tabs."""
-        self.by_name[name].setVisible(self._shown)
-        self.by_name[name].raise_()
+    def _action(self, name: str) -> QAction:
+        """The action that opens or closes a panel."""
+        if name not in self._actions:
+            action = QAction(PANEL[name].title, self)
+            action.setCheckable(True)
+            action.setChecked(self.is_open(name))
+            action.triggered.connect(lambda checked: self._toggle(name, checked))
+            self._actions[name] = action
+        return self._actions[name]
+
+    def _toggle(self, name: str, shown: bool) -> None:
+        if shown:
+            self.show_panel(name, by_hand=True)
+        else:
+            self.close_panel(name)
+
+    def _fill_overflow(self, area: PanelArea) -> Callable[[QMenu, Sequence[str]], None]:
+        """What fills the menu after the tabs of an area."""
+
+        def fill(menu: QMenu, hidden: Sequence[str]) -> None:
+            closed = [
+                name
+                for name in self._names_in(area)
+                if not self.is_open(name) and self._presence[name] is not Presence.NOTHING
+            ]
+            for names in (hidden, closed):
+                for name in names:
+                    action = menu.addAction(self.title(name))
+                    action.triggered.connect(
+                        lambda _, name=name: self.show_panel(name, by_hand=True)
+                    )
+                if names:
+                    menu.addSeparator()
+            self.fill(menu.addMenu("All pa&nels"))
+
+        return fill
+
+    # -- areas and tabs --------------------------------------------------------------------------
+
+    def _area_of(self, name: str) -> PanelArea:
+        """The area that a panel is in at the current width of the window."""
+        area = PANEL[name].area
+        moves = (area is PanelArea.SIDE) + 2 * (area is PanelArea.RIGHT)
+        return PanelArea.LEFT if 0 < moves <= self._narrowness_level else area
+
+    def _names_in(self, area: PanelArea) -> list[str]:
+        """The panels of an area at the current width, in the order of their tabs."""
+        order = (PanelArea.LEFT, PanelArea.SIDE, PanelArea.RIGHT)
+        listed = [name for own in order for name in tabs_of(own) if name in self.by_name]
+        return [name for name in listed if self._area_of(name) is area]
+
+    def _arrange(self) -> None:
+        """Show the tabs of every area, with the latest chosen one in front, else the first."""
+        for area, tabs in self.areas.items():
+            names = [name for name in self._names_in(area) if self.is_open(name)]
+            recent = (name for name in reversed(self._recent) if name in names)
+            front = next(recent, names[0] if names else "")
+            for name in self._names_in(area):
+                if tabs.stack.indexOf(self.by_name[name]) < 0:
+                    tabs.stack.addWidget(self.by_name[name])
+            tabs.show_tabs(names, [self.title(name) for name in names], front)
+            tabs.show_page(self.by_name.get(front))
+            is_below = area in _BELOW
+            shown = self._shown and bool(names) and (self._has_bottom or not is_below)
+            if self._docks[area].isHidden() is shown:
+                self._docks[area].setVisible(shown)
+        for name, action in self._actions.items():
+            action.setChecked(self.is_open(name))
 
     @property
     def front_tabs(self) -> tuple[str, ...]:
-        """The names of the docks that are at the front of their tabs."""
-        return tuple(
-            name
-            for name, dock in self.by_name.items()
-            if not dock.visibleRegion().isEmpty() and self._window.tabifiedDockWidgets(dock)
-        )
+        """The names of the panels at the front of their areas."""
+        shown = [tabs.front for area, tabs in self.areas.items() if self._docks[area].isVisible()]
+        return tuple(spec.id for spec in PANELS if spec.id in shown)
 
     def bring_to_front(self, names: Iterable[str]) -> None:
-        """Bring the named docks to the front of their tabs, as far as they are open."""
-        for name in names:
-            dock = self.by_name.get(name)
-            if dock is not None and not dock.isHidden():
-                dock.raise_()
+        """Bring the named panels to the front, except what is empty or was closed by hand."""
+        for name in reversed([name for name in names if name in self.by_name]):
+            is_empty = self._presence[name] is Presence.NOTHING and not self.is_open(name)
+            if not is_empty and name not in self._closed:
+                self.show_panel(name)
+
+    # -- all of them -----------------------------------------------------------------------------
+
+    @property
+    def choices(self) -> PanelChoices:
+        """What the user opened, closed and brought to the front, to be stored."""
+        recent = [name for name in self._recent if name not in self._called_up]
+        return PanelChoices(sorted(self._opened), sorted(self._closed), recent)
+
+    def restore(self, state: QByteArray, choices: PanelChoices) -> None:
+        """Restore stored sizes and choices; what does not fit is ignored."""
+        self._opened, self._closed = (
+            {name for name in names if name in self.by_name}
+            for names in (choices.opened, choices.closed)
+        )
+        self._recent = [name for name in choices.recent if name in self.by_name]
+        self._requested.clear()
+        self._called_up.clear()
+        self._has_bottom = True
+        self.is_restored = not state.isEmpty() and self._window.restoreState(
+            state, WINDOW_STATE_VERSION
+        )
+        for dock in self._docks.values():
+            dock.hide()  # until `show_all`
+        self._arrange()
 
     def show_all(self, shown: bool) -> None:
-        """Hide all docks, as on the start page, or show them as the user left them."""
+        """Hide all panels, as on the start page, or show those that are open."""
         if shown == self._shown:
             return
-        if not shown:
-            self.note_closed()
         self._shown = shown
-        if shown:
-            for name in _BELOW:  # Most will be tabs. To remove it from a visible dock takes 2 ms.
-                _show_title(self.by_name[name], False)
-        for name, dock in self.by_name.items():
-            dock.setVisible(shown and name not in self._closed)
-        self._fit_titles()
+        if not shown:
+            self._requested.clear()
+        self._arrange()
 
-    def note_closed(self) -> None:
-        """Remember which docks are closed, for example after restoring a layout."""
-        self._closed = {name for name, dock in self.by_name.items() if dock.isHidden()}
-        self._fit_titles()
+    @property
+    def shown_areas(self) -> frozenset[PanelArea]:
+        """The areas that are on screen."""
+        return frozenset(area for area, dock in self._docks.items() if not dock.isHidden())
 
     @property
     def shows_bottom(self) -> bool:
         """Whether any bottom panel is shown."""
-        return any(not self.by_name[name].isHidden() for name in _BELOW)
+        return not self.shown_areas.isdisjoint(_BELOW)
 
     def toggle_bottom(self) -> None:
         """Hide the bottom panels, or show them as they were."""
-        shown, layout = self.shows_bottom, self._saved_layout
-        if shown:
-            self._hidden_bottom = {name for name in _BELOW if not self.by_name[name].isHidden()}
-            self._saved_layout = self._window.saveState()
-        for name in self._hidden_bottom or _BELOW:
-            self.by_name[name].setVisible(not shown)
-        if not shown and layout is not None:
-            # Otherwise Qt brings the last tab to the front and divides the width differently.
-            self._window.restoreState(layout)
+        self._has_bottom = not self._has_bottom
+        self._arrange()
+
+    # -- sizes -----------------------------------------------------------------------------------
 
     def fit_width(self) -> None:
-        """In a narrow window, move Details, and then Source, into the bottom tabs."""
-        level = self._narrowness
-        if level == self._narrowness_level:
-            return
-        docks, previous = self.by_name, self._narrowness_level
-        self._narrowness_level = level
-        self._saved_layout = None
-        with self._without_layout():
-            self._follow_width(previous)
-        docks["details" if level else "source"].raise_()
-        self._fit_titles()
-
-    def _follow_width(self, was: int) -> None:
-        window, docks, level = self._window, self.by_name, self._narrowness_level
-        if not was and window.dockWidgetArea(docks["details"]) == RIGHT:
-            window.tabifyDockWidget(docks["untimed"], docks["details"])
-        elif not level and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
-            hidden = docks["details"].isHidden()
-            window.addDockWidget(RIGHT, docks["details"])
-            docks["details"].setHidden(hidden)
-        is_tabbed = docks["operators"] in window.tabifiedDockWidgets(docks["source"])
-        if level == 2 and not is_tabbed:
-            window.tabifyDockWidget(docks["operators"], docks["source"])
-            docks["operators"].raise_()
-        elif was == 2 and is_tabbed:
-            window.tabifyDockWidget(docks["links"], docks["source"])
+        """In a narrow window, move the side panels, and then Source, into the bottom left tabs."""
+        if self.needs_relayout:
+            self._narrowness_level = self._narrowness
+            self._arrange()
 
     @property
     def needs_relayout(self) -> bool:
@@ -193,35 +319,26 @@ class Docks(QObject):
 
     def fit_height(self, above: int, rows: int) -> None:
         """Give the area above the docks (now `above` px) the height of its rows, at most 60 %."""
-        window = self._window
-        # Qt resizes docks including their tab bar. A dock behind another has an outdated height.
-        front = self._front("operators")
-        tabs = [bar.height() for bar in window.findChildren(QTabBar) if bar.isVisible()]
-        tabbed = bool(window.tabifiedDockWidgets(front))
-        height = above + front.height() + (max(tabs, default=0) if tabbed else 0)
+        shown = [self._docks[area] for area in _BELOW if not self._docks[area].isHidden()]
+        if not shown:
+            return
+        height = above + shown[0].height()
         bottom_height = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
-        window.resizeDocks([front], [bottom_height], Qt.Orientation.Vertical)
+        self._window.resizeDocks(shown[:1], [bottom_height], Qt.Orientation.Vertical)
 
     def share_width(self) -> None:
-        """Set the widths of Details and of the two bottom halves to those of the design."""
-        window, left, right = self._window, self._front("operators"), self._front("links")
-        window.resizeDocks([self.by_name["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
-        both = left.width() + right.width()
-        window.resizeDocks(
-            [left, right], [both * 53 // 100, both * 47 // 100], Qt.Orientation.Horizontal
-        )
+        """Set the widths of the side panels and of the two bottom halves to those of the design."""
+        side, left, right = (self._docks[area] for area in PanelArea)
+        if not side.isHidden():
+            self._window.resizeDocks([side], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
+        if not left.isHidden() and not right.isHidden():
+            both = left.width() + right.width()
+            share = both * 53 // 100
+            self._window.resizeDocks(
+                [left, right], [share, both - share], Qt.Orientation.Horizontal
+            )
 
-    def _front(self, name: str) -> QDockWidget:
-        """A dock, or the one that is at the front of its tabs."""
-        dock = self.by_name[name]
-        tabbed = [dock, *self._window.tabifiedDockWidgets(dock)]
-        return next((d for d in tabbed if not d.visibleRegion().isEmpty()), dock)
-
-    def retheme(self) -> None:
-        """Style the tab bars that Qt creates for docks like the others."""
-        for tabs in self._window.findChildren(QTabBar):
-            tabs.setExpanding(False)
-            tabs.setDrawBase(False)
+    # -- titles ----------------------------------------------------------------------------------
 
     def count_problems(self, count: int) -> None:
         """Show the number of problems on the panel's tab."""
@@ -236,24 +353,11 @@ class Docks(QObject):
         self._count("search", group_digits(count) if count else "")
 
     def _count(self, name: str, count: str) -> None:
-        title = PANEL[name].title
-        self.by_name[name].setWindowTitle(f"{title} ({count})" if count else title)
+        if self._counts.get(name, "") != count:
+            self._counts[name] = count
+            self._arrange()
 
-    def _fit_titles(self) -> None:
-        """Remove the title bars of docks in tab groups, because their tabs show the titles.
-
-        Hidden docks do not count as tabs of a group.
-        """
-        if not self._shown:
-            return
-        for dock in self.by_name.values():
-            _show_title(dock, not self._window.tabifiedDockWidgets(dock))
-
-
-def _show_title(dock: QDockWidget, shown: bool) -> None:
-    """Show the title bar of a dock, or replace it by an empty widget."""
-    empty = dock.titleBarWidget()
-    if shown == (empty is not None):
-        dock.setTitleBarWidget(None if shown else QWidget())  # type: ignore[arg-type]
-        if empty is not None:  # Qt does not delete it
-            empty.deleteLater()
+    def title(self, name: str) -> str:
+        """The title of a panel's tab, with its count."""
+        count = self._counts.get(name, "")
+        return f"{PANEL[name].title} ({count})" if count else PANEL[name].title

@@ -35,9 +35,8 @@ class PanelRegistry:
         return cast(PanelWidget, self._made[kind])
 
     def widgets(self) -> dict[str, QWidget]:
-        """All panels by id, in the order of View > Panels."""
-        listed = sorted(PANELS, key=lambda spec: spec.place)
-        return {spec.id: self.of(panel_class(spec)) for spec in listed}
+        """All panels by id, in the order of their table."""
+        return {spec.id: self.of(panel_class(spec)) for spec in PANELS}
 
     def prepare(self) -> bool:
         """Create one widget that does not exist yet; False if all exist."""

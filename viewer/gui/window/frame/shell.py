@@ -9,11 +9,9 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QDockWidget,
     QLabel,
     QMainWindow,
     QStackedWidget,
-    QTabBar,
     QToolBar,
     QVBoxLayout,
     QWidget,
@@ -96,30 +94,13 @@ class Shell(QMainWindow):
 
     @guard(False)
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Skip panels behind other tabs on Tab; Qt itself only skips hidden widgets."""
-        passed = {self.focusWidget()}
-        while super().focusNextPrevChild(forward):
-            focused = self.focusWidget()
-            if focused in passed or _is_in_sight(focused):
-                self._focus_frame.show_around(focused)
-                return True
-            passed.add(focused)
-        return False
+        """Show the focus frame around what Tab reaches."""
+        moved = super().focusNextPrevChild(forward)
+        if moved:
+            self._focus_frame.show_around(self.focusWidget())
+        return moved
 
     @guard
     def createPopupMenu(self) -> None:
         """Disable Qt's menu, which could hide the toolbar; panels are in the View menu."""
         return None
-
-
-def _is_in_sight(widget: QWidget | None) -> bool:
-    """Whether a widget is outside docks, or in a dock that is not behind another.
-
-    False for tab bars without tabs: Qt keeps those that docks no longer need beyond the window's
-    edge.
-    """
-    if isinstance(widget, QTabBar) and not widget.count():
-        return False
-    while widget is not None and not isinstance(widget, QDockWidget):
-        widget = widget.parentWidget()
-    return widget is None or not widget.visibleRegion().isEmpty()

@@ -12,6 +12,7 @@ from viewer.gui.qt.widgets.empty_note import EmptyNote
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import ABOVE, Timeline
 from viewer.gui.window.frame.docks import Docks
+from viewer.gui.window.frame.panel_presence import presence_in_files, presence_in_view
 from viewer.gui.window.frame.shell import Shell
 
 RESIZE_SETTLES_MS = 120
@@ -45,6 +46,7 @@ class WindowLayout(QObject):
         super().__init__(shell)
         self._session, self._timeline, self._shell = session, timeline, shell
         self._inferences = session.state.inferences  # when heights were last divided
+        self._problems = 0
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
         # Delayed, because layouts must update first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
@@ -56,6 +58,9 @@ class WindowLayout(QObject):
         self.docks = Docks(shell, panels)  # after the pages, for the tab order
         shell.resized.connect(self._resized.start)
         shell.message.changed.connect(self._crowded.start)
+        for signal in (session.query_changed, session.bookmarks_changed):
+            signal.connect(self._offer_for_view)
+        session.selection_changed.connect(self._follow_selection)
 
     def _timer(self, ms: int, run: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -94,11 +99,13 @@ class WindowLayout(QObject):
             page = self.program_note
         previous = shell.pages.currentWidget()
         shell.pages.setCurrentWidget(page)
+        self._offer_for_files()
+        self._offer_for_view()
         self.docks.show_all(not session.is_empty)
         others = self._inferences is not session.state.inferences
         if not session.is_empty and (previous is not page or others):
             if previous is not page:
-                QTimer.singleShot(0, self.docks.share_width)
+                QTimer.singleShot(0, self._share_width)
             self._inferences = session.state.inferences
             self.docks.fit_width()
             if previous is not page is self.program_note:
@@ -118,6 +125,51 @@ class WindowLayout(QObject):
             self.docks.fit_width()
             self.docks.share_width()
             self._share_height()
+
+    @Slot()
+    def _share_width(self) -> None:
+        """Divide the width as designed, unless the user did that in an earlier window."""
+        if not self.docks.is_restored:
+            self.docks.share_width()
+
+    # -- panels ----------------------------------------------------------------------------------
+
+    @Slot(int)
+    def count_problems(self, count: int) -> None:
+        """Show the Problems panel if there are any, and their number on its tab."""
+        self._problems = count
+        self.docks.count_problems(count)
+        self._offer_for_files()
+
+    def _offer_for_files(self) -> None:
+        """Open the panels that have something to show for the open files."""
+        presence = presence_in_files(self._session, self._problems)
+        view = presence_in_view(self._session)
+        before = self.docks.shown_areas
+        self.docks.offer({name: own for name, own in presence.items() if name not in view})
+        if self.docks.shown_areas != before:
+            QTimer.singleShot(0, self._share_width)
+
+    @Slot()
+    def _offer_for_view(self) -> None:
+        """Open the panels of a search, a selection of several slices, and bookmarks."""
+        self.docks.offer(presence_in_view(self._session))
+
+    @Slot()
+    def _follow_selection(self) -> None:
+        """Bring up Selection for an area, and Details for a slice or operators, until cleared."""
+        self._offer_for_view()
+        state = self._session.state
+        for name, selected in (
+            ("details", state.slice is not None or state.operators is not None),
+            ("selection", state.area is not None),
+        ):
+            if selected:
+                self.docks.call_up(name)
+            else:
+                self.docks.dismiss(name)
+
+    # -- heights ---------------------------------------------------------------------------------
 
     @Slot()
     def _share_height(self) -> None:

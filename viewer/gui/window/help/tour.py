@@ -59,6 +59,7 @@ class TourStep:
         result_area: where the result is visible; None if there is none, and Next continues
             immediately.
         related_areas: other areas that the text mentions, which the note should not cover.
+        panel: the panel to bring to the front when the step starts, "" for none.
     """
 
     title: str
@@ -69,6 +70,7 @@ class TourStep:
     result: Callable[[], str] = lambda: ""
     result_area: Callable[[], QRect] | None = None
     related_areas: Callable[[], list[QRect]] = list
+    panel: str = ""
 
 
 class Tour(QObject):
@@ -188,6 +190,9 @@ class Tour(QObject):
         self.number, self.shows_result = number, False
         state = self._session.state
         self._before = state.selection, state.query
+        panel = self._steps[number - 1].panel
+        if panel:
+            self._docks.show_panel(panel)
         self._show_step()
 
     @Slot()
@@ -324,7 +329,7 @@ class Tour(QObject):
                 session.select_slice(example, reveal=True)
 
         def result_area() -> QRect:
-            # In a narrow window, Details is a tab behind Source.
+            # In a narrow window, Details is a tab, which can be behind another.
             details = self._rect(self._details)
             return self._rect(source) if details.isEmpty() else details
 
@@ -335,7 +340,6 @@ class Tour(QObject):
             marked = [line.translated(corner) for line in lines] if viewport.isVisible() else []
             return [self._rect(self._timeline), self._rect(self._shell.toolbar), *marked]
 
-        self._docks.show_panel("source")
         return TourStep(
             "Click a slice",
             "Each bar is one operation; its width is its duration. Click one to see its operator "
@@ -346,6 +350,7 @@ class Tour(QObject):
             result,
             result_area,
             related_areas,
+            "source",
         )
 
     def _operator(self) -> TourStep:
@@ -378,6 +383,7 @@ class Tour(QObject):
             result,
             lambda: self._rect(self._timeline.view),
             lambda: [target(), self._rect(self._timeline)],
+            "operators",
         )
 
     def _most_expensive(self, number: int) -> tuple[int, ...]:

@@ -1,0 +1,48 @@
+"""Operators of a profile without any: the names of its slices, with the figures of Statistics."""
+
+import numpy as np
+import pytest
+
+from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
+from viewer.gui.qt.widgets.tables import marked_rows
+
+CNN = "etdump/cnn_portable_x10.etdp"
+
+
+@pytest.fixture
+def session(opened, data):
+    return opened(data / CNN)
+
+
+@pytest.fixture
+def panel(session, show_panel):
+    return show_panel(OperatorsPanel, session, 815, 560)
+
+
+def test_the_figures_are_those_of_statistics_by_name(panel, session, show_panel):
+    statistics = show_panel(StatisticsPanel, session)
+    statistics._pick(KEYS.index("name"))
+    assert panel.model.contents.headings == statistics.model.contents.headings
+    assert {row.name: row.texts for row in panel.model.rows} == {
+        row.name: row.texts for row in statistics.model.rows
+    }
+    titles = [heading.title for heading in panel.model.contents.headings]
+    assert [titles[0], titles[1], titles[3], titles[4]] == ["Name", "Self", "Total", "Count"]
+
+
+def test_a_click_selects_the_slices_of_the_name_and_marks_its_row(panel, session):
+    row = next(i for i, row in enumerate(panel.model.rows) if int(row.keys[4]) > 1)
+    panel.table.chosen.emit(row)
+    selected = session.state.slices.of[0]
+    shown = session.traces[0]
+    names = {shown.trace.name(int(i)) for i in selected}
+    assert names == {panel.model.rows[row].name}
+    assert len(selected) == panel.model.rows[row].keys[4]
+    assert np.all(np.diff(selected.astype(np.int64)) > 0)
+    assert marked_rows(panel.table) == [row]
+
+
+def test_it_has_no_costs_of_operators(panel):
+    assert panel.costs is None
+    assert panel.select_most_expensive() == ""

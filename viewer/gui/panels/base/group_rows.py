@@ -1,0 +1,148 @@
+"""Groups of slices in a panel: their table rows, how they add up, and selecting one.
+
+Shared by all panels that show a `GroupTable`, so that a figure is the same in each.
+"""
+
+from __future__ import annotations
+
+from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
+from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
+from viewer.gui.panels.base.operator_contents import (
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    TableRow,
+    term_heading,
+)
+from viewer.gui.panels.base.slice_facts import MISSING, longest_slice
+from viewer.gui.session.session import Session
+from viewer.model.scope import LeftOut, TimeScope
+from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef, SliceSet
+
+_WHOLE = "All rows and the time without a row add up to the whole."
+_INFERENCES = "How many inferences are counted."
+_OWN_CLOCK = (
+    "Sum of the durations on a delegate's clock. They are inside calls whose time is already "
+    "counted, so no other column includes them."
+)
+
+
+def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
+    """Return the rows of other groups: self and total time, and statistics of the slices.
+
+    What a delegate's own clock timed has a column of its own, if there is any.
+    """
+    rate = shown.axis.ns_per_tick
+    most = max((group.self_ticks or 0 for group in table.groups), default=0)
+    has_apart = any(group.delegate_ns is not None for group in table.groups)
+    is_inference = table.key == "inference"
+    counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
+    headings = (
+        Heading(title, ColumnKind.NAME, 0),
+        term_heading(figure_terms.SELF, ColumnKind.TIME, 92, _WHOLE),
+        # Beside the time, because a narrow panel hides its last columns.
+        *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
+        term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
+        term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
+        term_heading(counted, ColumnKind.NUMBER, 64),
+        *(
+            term_heading(term, ColumnKind.TIME, 92)
+            for term in (
+                figure_terms.MEAN,
+                figure_terms.MEDIAN,
+                figure_terms.P90,
+                figure_terms.MIN,
+                figure_terms.MAX,
+            )
+        ),
+    )
+    rows = []
+    for group in table.groups:
+        self_ticks = group.self_ticks or 0
+        ns, total = tick_to_ns(self_ticks, rate), tick_to_ns(group.total, rate)
+        spread = group.spread
+        assert spread is not None  # only units have none
+        ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
+        durations = [float(t * (1 if spread.in_ns else rate)) for t in ticks]
+        if not spread.count:
+            durations = [-1.0] * len(ticks)
+        texts: tuple[str, ...] = (
+            "",
+            MISSING if group.is_apart else format_time(ns),
+            MISSING if group.is_apart else percent_digits(group.share),
+            MISSING if group.is_apart else format_time(total),
+            group_digits(spread.count),
+            *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
+        )
+        keys: tuple[float | str, ...] = (
+            group.label.lower(),
+            ns,
+            group.share,
+            total,
+            spread.count,
+            *durations,
+        )
+        if has_apart:
+            apart = group.delegate_ns
+            texts = (*texts[:2], MISSING if apart is None else format_time(apart), *texts[2:])
+            keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
+        operators = shown.table.sets[group.number] if table.key == "operator" else ()
+        module, dot, name = group.label.partition(" · ")
+        if not (operators and dot):
+            module, name = "", group.label
+        part = self_ticks / most if most else 0.0
+        rows.append(
+            TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
+        )
+    return OperatorContents(headings, tuple(rows))
+
+
+def show_whole(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: LeftOut) -> None:
+    """Show in a footer how the self times of the groups add up to the total.
+
+    Each part is rounded down, as in the table, so their sum can be a few ns less than the total.
+    """
+    rate = shown.axis.ns_per_tick
+    parts = (
+        ("Grouped", "accent", table.whole - table.ungrouped),
+        (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
+    )
+    footer.show_parts(
+        tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
+        tick_to_ns(table.whole, rate),
+        whole_text(shown.trace, "Total") if table.ungrouped else "Total",
+        uncounted,
+    )
+
+
+def span_of(shown: OpenTrace, scope: TimeScope) -> tuple[int, int]:
+    """Return the first and last tick of a scope."""
+    first, last, _ = scope.span
+    trace = shown.trace
+    return trace.start if first is None else first, trace.end if last is None else last
+
+
+def select_group(
+    session: Session, shown: OpenTrace, grouping: Grouping, key: str, group: int, scope: TimeScope
+) -> None:
+    """Select the slices of a group in a scope, or those that reach into it if none starts there.
+
+    Not for units and inferences, which are not slices.
+    """
+    number = session.number_of(shown)
+    if number is None:
+        return
+    slices = shown.trace.slices
+    indices = grouping.slices(key, group, *scope.span[:2])
+    if not len(indices):
+        indices = grouping.slices(key, group)
+        first, last = span_of(shown, scope)
+        indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
+    if len(indices):
+        longest = SliceRef(number, longest_slice(shown, indices))
+        session.select_slices(SliceSet({number: indices}), longest, reveal=True, keep_area=True)

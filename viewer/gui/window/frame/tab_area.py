@@ -1,0 +1,220 @@
+"""An area of the window that shows one of several panels, with a tab for each.
+
+Tabs that do not fit are never cut: they are in the menu of a button after the last tab. The tab
+bars of Qt's own docks cannot do that: Qt creates them anew with every change, cuts their titles,
+and puts tabs in another order when docks move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QMenu, QSizePolicy, QStackedWidget, QTabBar, QToolButton, QWidget
+
+from viewer.gui.panels.base.page_panel import plain_column
+from viewer.gui.qt.crash_report import guard
+
+_MORE = "…"
+
+
+class TabBar(QTabBar):
+    """A bar whose tabs keep their width when they become current, and are never cut.
+
+    `close_requested(position)` is emitted on a middle click.
+    """
+
+    close_requested = Signal(int)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setUsesScrollButtons(False)
+        self.setExpanding(False)
+        self.setDrawBase(False)
+
+    @guard(QSize(80, 32))
+    def tabSizeHint(self, index: int) -> QSize:
+        """The size of a tab with its title in the weight of the current one."""
+        size = super().tabSizeHint(index)
+        if index == self.currentIndex():
+            return size  # the style sheet has counted its weight
+        plain, heavy = QFont(self.font()), QFont(self.font())
+        heavy.setWeight(QFont.Weight.DemiBold)
+        text = self.tabText(index)
+        widths = [QFontMetrics(font).horizontalAdvance(text) for font in (plain, heavy)]
+        return QSize(size.width() + max(widths[1] - widths[0], 0), size.height())
+
+    @guard(QSize(80, 32))
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        """Tabs do not shrink."""
+        return self.tabSizeHint(index)
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Request to close the tab below a middle click."""
+        super().mouseReleaseEvent(event)
+        at = self.tabAt(event.position().toPoint())
+        if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
+            self.close_requested.emit(at)
+
+
+class TabArea(QWidget):
+    """Tabs, the button for those that do not fit, and the panel of the current tab.
+
+    `fill_menu(menu, hidden)` fills the menu of the button; hidden: the names without a visible tab.
+    `chosen(name)`: the user clicked a tab. `close_requested(name)`: close it.
+    """
+
+    chosen = Signal(str)
+    close_requested = Signal(str)
+
+    def __init__(
+        self, name: str, fill_menu: Callable[[QMenu, Sequence[str]], None], parent: QWidget
+    ) -> None:
+        """name: the accessible name of the tabs."""
+        super().__init__(parent)
+        self.names: tuple[str, ...] = ()
+        self._fill_menu = fill_menu
+        self.head = QWidget()
+        self.head.setProperty("surface", "chrome")
+        self.head.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.bar = TabBar(self.head)
+        self.bar.setAccessibleName(name)
+        self.bar.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.more = QToolButton(self.head)
+        self.more.setText(_MORE)
+        self.more.setToolTip("More panels")
+        self.more.setAccessibleName(f"More panels, {name}")
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.more)
+        menu.aboutToShow.connect(self._list_more)
+        self.more.setMenu(menu)
+        self.stack = _Pages()
+        column = plain_column(self)
+        column.addWidget(self.head)
+        column.addWidget(self.stack, 1)
+        self.bar.currentChanged.connect(self._turn)
+        self.bar.close_requested.connect(self._close)
+        self.bar.customContextMenuRequested.connect(self._open_menu)
+
+    @property
+    def front(self) -> str:
+        """The name of the current tab, "" if there are none."""
+        at = self.bar.currentIndex()
+        return self.names[at] if 0 <= at < len(self.names) else ""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The names of the tabs that do not fit."""
+        return tuple(n for i, n in enumerate(self.names) if not self.bar.isTabVisible(i))
+
+    def show_tabs(self, names: Sequence[str], titles: Sequence[str], front: str) -> None:
+        """Show these tabs in this order, with `front` as the current one."""
+        if tuple(names) != self.names:
+            self.bar.blockSignals(True)
+            while self.bar.count():
+                self.bar.removeTab(self.bar.count() - 1)
+            self.names = tuple(names)
+            for title in titles:
+                self.bar.addTab(title)
+            self.bar.blockSignals(False)
+        for at, title in enumerate(titles):
+            if self.bar.tabText(at) != title:
+                self.bar.setTabText(at, title)
+        if self.names:
+            self.bar.blockSignals(True)
+            self.bar.setCurrentIndex(self.names.index(front))
+            self.bar.blockSignals(False)
+        self._fit()
+
+    def show_page(self, page: QWidget | None) -> None:
+        """Show the panel of the current tab."""
+        if page is not None and self.stack.currentWidget() is not page:
+            self.stack.setCurrentWidget(page)
+
+    @Slot(int)
+    def _turn(self, at: int) -> None:
+        if 0 <= at < len(self.names):
+            self.chosen.emit(self.names[at])
+
+    @Slot(int)
+    def _close(self, at: int) -> None:
+        self.close_requested.emit(self.names[at])
+
+    @Slot(QPoint)
+    def _open_menu(self, at: QPoint) -> None:
+        index = self.bar.tabAt(at)
+        if index < 0:
+            return
+        name = self.names[index]
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        title = self.bar.tabText(index)
+        menu.addAction(f"&Close {title}").triggered.connect(lambda: self.close_requested.emit(name))
+        menu.popup(self.bar.mapToGlobal(at))
+
+    @Slot()
+    def _list_more(self) -> None:
+        menu = self.more.menu()
+        menu.clear()
+        self._fill_menu(menu, self.hidden)
+
+    def _fit(self) -> None:
+        """Show as many tabs as fit, in their order and always the current one, and the button."""
+        bar, more = self.bar, self.more
+        height = max(bar.sizeHint().height(), self.head.height())
+        button = more.sizeHint().width()
+        widths = [bar.tabSizeHint(at).width() for at in range(bar.count())]
+        current = bar.currentIndex()
+        space = self.width() - button - (widths[current] if widths else 0)
+        is_full, used = False, widths[current] if widths else 0
+        for at, width in enumerate(widths):
+            if at == current:
+                bar.setTabVisible(at, True)
+                continue
+            is_full = is_full or width > space
+            bar.setTabVisible(at, not is_full)
+            if not is_full:
+                space, used = space - width, used + width
+        self.head.setFixedHeight(bar.sizeHint().height())
+        bar.setGeometry(0, 0, used, height)
+        more.setGeometry(
+            used, (height - more.sizeHint().height()) // 2, button, more.sizeHint().height()
+        )
+
+    # -- Qt overrides ------------------------------------------------------------------------
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the tabs that fit now."""
+        super().resizeEvent(event)
+        self._fit()
+
+    @guard
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit the tabs again after a change of font or style."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    @guard
+    def showEvent(self, event: QEvent) -> None:
+        """Fit the tabs once the style sheet applies."""
+        super().showEvent(event)  # type: ignore[arg-type]
+        self._fit()
+
+
+class _Pages(QStackedWidget):
+    """A stack that is as small as its current page allows: others do not widen the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+
+    @guard(QSize(0, 0))
+    def minimumSizeHint(self) -> QSize:
+        """That of the current page."""
+        page = self.currentWidget()
+        return QSize() if page is None else page.minimumSizeHint()
