@@ -1,5 +1,6 @@
 """The Source panel: the file of the selected operator, with the cost of each line.
 
+Before anything is selected, it is the file with the most expensive line, and that line is in view.
 The self time of a line is that of operators on this line alone. Time shared by several lines is
 shown as a bracket and as a number in the footer, never divided.
 """
@@ -13,7 +14,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
-from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text
+from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text, most_expensive_lines
 from viewer.analysis.links.text_positions import positions_of
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
@@ -36,6 +37,7 @@ from viewer.program.sources.versions import VersionFit, version_fit
 NOTHING = "Select an operator to see its source."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
 _MOST_SHARED = 6
+_MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
 
 
@@ -142,6 +144,9 @@ class SourcePanel(PagePanel):
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)
+        elif self._place is None and (place := self._most_expensive()) is not None:
+            self._place = place
+            self._show(None)
         elif self._place is None:
             space = self._session.workspace
             self._show_sentence(NO_RECORD if space.traces and not space.programs else NOTHING)
@@ -149,6 +154,15 @@ class SourcePanel(PagePanel):
             # The file stays, but none of its lines belongs to the selection.
             self._place = (self._place[0], 0)
             self._recount()
+
+    def _most_expensive(self) -> tuple[str, int] | None:
+        """Return the most expensive line of the current trace in a file that can be read."""
+        answer, space = self._costs.answer, self._session.workspace
+        program = answer.shown.table.program if answer else None
+        if answer is None or program is None or self._session.number_of(answer.shown) is None:
+            return None
+        lines = most_expensive_lines(program, answer.table)[:_MOST_LOOKED_FOR]
+        return next((place for place in lines if space.source(place[0]) is not None), None)
 
     def _position(self) -> FilePosition | None:
         """Return the first position in the selected slice's location, linked or not."""
@@ -262,6 +276,8 @@ class SourcePanel(PagePanel):
         answer = self._costs.answer
         program = answer.shown.table.program if answer else None
         if self._place is None:
+            if answer is not None and not self._members():
+                self.refresh()  # the first costs tell which line is the most expensive
             return
         path, line = self._place
         highlighted = (
