@@ -78,7 +78,7 @@ class SourcePanel(PagePanel):
         self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
         self.note.least = theme.px(_LEAST_PATH)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.shared = label("", theme, "caption", "text2", html=True)
+        self.shared = label("", theme, "caption", "text2", html=True, wrap=True)
         self._head = self._head_line()
         self.set_page(self._page(), above=self._head)
         session.workspace_changed.connect(self._reopen)
@@ -107,8 +107,7 @@ class SourcePanel(PagePanel):
         self._foot = QWidget()
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
-        foot.addWidget(self.shared)
-        foot.addStretch(1)
+        foot.addWidget(self.shared, 1)
         column = plain_column(page)
         for widget in (Hairline(theme), self.version, self.code, Hairline(theme), self._foot):
             column.addWidget(widget)
