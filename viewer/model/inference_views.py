@@ -71,7 +71,7 @@ def median_run(trace: Trace) -> Trace:
     for run in counted_inferences(trace, warm_up=False):
         of_method.setdefault((trace.tracks[run.track].process, run.scope), []).append(run)
     groups = list(of_method.values())[:MOST_TRACKS]
-    chosen = [_median_of(runs) for runs in groups]
+    chosen = [median_inference(runs) for runs in groups]
     names = [
         f"median of {len(runs)}, {run.label}" if len(runs) > 1 else run.label
         for runs, run in zip(groups, chosen, strict=True)
@@ -79,7 +79,8 @@ def median_run(trace: Trace) -> Trace:
     return _aligned(trace, chosen, names)
 
 
-def _median_of(runs: Sequence[Run]) -> Run:
+def median_inference(runs: Sequence[Run]) -> Run:
+    """The run of median length; of an even number, the shorter of the middle two."""
     return sorted(runs, key=lambda run: run.end - run.start)[(len(runs) - 1) // 2]
 
 

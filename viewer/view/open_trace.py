@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.arrays import Codes, Ints
@@ -39,7 +41,8 @@ class OpenTrace:
     trace: the displayed trace. file: the trace as read. They differ if inferences are aligned or
     averaged. palettes: the palette index of every slice, for each scheme used so far. classes: what
     these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
-    facts: what depends only on the slices.
+    costs, findings, delegation: queries that compute on first use and keep what does not depend on
+    the scope. facts: what depends only on the slices.
     """
 
     file: Trace
@@ -50,6 +53,8 @@ class OpenTrace:
     labels: Codes
     label_strings: tuple[str, ...]
     costs: Costs
+    findings: FindingsAnalysis
+    delegation: Delegation
     facts: TickFacts
     palettes: dict[str, Palette] = field(default_factory=dict)
     classes: dict[str, Classes] = field(default_factory=dict)
@@ -97,10 +102,13 @@ class OpenTrace:
         rates = table.clock_rates
         if (self.axis, self.rate, self.table.clock_rates) == (axis, rate, rates):
             return self
-        own = self.table
+        own, findings, delegation = self.table, self.findings, self.delegation
         if own.clock_rates != rates:
             own = replace(own, clock_rates=rates)
-        return replace(self, axis=axis, rate=rate, table=own)
+            findings, delegation = FindingsAnalysis(own, self.costs), Delegation(own)
+        return replace(
+            self, axis=axis, rate=rate, table=own, findings=findings, delegation=delegation
+        )
 
     def label(self, i: int) -> str:
         """Return the label of slice i on screen."""
@@ -186,6 +194,17 @@ def _opened(
     if shown is not trace:
         table = replace(table, trace=shown)
     labels, strings = slice_labels(table)
+    costs = Costs(table)
     return OpenTrace(
-        trace, shown, table, axis, rate, labels, strings, Costs(table), TickFacts(trace, table)
+        trace,
+        shown,
+        table,
+        axis,
+        rate,
+        labels,
+        strings,
+        costs,
+        FindingsAnalysis(table, costs),
+        Delegation(table),
+        TickFacts(trace, table),
     )

@@ -10,6 +10,7 @@ DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 CSV = SAMPLE["plain_csv"].paths()[0]
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
+    "summary",
     "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
     "source", "links",
     "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",

@@ -25,7 +25,7 @@ REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
 RECENT_COUNT = 20  # commands
 # Increase when docks or toolbars are renamed; states stored by other versions are not restored.
-WINDOW_STATE_VERSION = 2
+WINDOW_STATE_VERSION = 3
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
+from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.saver import Saver
@@ -53,6 +54,7 @@ from viewer.gui.window.frame.focus_keys import FocusKeys
 from viewer.gui.window.frame.link_warnings import LinkWarnings
 from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
+from viewer.gui.window.frame.side_tabs import SideTabs
 from viewer.gui.window.frame.status_text import range_text, selection_text, spoken_text
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.frame.window_layout import WindowLayout
@@ -91,6 +93,7 @@ class WindowController(QObject):
         """Get the timeline and panels, and create the docks, status widgets and search field."""
         panels, session, window = self.panels, self.session, self.window
         self.timeline = panels.of(Timeline)
+        self.summary = panels.of(SummaryPanel)
         self.details = panels.of(DetailsPanel)
         self.operators = panels.of(OperatorsPanel)
         self.model = panels.of(ModelPanel)
@@ -114,6 +117,7 @@ class WindowController(QObject):
         window.status.addPermanentWidget(self.clock)
         self.layout = WindowLayout(session, self.timeline, panels.widgets(), window)
         self.docks = self.layout.docks
+        self.side_tabs = SideTabs(session, self.docks)
         self.link_warnings = LinkWarnings(session, self.docks, window)
         self.search = SearchField(session, self.theme)
 
@@ -216,8 +220,20 @@ class WindowController(QObject):
         """Connect requests of panels to the parts that fulfill them."""
         docks, exports, open_dialog = self.docks, self.exports, self.opener.open_dialog
         show_links = partial(docks.show_panel, "links")
-        for panel in (self.details, self.operators, self.model, self.delegation, self.handle_map):
+        for panel in (
+            self.summary,
+            self.details,
+            self.operators,
+            self.model,
+            self.delegation,
+            self.handle_map,
+        ):
             panel.source_requested.connect(self._show_source)
+        self.summary.panel_requested.connect(docks.show_panel)
+        self.summary.open_dialog_requested.connect(open_dialog)
+        self.summary.list_requested.connect(self.toolbar.run.show_list)
+        self.summary.show_problems(self.problems.count)
+        self.problems.count_changed.connect(self.summary.show_problems)
         for asking in (self.operators, self.model, self.graph):
             asking.open_dialog_requested.connect(open_dialog)
             asking.links_requested.connect(show_links)

@@ -63,6 +63,7 @@ class SourcePanel(PagePanel):
         super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
         self._place: tuple[str, int] | None = None
+        self._opened_at: tuple[str, int] | None = None  # the most expensive line, shown at first
         self._line_costs = LineCosts({}, ())
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
@@ -144,15 +145,21 @@ class SourcePanel(PagePanel):
             self._place = (position.file, position.line)
             self._show(None)
         elif self._place is None and (place := self._most_expensive()) is not None:
-            self._place = place
+            self._place = self._opened_at = place
             self._show(None)
         elif self._place is None:
             space = self._session.workspace
             self._show_sentence(NO_RECORD if space.traces and not space.programs else NOTHING)
         else:
             # The file stays, but none of its lines belongs to the selection.
-            self._place = (self._place[0], 0)
+            is_most_expensive = self._place == self._opened_at and not self._is_any_selected
+            self._place = (self._place[0], self._place[1] if is_most_expensive else 0)
             self._recount()
+
+    @property
+    def _is_any_selected(self) -> bool:
+        state = self._session.state
+        return state.slice is not None or state.operators is not None
 
     def _most_expensive(self) -> tuple[str, int] | None:
         """Return the most expensive line of the current trace in a file that can be read."""

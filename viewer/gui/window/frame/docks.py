@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from PySide6.QtCore import QByteArray, QObject, Qt
+from PySide6.QtCore import QByteArray, QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 from viewer.gui.qt.settings import WINDOW_STATE_VERSION
@@ -18,12 +18,17 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px, width of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_LEFT, _RIGHT = tabs_of(PanelArea.LEFT), tabs_of(PanelArea.RIGHT)
+_SIDE, _LEFT, _RIGHT = (tabs_of(area) for area in PanelArea)
 _BELOW = tuple(spec.id for spec in PANELS if spec.area is not PanelArea.SIDE)
 
 
 class Docks(QObject):
-    """The docks of one window by name: Details, and those below the timeline."""
+    """The docks of one window by name: those at the side, and those below the timeline.
+
+    `rearranged`: panels were shown, or moved to fit the width of the window.
+    """
+
+    rearranged = Signal()
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -69,11 +74,11 @@ class Docks(QObject):
         with self._without_layout():
             left, right = docks[_LEFT[0]], docks[_RIGHT[0]]
             window.splitDockWidget(left, right, Qt.Orientation.Horizontal)
-            for first, *others in (_LEFT, _RIGHT):
+            for first, *others in (_SIDE, _LEFT, _RIGHT):
                 for name in others:
                     window.tabifyDockWidget(docks[first], docks[name])
-        self.show_panel(_LEFT[0])
-        self.show_panel(_RIGHT[0])
+        for first, *_ in (_SIDE, _LEFT, _RIGHT):
+            self.show_panel(first)
 
     @contextmanager
     def _without_layout(self) -> Iterator[None]:
@@ -130,6 +135,8 @@ class Docks(QObject):
         for name, dock in self.by_name.items():
             dock.setVisible(shown and name not in self._closed)
         self._fit_titles()
+        if shown:
+            self.rearranged.emit()
 
     def note_closed(self) -> None:
         """Remember which docks are closed, for example after restoring a layout."""
@@ -154,7 +161,7 @@ class Docks(QObject):
             self._window.restoreState(layout)
 
     def fit_width(self) -> None:
-        """In a narrow window, move Details, and then Source, into the bottom tabs."""
+        """In a narrow window, move Summary and Details, and then Source, into the bottom tabs."""
         level = self._narrowness
         if level == self._narrowness_level:
             return
@@ -163,17 +170,24 @@ class Docks(QObject):
         self._saved_layout = None
         with self._without_layout():
             self._follow_width(previous)
-        docks["details" if level else "source"].raise_()
+        docks[_SIDE[0] if level else "source"].raise_()
         self._fit_titles()
+        self.rearranged.emit()
 
     def _follow_width(self, was: int) -> None:
         window, docks, level = self._window, self.by_name, self._narrowness_level
         if not was and window.dockWidgetArea(docks["details"]) == RIGHT:
-            window.tabifyDockWidget(docks["untimed"], docks["details"])
+            for name in _SIDE:
+                window.tabifyDockWidget(docks["untimed"], docks[name])
         elif not level and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
-            hidden = docks["details"].isHidden()
-            window.addDockWidget(RIGHT, docks["details"])
-            docks["details"].setHidden(hidden)
+            hidden = {name for name in _SIDE if docks[name].isHidden()}
+            first, *others = _SIDE
+            window.addDockWidget(RIGHT, docks[first])
+            for name in others:
+                window.tabifyDockWidget(docks[first], docks[name])
+            for name in _SIDE:
+                docks[name].setHidden(name in hidden)
+            docks[first].raise_()
         is_tabbed = docks["operators"] in window.tabifiedDockWidgets(docks["source"])
         if level == 2 and not is_tabbed:
             window.tabifyDockWidget(docks["operators"], docks["source"])
@@ -203,9 +217,9 @@ class Docks(QObject):
         window.resizeDocks([front], [bottom_height], Qt.Orientation.Vertical)
 
     def share_width(self) -> None:
-        """Set the widths of Details and of the two bottom halves to those of the design."""
+        """Set the widths of the side and of the two bottom halves to those of the design."""
         window, left, right = self._window, self._front("operators"), self._front("links")
-        window.resizeDocks([self.by_name["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
+        window.resizeDocks([self._front("details")], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
         both = left.width() + right.width()
         window.resizeDocks(
             [left, right], [both * 53 // 100, both * 47 // 100], Qt.Orientation.Horizontal

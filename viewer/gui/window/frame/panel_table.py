@@ -61,7 +61,8 @@ class PanelSpec:
 
 # In the order of the commands that show them.
 PANELS = (
-    PanelSpec("details", "Details", "details.panel:DetailsPanel", SIDE, 0, 0),
+    PanelSpec("summary", "Summary", "summary.panel:SummaryPanel", SIDE, 0, 18),
+    PanelSpec("details", "Details", "details.panel:DetailsPanel", SIDE, 1, 0),
     PanelSpec(
         "operators", "Operators", "operators.panel:OperatorsPanel", LEFT, 0, 1,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.model"),
