@@ -7,6 +7,7 @@ the open models hold.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from viewer.analysis.summary.summary import summary_of
@@ -17,6 +18,7 @@ from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.summary.card import SummaryAnswer, SummaryCard
 from viewer.gui.panels.summary.model_card import ModelCard
 from viewer.gui.panels.summary.sections import SectionColumn
+from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
@@ -26,6 +28,11 @@ from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see its main figures."
 NO_SLICES = "This profile has no slices."
+
+
+@has_role(QAccessible.Role.Grouping)
+class SummaryPage(QScrollArea):
+    """The page that scrolls; it has a role, so that screen readers tell what it is."""
 
 
 class SummaryPanel(TracePanel[SummaryAnswer]):
@@ -50,7 +57,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         self._problems: int | None = None
         self._warm_up = session.state.warm_up
         self.card: SectionColumn | None = None
-        self.page = QScrollArea()
+        self.page = SummaryPage()
         self.page.setWidgetResizable(True)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
         self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
