@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.arrays import Codes, Ints
@@ -40,7 +42,8 @@ class OpenTrace:
     trace: the displayed trace. file: the trace as read. They differ if inferences are aligned or
     averaged. palettes: the palette index of every slice, for each scheme used so far. classes: what
     these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
-    facts: what depends only on the slices. inferences: how they are displayed.
+    costs, findings, delegation: queries that compute on first use and keep what does not depend on
+    the scope. facts: what depends only on the slices. inferences: how they are displayed.
     """
 
     file: Trace
@@ -51,6 +54,8 @@ class OpenTrace:
     labels: Codes
     label_strings: tuple[str, ...]
     costs: Costs
+    findings: FindingsAnalysis
+    delegation: Delegation
     facts: TickFacts
     palettes: dict[str, Palette] = field(default_factory=dict)
     classes: dict[str, Classes] = field(default_factory=dict)
@@ -105,10 +110,13 @@ class OpenTrace:
         rates = table.clock_rates
         if (self.axis, self.rate, self.table.clock_rates) == (axis, rate, rates):
             return self
-        own = self.table
+        own, findings, delegation = self.table, self.findings, self.delegation
         if own.clock_rates != rates:
             own = replace(own, clock_rates=rates)
-        return replace(self, axis=axis, rate=rate, table=own)
+            findings, delegation = FindingsAnalysis(own, self.costs), Delegation(own)
+        return replace(
+            self, axis=axis, rate=rate, table=own, findings=findings, delegation=delegation
+        )
 
     def label(self, i: int) -> str:
         """Return the label of slice i on screen."""
@@ -194,6 +202,7 @@ def _opened(
     if shown is not trace:
         table = replace(table, trace=shown)
     labels, strings = slice_labels(table)
+    costs = Costs(table)
     return OpenTrace(
         trace,
         shown,
@@ -202,7 +211,9 @@ def _opened(
         rate,
         labels,
         strings,
-        Costs(table),
+        costs,
+        FindingsAnalysis(table, costs),
+        Delegation(table),
         TickFacts(table),
         inferences=inferences,
     )

@@ -1,7 +1,7 @@
 """Costs of source lines: own, shared, and that nothing is lost."""
 
 from viewer.analysis.cost.costs import CostRow, CostTable
-from viewer.analysis.cost.lines import line_costs, lines_text
+from viewer.analysis.cost.lines import line_costs, lines_text, most_expensive_lines
 from viewer.program.program import Frame, GraphNode, Method, Operator, Program
 
 
@@ -29,6 +29,13 @@ def test_a_line_owns_the_sets_that_stand_on_it_alone():
     costs = line_costs(PROGRAM, TABLE, "a.py")
     assert {line: own.ticks for line, own in costs.self_costs.items()} == {4: 80}
     assert costs.self_costs[4].sets == ((0,), (0, 1))
+
+
+def test_every_file_has_its_most_expensive_line_and_self_time_comes_first():
+    assert most_expensive_lines(PROGRAM, TABLE) == (("a.py", 4), ("b.py", 1))
+    without_own = CostTable(ROWS[2:4], 30, ROWS[2:4])
+    assert most_expensive_lines(PROGRAM, without_own) == (("a.py", 4), ("b.py", 1))
+    assert most_expensive_lines(PROGRAM, CostTable((), 0)) == ()
 
 
 def test_time_on_several_lines_is_shared_and_not_divided():

@@ -64,6 +64,32 @@ def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
     )
 
 
+def most_expensive_lines(program: Program, table: CostTable) -> tuple[tuple[str, int], ...]:
+    """Return the path and most expensive line of each file, most expensive first.
+
+    Lines are ranked by self time. Files without any self time come last, with the first line of the
+    most expensive calls that they share. A function is only the caller of the operations in it, so
+    its own line does not count.
+    """
+    own: dict[tuple[str, int], int] = {}
+    shared: dict[str, tuple[str, int]] = {}
+    for row in table.by_nodes:
+        if not row.ticks or all(program.operators[i].is_function for i in row.operators):
+            continue
+        places = {place_of(part) for part in program.parts(row.operators, row.nodes)}
+        known = sorted(place for place in places if place)
+        if known and len(places) == 1:
+            own[known[0]] = own.get(known[0], 0) + row.ticks
+        for place in known:
+            shared.setdefault(place[0], place)  # rows are sorted, most expensive first
+    lines: dict[str, tuple[str, int]] = {}
+    for place in sorted(own, key=lambda one: -own[one]):
+        lines.setdefault(place[0], place)
+    return tuple(
+        {**lines, **{path: at for path, at in shared.items() if path not in lines}}.values()
+    )
+
+
 def source_place(program: Program, operator: int) -> tuple[str, int] | None:
     """Return the recorded path and line of an operator; None if it has no recorded source."""
     return place_of(program.operators[operator])

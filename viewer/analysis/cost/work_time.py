@@ -10,6 +10,7 @@ copies (`viewer.analysis.workload.layout_copies`), one per kind, and the rest. U
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -133,3 +134,8 @@ class WorkTime:
         np.add.at(total, self.thing_of_group, ticks)
         order = np.argsort(-total, kind="stable")
         return [(self.things[i], int(total[i])) for i in order[total[order] > 0].tolist()]
+
+    def keys_named(self, names: Collection[str]) -> tuple[int, ...]:
+        """Return the keys of all things with some labels."""
+        groups = (group for group in self.groups if self.things[group.thing] in names)
+        return tuple(key for group in groups for key in group.keys)

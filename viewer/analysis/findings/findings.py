@@ -23,11 +23,11 @@ from viewer.analysis.findings.finding import (
     FamilyAnswer,
     Finding,
     FindingContext,
+    FindingPlace,
     NotReported,
     OperatorSets,
     SliceKeys,
     SliceNumbers,
-    scope_text,
 )
 from viewer.analysis.findings.gaps import dma, gaps
 from viewer.analysis.findings.inferences import slow_runs, warm_up
@@ -85,15 +85,24 @@ class FindingsAnalysis:
 
         rate: ns per tick, for the texts. estimates: the comparison across all open files.
         """
+        return self.found_in(self.context(scope, rate, estimates))
+
+    def context(
+        self, scope: TimeScope, rate: Fraction, estimates: Estimates | None = None
+    ) -> FindingContext:
+        """Return what every family works on in a scope; the arguments are those of `of`."""
         cost = self._costs.table(scope)
         threads = self._threads if self._is_plain and not cost.rows else None
         if threads is None:
             ticks, whole = self._work.ticks(scope), cost.whole
         else:
             ticks, whole = threads.ticks(scope)
-        context = FindingContext(
+        return FindingContext(
             self._costs, self._work, scope, rate, estimates, cost, ticks, whole, threads
         )
+
+    def found_in(self, context: FindingContext) -> Findings:
+        """Return the findings of a context."""
         families: tuple[Callable[[], FamilyAnswer], ...] = (
             lambda: of_operators.largest(context),
             lambda: of_operators.copies(context),
@@ -114,17 +123,21 @@ class FindingsAnalysis:
                 not_reported.append(answer)
             else:
                 found += answer
-        is_one = scope.run is not None
+        is_one = context.run is not None
         found.sort(key=lambda one: (is_one and one.across, not one.ticks, -one.ticks))
-        where = scope_text(self.table, scope)
-        return Findings(where, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0))
+        return Findings(
+            context.scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0)
+        )
 
     def slices_of(self, finding: Finding, scope: TimeScope) -> Ints:
         """Return the slices that a finding is about, ascending, in a scope.
 
         Empty if the finding is about a time range, a run or a report.
         """
-        place = finding.place
+        return self.slices_at(finding.place, scope)
+
+    def slices_at(self, place: FindingPlace, scope: TimeScope) -> Ints:
+        """Return the slices of a place, as `slices_of` does for that of a finding."""
         if isinstance(place, SliceNumbers):
             return np.array(place.numbers, np.int64)
         if isinstance(place, OperatorSets):

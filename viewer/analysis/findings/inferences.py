@@ -139,6 +139,51 @@ def slow_runs(context: FindingContext) -> FamilyAnswer:
     return found or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
 
 
+@dataclass(frozen=True, slots=True)
+class SlowestInference:
+    """The inference that exceeds the median of its scope by most.
+
+    run: its position in `Trace.runs`. of: " of Execute 2" or "". why: which events took longer,
+    if it is slow by the rule of the findings; "" otherwise.
+    """
+
+    run: int
+    number: int
+    of: str
+    ticks: int
+    median: int
+    why: str
+
+    @property
+    def text(self) -> str:
+        """How slow it is: "Inference 1 took 2.2 times the median"."""
+        ratio = times_text(self.ticks, self.median)
+        return f"Inference {group_digits(self.number)}{self.of} took {ratio} the median"
+
+
+def slowest_inference(context: FindingContext) -> SlowestInference | None:
+    """Return the slowest inference of all; None with fewer than two, or if none exceeds its median.
+
+    It compares all inferences of each scope, whichever the context covers.
+    """
+    worst: tuple[int, Run, _Scope, Run, bool] | None = None
+    for scope in _scopes(context.links):
+        if len(scope.runs) < 2 or not scope.steady:
+            continue
+        middle, deviation = _middle(scope.steady)
+        longest = max(scope.runs, key=_length)
+        more = _length(longest) - _length(middle)
+        if more > 0 and _length(middle) > 0 and (worst is None or more > worst[0]):
+            is_slow = bool(_slow_ones([longest], _length(middle), deviation))
+            worst = more, longest, scope, middle, is_slow
+    if worst is None:
+        return None
+    _, run, scope, middle, is_slow = worst
+    why = _difference(context, run, middle).strip() if is_slow else ""
+    place = scope.place(run).run
+    return SlowestInference(place, run.number, scope.name, _length(run), _length(middle), why)
+
+
 def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:
     worst = _times(slow[0], middle)
     action = (

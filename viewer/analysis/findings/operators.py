@@ -108,7 +108,6 @@ def _largest_events(context: FindingContext) -> FamilyAnswer:
     if len(who) > _LONGEST_IN_TITLE:
         who = f"the {count} most expensive events" if count > 1 else "the most expensive event"
     most_expensive = {name for name, _ in named[:count]}
-    groups = (group for group in work.groups if work.things[group.thing] in most_expensive)
     return [
         Finding(
             Family.LARGEST,
@@ -117,7 +116,7 @@ def _largest_events(context: FindingContext) -> FamilyAnswer:
             f"{_parts(context, named[:count])} of {counted(len(named), 'event name')}."
             f"{_busy_text(context)}",
             _FEW_RULE,
-            SliceKeys(tuple(key for group in groups for key in group.keys)),
+            SliceKeys(work.keys_named(most_expensive)),
         )
     ]
 

@@ -1,14 +1,65 @@
 """Link choices: the program that a profile is linked to, and what its identifiers are.
 
+`link_state` describes in a few words how a profile is linked.
+
 Links are recomputed off the GUI thread if traces are large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
+from viewer.analysis.links.coverage import coverage_of
+from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.session.session import Session
 from viewer.gui.session.workspace_edits import Change, Edit
+from viewer.model.times import NARROW_SPACE
+from viewer.view.open_trace import OpenTrace
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """How a profile is linked. brief: for little space. token: the color of its dot.
+
+    by_reason: the number of slices per link reason.
+    """
+
+    text: str
+    brief: str
+    token: str
+    by_reason: Mapping[str, int]
+
+
+def link_state(session: Session, shown: OpenTrace) -> LinkState:
+    """Return the linked share by time and by slices, and the match; or why nothing is linked."""
+    candidates = session.workspace.candidates(shown.file)
+    warned = bool(session.workspace.warnings(shown.file))
+    facts = coverage_of(session.workspace.links(shown.file))
+    if shown.table.program is None or shown.table.trace_match is None:
+        best = next((c.trace_match.match for c in candidates), None)
+        foreign = best is not None and best.checkable and not best.belongs
+        undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
+        text = "ETRecord does not match" if foreign else undecided
+        return LinkState(text, text, "warning" if warned else "text2", facts["by_reason"])
+    match = shown.table.trace_match.match
+    time, slices = facts["covered_time"], facts["coverage"]
+    parts = [f"{_percent(time)} of linkable time"] if time is not None else []
+    parts += [f"{_percent(slices)} of slices"] if slices is not None else []
+    number = f"match {match.value:.2f}"
+    checked = number if match.checkable else "cannot be checked"
+    text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
+    share = slices if time is None else time
+    brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
+    if any(shown.table.trace_match.undecided):
+        text = brief = "methods undecided"
+    return LinkState(text, brief, "warning" if warned else "ok", facts["by_reason"])
+
+
+def _percent(share: float) -> str:
+    """A share as a whole percentage; 100 only means all, and 0 only means none."""
+    whole = min(max(round(share * 100), 1 if share else 0), 100 if share == 1 else 99)
+    return f"{whole}{NARROW_SPACE}%"
 
 
 def pair_files(

@@ -29,6 +29,7 @@ from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
+from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import PANEL_CHOICES
 from viewer.gui.session.files.loader import Loader
@@ -93,6 +94,7 @@ class WindowController(QObject):
         """Get the timeline and panels, and create the docks, status widgets and search field."""
         panels, session, window = self.panels, self.session, self.window
         self.timeline = panels.of(Timeline)
+        self.summary = panels.of(SummaryPanel)
         self.details = panels.of(DetailsPanel)
         self.operators = panels.of(OperatorsPanel)
         self.model = panels.of(ModelPanel)
@@ -217,8 +219,20 @@ class WindowController(QObject):
         """Connect requests of panels to the parts that fulfill them."""
         docks, exports, open_dialog = self.docks, self.exports, self.opener.open_dialog
         show_links = partial(docks.show_panel, "links")
-        for panel in (self.details, self.operators, self.model, self.delegation, self.handle_map):
+        for panel in (
+            self.summary,
+            self.details,
+            self.operators,
+            self.model,
+            self.delegation,
+            self.handle_map,
+        ):
             panel.source_requested.connect(self._show_source)
+        self.summary.panel_requested.connect(docks.show_panel)
+        self.summary.open_dialog_requested.connect(open_dialog)
+        self.summary.list_requested.connect(self.toolbar.run.show_list)
+        self.summary.show_problems(self.problems.count)
+        self.problems.count_changed.connect(self.summary.show_problems)
         for asking in (self.operators, self.model, self.graph):
             asking.open_dialog_requested.connect(open_dialog)
             asking.links_requested.connect(show_links)

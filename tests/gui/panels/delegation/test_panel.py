@@ -162,7 +162,7 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, make_panel, m
     assert of.ticks == sum(out.ticks for out in report.not_delegated_rows[3:])
     panel.table.chosen.emit(row_of(panel, "others with less time"))
     assert len(panel.session.state.slices) == sum(
-        len(panel.answer.delegation.slices_of(out.keys, STEADY))
+        len(panel.answer.shown.delegation.slices_of(out.keys, STEADY))
         for out in report.not_delegated_rows[3:]
     )
 

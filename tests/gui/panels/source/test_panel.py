@@ -29,8 +29,26 @@ def panel(sample, show_panel):
     return show_panel(SourcePanel, sample("attention_xnnpack"), 735, 560)
 
 
-def test_nothing_selected_says_what_to_do(panel):
-    assert panel.sentence == NOTHING
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("attention_xnnpack", "a = torch.nn.functional.scaled_dot_product_attention(q, k, v)"),
+        ("delegate_handle_map", "return torch.tan(x)"),
+        ("torq_npu", "%7 = tosa.max_pool2d"),
+    ],
+)
+def test_the_most_expensive_line_is_in_view_before_anything_is_selected(
+    sample, show_panel, key, text
+):
+    panel = show_panel(SourcePanel, sample(key), 735, 560)
+    ((line,), costs) = panel.code.marked, panel.code.gutter.notes
+    assert line in costs
+    assert panel.code.toPlainText().splitlines()[line - 1].strip().startswith(text)
+    assert 0 <= panel.code.top_of(line) < panel.code.viewport().height()
+
+
+def test_a_record_without_costs_says_what_to_do(opened, show_panel, attention_record):
+    assert show_panel(SourcePanel, opened(attention_record), 735, 560).sentence == NOTHING
 
 
 def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):

@@ -26,6 +26,7 @@ from tests.gui.window.shown import (
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.linking import pair_files
 from viewer.gui.timeline.scene.titles import has_own_clock, process_note
+from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 
 
@@ -133,11 +134,8 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     t0, t1 = run_span_ns(session, 0, run)
     air = (t1 - t0) // 50
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
-    assert attention.toolbar.run.currentText() == "Run 2 of 5"
-    assert runs_offered(attention) == [
-        "All inferences", "All inferences, aligned", "Median inference", "Mean without warm-up", "",
-        "Run 1 of 5 · warm-up", *(f"Run {n} of 5" for n in range(2, 6)),
-    ]  # fmt: skip
+    assert plain_spaces(attention.toolbar.run.text()) == "2 of 5 · 55.212 µs"
+    assert runs_offered(attention) == [1, 2, 3, 4, 5]
     note = "Showing run 2 of 5 (skipping load and warm-up)"
     assert process_note(attention.timeline.scene, 0) == note
     assert attention.toolbar.link_state.text() == (
@@ -156,7 +154,7 @@ def test_where_runs_fill_the_span_the_first_view_is_all(controller, qtbot):
     state, span = controller.session.state, controller.session.span_ns()
     assert state.run is None
     assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
-    assert controller.toolbar.run.currentText() == "All inferences"
+    assert controller.toolbar.run.text() == "All inferences"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

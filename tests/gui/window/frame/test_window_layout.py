@@ -62,7 +62,7 @@ def test_closing_all_returns_to_the_start_page(attention):
 
 def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
     qtbot.keyClick(attention.window, Qt.Key.Key_Q)
-    assert shown_docks(attention) == {"details"}
+    assert shown_docks(attention) == {"summary", "details"}
     assert not attention.commands.actions["view.panels"].isChecked()
     qtbot.keyClick(attention.window, Qt.Key.Key_Q)
     assert shown_docks(attention) == DOCKS
@@ -71,7 +71,7 @@ def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
 def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):
     qtbot.keyClick(attention.window, Qt.Key.Key_Q)
     open_files(qtbot, attention, DEMO)
-    assert shown_docks(attention) == {"details"}
+    assert shown_docks(attention) == {"summary", "details"}
 
 
 def test_the_window_is_painted_once_docks_and_panels_have_followed_a_large_profile(

@@ -23,37 +23,10 @@ def test_color_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
     assert canvas(attention).grab().toImage() == before
 
 
-def test_the_picker_aligns_inferences_and_shows_their_median_and_mean(attention, qtbot):
-    box, session = attention.toolbar.run, attention.session
-    pick(box, box.findText("All inferences, aligned"))
-    assert len(session.traces[0].trace.tracks) == 5
-    assert box.currentText() == "All inferences, aligned"
-    pick(box, box.findText("Median inference"))
-    assert session.traces[0].trace.tracks[0].thread.startswith("Execute · median of 4, run ")
-    pick(box, box.findText("Mean without warm-up"))
-    assert session.traces[0].label(0) == "forward · mean of 4 inferences"
-    assert attention.commands.actions["go.runs_mean"].isChecked()
-    qtbot.keyClick(attention.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert box.currentText() == "Median inference"
-    pick(box, box.findText("All inferences"))
-    assert session.traces[0].trace is session.traces[0].file
-    assert box.currentText() == "All inferences"
-
-
 def test_the_color_box_follows_undo(attention):
     pick(attention.toolbar.scheme, 1)
     attention.session.undo()
     assert attention.toolbar.scheme.currentData() == attention.session.state.scheme
-
-
-def test_the_run_box_picks_a_run_and_follows_it(attention, qtbot):
-    pick(attention.toolbar.run, attention.toolbar.run.findText("Run 4 of 5"))
-    session = attention.session
-    assert session.traces[0].trace.runs[session.state.run[1]].number == 4
-    qtbot.keyClick(attention.window, Qt.Key.Key_P)
-    assert attention.toolbar.run.currentText() == "Run 3 of 5"
-    pick(attention.toolbar.run, 0)
-    assert session.state.run is None
 
 
 def test_the_run_box_follows_the_trace_of_the_selection(controller, qtbot):
@@ -61,12 +34,13 @@ def test_the_run_box_follows_the_trace_of_the_selection(controller, qtbot):
     number = next(i for i, t in enumerate(controller.session.traces) if t.trace.path == ATTENTION)
     assert number != 0
     controller.session.select_slice(SliceRef(number, 3))
-    assert "Run 5 of 5" in runs_offered(controller)
+    assert 5 in runs_offered(controller)
 
 
 def test_a_profile_without_runs_offers_none(controller, qtbot, data):
     open_files(qtbot, controller, *(str(data / "torq" / name) for name in TORQ))
-    assert runs_offered(controller) == ["No inferences"]
+    assert runs_offered(controller) == []
+    assert controller.toolbar.run.text() == "No inferences"
     assert not controller.toolbar.run.isEnabled()
     assert not controller.commands.actions["go.next_run"].isEnabled()
     assert controller.clock.text().startswith("2 clocks, 1 assumed · ")

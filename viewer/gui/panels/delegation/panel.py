@@ -13,7 +13,6 @@ from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.delegates.delegation import (
-    Delegation,
     DelegationReport,
     Instance,
     NotDelegated,
@@ -52,7 +51,6 @@ class DelegationAnswer:
 
     shown: OpenTrace
     scope: TimeScope
-    delegation: Delegation
     report: DelegationReport
     page: DelegationPage
 
@@ -91,9 +89,8 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
-        known = self.answer.delegation if self.answer and self.answer.shown is shown else None
-        size = len(shown.trace.slices)
-        return Question(_answer, (shown, scope, known), size, stays=known is not None)
+        stays = self.answer is not None and self.answer.shown is shown
+        return Question(_answer, (shown, scope), len(shown.trace.slices), stays=stays)
 
     def show_answer(self, answer: DelegationAnswer) -> None:
         """Show the report of a profile."""
@@ -162,8 +159,8 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         if isinstance(of, NotDelegated) and of.operators:
             session.select_operators(number, of.operators)
             return
-        keys = answer.delegation.call_keys(of) if isinstance(of, Instance) else list(of.keys)
-        found = answer.delegation.slices_of(keys, answer.scope)
+        keys = answer.shown.delegation.call_keys(of) if isinstance(of, Instance) else list(of.keys)
+        found = answer.shown.delegation.slices_of(keys, answer.scope)
         if len(found):
             self._select_slices(answer.shown, number, found)
         elif isinstance(of, Instance) and of.operators:
@@ -175,7 +172,6 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
             super()._fit(index)
 
 
-def _answer(shown: OpenTrace, scope: TimeScope, known: Delegation | None) -> DelegationAnswer:
-    delegation = known or Delegation(shown.table)
-    report = delegation.report(scope)
-    return DelegationAnswer(shown, scope, delegation, report, page_of(shown, report))
+def _answer(shown: OpenTrace, scope: TimeScope) -> DelegationAnswer:
+    report = shown.delegation.report(scope)
+    return DelegationAnswer(shown, scope, report, page_of(shown, report))

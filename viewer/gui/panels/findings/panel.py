@@ -14,33 +14,22 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
-from viewer.analysis.findings.finding import (
-    Family,
-    Finding,
-    OperatorSets,
-    PanelRef,
-    RunRef,
-    TimeSpan,
-)
-from viewer.analysis.findings.findings import Findings, FindingsAnalysis
+from viewer.analysis.findings.finding import Family, PanelRef
+from viewer.analysis.findings.findings import Findings
 from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
-from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
-from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
-from viewer.render.layout import Axis
 from viewer.view.open_trace import OpenTrace
-from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
@@ -52,13 +41,11 @@ NO_SLICES = "This profile has no slices, so there are no findings."
 class FindingsAnswer:
     """The findings of a profile.
 
-    scope: the current inference, or all. of: the cached analysis of the profile. space: the
-    workspace whose estimates `made` compares.
+    scope: the current inference, or all. space: the workspace whose estimates `made` compares.
     """
 
     shown: OpenTrace
     scope: TimeScope
-    of: FindingsAnalysis
     findings: Findings
     space: Workspace
     made: Estimates
@@ -102,10 +89,9 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if shown is None:
             return None
         space, known = self._session.workspace, self.answer
-        of = known.of if known is not None and known.of.table is shown.table else None
         estimates = known.made if known is not None and known.space is space else None
         size = sum(len(trace.slices) for trace in space.traces)
-        return Question(_answer, (shown, scope, of, space, estimates), size)
+        return Question(_answer, (shown, scope, space, estimates), size)
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
@@ -150,30 +136,8 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if isinstance(finding.place, PanelRef):
             self.report_requested.emit(finding.place.name)
             return
-        with self._session.one_step():
-            self._session.show_inferences(Inferences.AS_RUN)
-            number = self._session.number_of(answer.shown)
-            if number is not None:
-                self._go(answer, finding, number)
-
-    def _go(self, answer: FindingsAnswer, finding: Finding, number: int) -> None:
-        session, place = self._session, finding.place
-        if isinstance(place, RunRef):
-            pick_run(session, (number, place.run))
-            return
-        if isinstance(place, TimeSpan):
-            axis = answer.shown.axis
-            t0, t1 = _first_ns(axis, place.start), _first_ns(axis, place.end)
-            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
-            session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
-            return
-        if isinstance(place, OperatorSets) and len(place.sets) == 1:
-            session.select_operators(number, place.sets[0])
-            return
-        found = answer.of.slices_of(finding, answer.scope)
-        if len(found):
-            first = SliceRef(number, longest_slice(answer.shown, found))
-            session.select_slices(SliceSet({number: found}), first, reveal=True)
+        slices = answer.shown.findings.slices_of(finding, answer.scope)
+        show_place(self._session, answer.shown, finding.place, slices)
 
     @Slot(QMenu)
     def _offer(self, menu: QMenu) -> None:
@@ -199,20 +163,12 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
             QGuiApplication.clipboard().setText(f"{text}\n")
 
 
-def _first_ns(axis: Axis, tick: int) -> int:
-    """Return the first whole ns at or after a tick, so that no time past the tick is included."""
-    ns = axis.to_ns(tick)
-    return ns if axis.to_ticks_floor(ns) >= tick else ns + 1
-
-
 def _answer(
     shown: OpenTrace,
     scope: TimeScope,
-    of: FindingsAnalysis | None,
     space: Workspace,
     made: Estimates | None,
 ) -> FindingsAnswer:
-    of = of or FindingsAnalysis(shown.table, shown.costs)
     made = made or of_workspace(space)
-    findings = of.of(scope, shown.axis.ns_per_tick, made)
-    return FindingsAnswer(shown, scope, of, findings, space, made)
+    findings = shown.findings.of(scope, shown.axis.ns_per_tick, made)
+    return FindingsAnswer(shown, scope, findings, space, made)

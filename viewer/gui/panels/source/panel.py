@@ -1,5 +1,6 @@
 """The Source panel: the file of the selected operator, with the cost of each line.
 
+Before anything is selected, it is the file with the most expensive line, and that line is in view.
 The self time of a line is that of operators on this line alone. Time shared by several lines is
 shown as a bracket and as a number in the footer, never divided.
 """
@@ -13,7 +14,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
-from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text
+from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text, most_expensive_lines
 from viewer.analysis.links.text_positions import positions_of
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
@@ -36,6 +37,7 @@ from viewer.program.sources.versions import VersionFit, version_fit
 NOTHING = "Select an operator to see its source."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
 _MOST_SHARED = 6
+_MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
 
 
@@ -61,6 +63,7 @@ class SourcePanel(PagePanel):
         super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
         self._place: tuple[str, int] | None = None
+        self._opened_at: tuple[str, int] | None = None  # the most expensive line, shown at first
         self._line_costs = LineCosts({}, ())
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
@@ -76,7 +79,7 @@ class SourcePanel(PagePanel):
         self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
         self.note.least = theme.px(_LEAST_PATH)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.shared = label("", theme, "caption", "text2", html=True)
+        self.shared = label("", theme, "caption", "text2", html=True, wrap=True)
         self._head = self._head_line()
         self.set_page(self._page(), above=self._head)
         session.workspace_changed.connect(self._reopen)
@@ -105,8 +108,7 @@ class SourcePanel(PagePanel):
         self._foot = QWidget()
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
-        foot.addWidget(self.shared)
-        foot.addStretch(1)
+        foot.addWidget(self.shared, 1)
         column = plain_column(page)
         for widget in (Hairline(theme), self.version, self.code, Hairline(theme), self._foot):
             column.addWidget(widget)
@@ -142,13 +144,31 @@ class SourcePanel(PagePanel):
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)
+        elif self._place is None and (place := self._most_expensive()) is not None:
+            self._place = self._opened_at = place
+            self._show(None)
         elif self._place is None:
             space = self._session.workspace
             self._show_sentence(NO_RECORD if space.traces and not space.programs else NOTHING)
         else:
             # The file stays, but none of its lines belongs to the selection.
-            self._place = (self._place[0], 0)
+            is_most_expensive = self._place == self._opened_at and not self._is_any_selected
+            self._place = (self._place[0], self._place[1] if is_most_expensive else 0)
             self._recount()
+
+    @property
+    def _is_any_selected(self) -> bool:
+        state = self._session.state
+        return state.slice is not None or state.operators is not None
+
+    def _most_expensive(self) -> tuple[str, int] | None:
+        """Return the most expensive line of the current trace in a file that can be read."""
+        answer, space = self._costs.answer, self._session.workspace
+        program = answer.shown.table.program if answer else None
+        if answer is None or program is None or self._session.number_of(answer.shown) is None:
+            return None
+        lines = most_expensive_lines(program, answer.table)[:_MOST_LOOKED_FOR]
+        return next((place for place in lines if space.source(place[0]) is not None), None)
 
     def _position(self) -> FilePosition | None:
         """Return the first position in the selected slice's location, linked or not."""
@@ -262,6 +282,8 @@ class SourcePanel(PagePanel):
         answer = self._costs.answer
         program = answer.shown.table.program if answer else None
         if self._place is None:
+            if answer is not None and not self._members():
+                self.refresh()  # the first costs tell which line is the most expensive
             return
         path, line = self._place
         highlighted = (

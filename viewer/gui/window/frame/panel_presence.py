@@ -1,8 +1,8 @@
 """Which panels have something to show for what is open, and which of them open by themselves.
 
-Six tabs are enough for most files: Operators, Model, Graph, Delegation, Source and Details. What
-needs an ETRecord or a source has no tab until there is one. Findings and Statistics then are in the
-menu at the end of the tabs; without a record they open in the place of Source.
+Few tabs are enough for most files: Operators, Model, Graph, Delegation, Source, and Summary with
+Details. What needs an ETRecord or a source has no tab until there is one. Findings and Statistics
+then are in the menu at the end of the tabs; without a record they open in the place of Source.
 """
 
 from __future__ import annotations

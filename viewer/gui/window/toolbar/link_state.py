@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton
 
-from viewer.analysis.links.coverage import coverage_of
-from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
+from viewer.gui.session.linking import link_state
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.model.times import NARROW_SPACE
 
 
 class LinkStateButton(QPushButton):
@@ -30,33 +28,14 @@ class LinkStateButton(QPushButton):
         if not session.traces:
             return
         shown = session.traces[session.current_trace or 0]
-        candidates = session.workspace.candidates(shown.file)
-        warned = bool(session.workspace.warnings(shown.file))
-        facts = coverage_of(session.workspace.links(shown.file))
-        if shown.table.program is None or shown.table.trace_match is None:
-            best = next((c.trace_match.match for c in candidates), None)
-            foreign = best is not None and best.checkable and not best.belongs
-            undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
-            text = brief = "ETRecord does not match" if foreign else undecided
-            self._token = "warning" if warned else "text2"
-        else:
-            match = shown.table.trace_match.match
-            time, slices = facts["covered_time"], facts["coverage"]
-            parts = [f"{_percent(time)} of linkable time"] if time is not None else []
-            parts += [f"{_percent(slices)} of slices"] if slices is not None else []
-            number = f"match {match.value:.2f}"
-            checked = number if match.checkable else "cannot be checked"
-            text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
-            share = slices if time is None else time
-            brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
-            if any(shown.table.trace_match.undecided):
-                text = brief = "methods undecided"
-            self._token = "warning" if warned else "ok"
+        state = link_state(session, shown)
+        text, brief = state.text, state.brief
+        self._token = state.token
         if len(session.traces) > 1:
             text = f"{display_name(shown.trace.path)}   {text}"
         self._texts = text, brief
         self._show_text()
-        reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
+        reasons = "\n".join(f"{count} × {why}" for why, count in state.by_reason.items())
         explain(self, f"{text}\nSlices by reason:\n{reasons}")
         self._retheme()
 
@@ -72,9 +51,3 @@ class LinkStateButton(QPushButton):
 
     def _retheme(self) -> None:
         self.setIcon(self._theme.icon("dot", self._token))
-
-
-def _percent(share: float) -> str:
-    """A share as a whole percentage; 100 only means all, and 0 only means none."""
-    whole = min(max(round(share * 100), 1 if share else 0), 100 if share == 1 else 99)
-    return f"{whole}{NARROW_SPACE}%"

@@ -6,25 +6,23 @@ from html import escape
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QStandardItemModel
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
-from viewer.analysis.links.labels import run_number, track_name
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
-from viewer.gui.session.inferences import pick_run, run_trace
 from viewer.gui.session.session import Session
+from viewer.gui.window.toolbar.inference_picker import InferencePicker
 from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
-from viewer.model.inference_views import Inferences, has_run_views
-from viewer.model.trace import RunKind
 from viewer.render.color_schemes import SCHEMES
-from viewer.view.open_trace import OpenTrace
 
 OPEN_WIDTH = 84
+NARROW = 1200  # px of the toolbar, below which the inference picker is narrow
+LINK_STATE_WIDTH = 212  # px of its short text, "100 % linked · match 1.00"
 
 
 class Toolbar(QToolBar):
@@ -41,8 +39,6 @@ class Toolbar(QToolBar):
         self.setMovable(False)
         # The size as drawn: at 24 px and 150 % scaling, Qt would take the pixmap of another scale.
         self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self._runs_of: OpenTrace | None = None  # the trace whose inferences the picker lists
-        self._places: dict[int, int] = {}  # index of a run -> index of its item
         self._buttons: list[tuple[QToolButton, str]] = []
         self._add("file.open", "open", text="Open")
         self.addSeparator()
@@ -63,10 +59,7 @@ class Toolbar(QToolBar):
         lines.append(self.addSeparator())
         self._dispensable += lines
         self._add("go.previous_run", "previous")
-        self.run = QComboBox()
-        self.run.setAccessibleName("Inference")
-        self.run.setMinimumContentsLength(14)
-        self.run.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.run = InferencePicker(session, theme)
         self.addWidget(self.run)
         self._add("go.next_run", "next")
         space = QWidget()
@@ -76,7 +69,6 @@ class Toolbar(QToolBar):
         self._link_action = self.addWidget(self.link_state)
         self.link_state.clicked.connect(self.links_requested)
         self.scheme.activated.connect(self._pick_scheme)
-        self.run.activated.connect(self._pick_run)
         for signal in (session.workspace_changed, session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         for signal in (session.workspace_changed, session.coloring_changed):
@@ -117,35 +109,44 @@ class Toolbar(QToolBar):
     def _follow(self) -> None:
         self.link_state.show_links(self._session)
         self._link_action.setVisible(bool(self._session.traces))
-        self._fill_runs()
+        self.run.follow()
         self._fit()
 
     def _fit(self) -> None:
         """Fit everything into the width.
 
         Shortens the link state first, then the search field, and then hides a caption and
-        separators.
+        separators. The link state has a fixed place in this, so that the controls before it do not
+        move when its text changes.
         """
+        self.run.be_narrow(self.width() < self._theme.px(NARROW))
         self.link_state.be_brief(False)
         self._show_dispensable(True)
         self.search.take_usual_width()
         self.link_state.be_brief(self._wanted_width() > self.width())
+        reserved = self._theme.px(LINK_STATE_WIDTH)
         for with_all in (True, False):
             self._show_dispensable(with_all)
             self.search.take_usual_width()
-            self.search.shorten_by(self._wanted_width() - self.width())
-            if self._wanted_width() <= self.width():
+            self.search.shorten_by(self._wanted_width(reserved) - self.width())
+            if self._wanted_width(reserved) <= self.width():
                 break
 
     def _show_dispensable(self, shown: bool) -> None:
         for action in self._dispensable:
             action.setVisible(shown)
 
-    def _wanted_width(self) -> int:
-        """The width that all visible items need in px; the layout only updates later."""
-        layout, actions = self.layout(), [a for a in self.actions() if a.isVisible()]
+    def _wanted_width(self, link_state: int | None = None) -> int:
+        """The width that all visible items need in px; the layout only updates later.
+
+        link_state: a width for the link state, whatever it shows.
+        """
+        layout = self.layout()
+        actions = [a for a in self.actions() if a.isVisible() and a is not self._link_action]
         assert layout is not None
         widths = [max(self.widgetForAction(a).sizeHint().width(), 0) for a in actions]
+        own = self.link_state.sizeHint().width() if self._link_action.isVisible() else 0
+        widths.append(own if link_state is None else link_state)
         margins = layout.contentsMargins()
         return sum(widths) + layout.spacing() * (len(widths) - 1) + margins.left() + margins.right()
 
@@ -153,34 +154,6 @@ class Toolbar(QToolBar):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
-
-    def _fill_runs(self) -> None:
-        session = self._session
-        trace = run_trace(session)
-        shown = session.traces[trace] if trace is not None else None
-        if shown is not self._runs_of or shown is None:
-            self._runs_of = shown
-            texts = run_texts(session, trace) if trace is not None else {}
-            self.run.clear()
-            every = "All inferences" if texts else "No inferences"
-            self.run.addItem(every, Inferences.AS_RUN)
-            if shown is not None and has_run_views(shown.file):
-                self.run.addItem("All inferences, aligned", Inferences.ALIGNED)
-                self.run.addItem("Median inference", Inferences.MEDIAN)
-                self.run.addItem("Mean without warm-up", Inferences.MEAN)
-                self.run.insertSeparator(self.run.count())
-            first = self.run.count()
-            self._places = {number: first + at for at, number in enumerate(texts)}
-            self.run.addItems(list(texts.values()))
-            for number, place in self._places.items():
-                self.run.setItemData(place, number)
-            self.run.setEnabled(bool(texts))
-            self.run.setToolTip("" if texts else "No open file marks inference boundaries")
-        picked = session.state.run
-        if picked is not None and picked[0] == trace:
-            self.run.setCurrentIndex(self._places.get(picked[1], 0))
-        else:
-            self.run.setCurrentIndex(max(self.run.findData(session.state.inferences), 0))
 
     def _fit_scheme(self) -> None:
         """Select the current scheme, and disable unsupported ones, with the reason as tooltip."""
@@ -192,33 +165,5 @@ class Toolbar(QToolBar):
             items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
         self.scheme.setCurrentIndex(self.scheme.findData(shown_scheme(session)))
 
-    def _pick_run(self, index: int) -> None:
-        chosen = self.run.itemData(index)
-        trace = run_trace(self._session)
-        if isinstance(chosen, int) and trace is not None:
-            pick_run(self._session, (trace, chosen))
-        elif chosen is Inferences.AS_RUN:
-            pick_run(self._session, None)
-        elif isinstance(chosen, Inferences):
-            self._session.show_inferences(chosen)
-
     def _pick_scheme(self, index: int) -> None:
         set_scheme(self._session, self.scheme.itemData(index))
-
-
-def run_texts(session: Session, trace: int) -> dict[int, str]:
-    """Map from an inference's index in `runs` to its text in the picker.
-
-    The text is "Run 2 of 5", with the method's name in front if there are several, and "warm-up" at
-    the end for those that figures over all inferences leave out.
-    """
-    file = session.traces[trace].file
-    runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
-    tracks = {run.track for run in runs.values()}
-    table = session.workspace.links(file)
-    names = {track: f"{track_name(table, track)} · " for track in tracks if len(tracks) > 1}
-    texts = {}
-    for i, run in runs.items():
-        text = f"{names.get(run.track, '')}{run_number(run)}{' · warm-up' if run.warms_up else ''}"
-        texts[i] = text if names else text.capitalize()
-    return texts

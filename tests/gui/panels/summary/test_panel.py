@@ -1,0 +1,197 @@
+"""The summary panel: its figures are those of other panels, and each of them leads somewhere."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+from viewer.gui.panels.delegation.panel import DelegationPanel
+from viewer.gui.panels.findings.panel import FindingsPanel
+from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.summary.links import FigureLink, FindingLink, TextLink
+from viewer.gui.panels.summary.panel import NOTHING, SummaryPanel
+from viewer.gui.panels.summary.parts_bar import parts_of
+from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.session.inferences import include_warm_up, pick_run
+from viewer.gui.session.session import Session
+from viewer.model.times import plain_spaces
+
+
+@pytest.fixture
+def panel(sample, show_panel):
+    return show_panel(SummaryPanel, sample("attention_xnnpack"), 372, 760)
+
+
+def figures(panel):
+    found = panel.card.findChildren(FigureLink)
+    return {one.caption: plain_spaces(one.text()) for one in found}
+
+
+def texts(panel):
+    return [plain_spaces(one.text()) for one in panel.card.findChildren(TextLink)]
+
+
+def link(panel, text):
+    return next(one for name, one in panel.card.links().items() if plain_spaces(name) == text)
+
+
+def picked(session):
+    return session.traces[0].trace.runs[session.state.run[1]].number if session.state.run else None
+
+
+def test_the_first_row_is_the_picked_inference_the_delegated_share_and_the_median(panel):
+    assert figures(panel) == {
+        "inference 2 of 5": "55.212 µs",
+        "delegated": "57.6 %",
+        "median after warm-up": "51.207 µs",
+    }
+    pick_run(panel.session, None)
+    assert figures(panel) == {
+        "median after warm-up": "51.207 µs",
+        "delegated": "57.6 %",
+        "slowest": "115.072 µs",
+    }
+    include_warm_up(panel.session, included=True)
+    assert figures(panel)["median"] == "52.007 µs"
+
+
+@pytest.mark.parametrize("run", [None, 1, 3])
+def test_its_numbers_are_those_of_operators_delegation_and_findings(panel, show_panel, run):
+    session = panel.session
+    pick_run(session, None if run is None else (0, run))
+    summary, rate = panel.answer.summary, panel.answer.shown.axis.ns_per_tick
+    operators = show_panel(OperatorsPanel, session)
+    delegation = show_panel(DelegationPanel, session)
+    findings = show_panel(FindingsPanel, session)
+    assert summary.costs == operators.answer.answer.table
+    parts = parts_of(summary, rate)
+    assert [part.ns for part in parts] == [ns for _, _, ns in delegation.answer.page.parts]
+    assert sum(part.ns for part in parts) == delegation.answer.page.whole
+    assert summary.findings == findings.answer.findings
+    shown = [one.text() for one in panel.card.findChildren(FindingLink)]
+    assert shown == [row.title for row in findings.model.rows[:3]]
+    alone = [row for row in operators.answer.answer.table.rows if not row.is_shared]
+    assert [(one.operators, one.ticks) for one in summary.expensive] == [
+        (row.operators, row.ticks) for row in alone[:3]
+    ]
+
+
+def test_a_click_on_an_operator_selects_it_and_its_line_asks_for_the_source(panel, qtbot):
+    link(panel, "blocks.0 · scaled_dot_product_attention").click()
+    assert panel.session.state.operators == (0, (9,))
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        link(panel, ":52").click()
+    assert asked.args == ["/home/user/models/models.py", 52]
+
+
+def test_a_click_or_enter_on_an_inference_picks_it(panel, qtbot):
+    listed = panel.card.list
+    place = listed.visualRect(listed.model().index(3, 0)).center()
+    qtbot.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert picked(panel.session) == 4
+    panel.card.list.setFocus()
+    qtbot.keyClick(panel.card.list, Qt.Key.Key_1)
+    qtbot.keyClick(panel.card.list, Qt.Key.Key_Return)
+    assert picked(panel.session) == 1
+    assert panel.card.list.hasFocus()
+    link(panel, "51.207 µs").click()
+    assert picked(panel.session) == 5
+
+
+def test_other_figures_open_their_panels(panel):
+    panel.show_problems(2)
+    asked = []
+    panel.panel_requested.connect(asked.append)
+    for text in ("57.6 %", "31.777 µs", "3 more findings", "2 problems"):
+        link(panel, text).click()
+    link(panel, "100 % linked · match 1.00").click()
+    assert asked == ["delegation", "delegation", "findings", "problems", "links"]
+    panel.show_problems(0)
+    assert "No problems found" in texts(panel)
+
+
+def test_a_finding_leads_to_its_place(panel):
+    finding = panel.answer.summary.findings.found[0]
+    link(panel, finding.action).click()
+    state, shown = panel.session.state, panel.session.traces[0]
+    found = shown.findings.slices_of(finding, panel.answer.scope)
+    assert state.slices.of[0].tolist() == found.tolist()
+
+
+def test_every_figure_can_be_reached_by_keyboard_and_has_a_name(panel):
+    links = list(panel.card.links().values())
+    assert len(links) > 15
+    for one in links:
+        assert one.focusPolicy() == Qt.FocusPolicy.StrongFocus
+        assert one.accessibleName() or one.text()
+
+
+def test_nothing_is_cut_at_the_width_of_the_side(panel):
+    cut = [
+        one.text()
+        for one in panel.card.findChildren(TextLink)
+        if one.shown_text != one.text() and "scaled_dot" not in one.text()
+    ]
+    assert cut == []
+    inner = panel.page.viewport().width()
+    wide = [w for w in panel.card.findChildren(QWidget) if w.geometry().right() > inner]
+    assert wide == []
+
+
+def test_many_inferences_are_the_slowest_and_a_link_to_all(show_files, qtbot):
+    panel = show_files(SummaryPanel, "etdump/cnn_portable_x10.etdp", width=372)
+    assert panel.card.list.model().rowCount() == 10
+    panel.session.close_all()
+    assert panel.sentence == NOTHING
+
+
+def test_a_mismatched_pair_shows_the_reason_first(opened, show_panel, data, attention_record):
+    session = opened(data / "etdump" / "cnn_portable_x10.etdp", attention_record)
+    panel = show_panel(SummaryPanel, session, 372, 700)
+    assert texts(panel)[0] == "Show links"
+    assert "ETRecord does not match" in texts(panel)
+
+
+def test_a_trace_without_inferences_has_no_empty_section(show_files):
+    panel = show_files(SummaryPanel, "chrome_json/onnxruntime_profile.json", width=372)
+    assert set(figures(panel)) >= {"duration", "busy time"}
+    assert panel.card.list is None
+    assert "no ETRecord linked" not in texts(panel)
+
+
+def test_torq_profiles_show_operators_and_one_another(sample, show_panel):
+    session = sample("torq_npu")
+    panel = show_panel(SummaryPanel, session, 372, 700)
+    assert figures(panel) == {"median": "1.118 ms", "slowest": "1.158 ms"}
+    assert {"Operators", "Shared", "No operator"} <= set(texts(panel))
+    before = session.state.t0, session.state.t1
+    link(panel, "compile.csv").click()
+    assert (session.state.t0, session.state.t1) != before
+    session.close_all()
+
+
+def test_a_compile_profile_has_a_duration_and_busy_time(data, show_files):
+    panel = show_files(SummaryPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
+    assert list(figures(panel)) == ["duration", "busy time"]
+    assert "Most expensive operators" in {one.text() for one in panel.card.findChildren(QLabel)}
+
+
+def test_a_record_alone_shows_what_it_holds_and_the_next_step(
+    opened, show_panel, attention_record, qtbot
+):
+    panel = show_panel(SummaryPanel, opened(attention_record), 372, 700)
+    assert {"38", "operators", "delegates"} <= set(texts(panel))
+    with qtbot.waitSignal(panel.open_dialog_requested):
+        panel.card.button.click()
+
+
+def test_without_a_file_it_says_what_to_do(show_panel):
+    assert show_panel(SummaryPanel, Session()).sentence == NOTHING
+
+
+def test_a_large_trace_is_summarized_once_the_panel_is_seen(sample, make_panel, qtbot, monkeypatch):
+    monkeypatch.setattr(SummaryPanel, "SYNC_LIMIT", 0)
+    panel = make_panel(SummaryPanel, sample("attention_xnnpack"))
+    assert panel.sentence == BEING_COUNTED
+    panel.show()
+    qtbot.waitUntil(lambda: panel.card is not None)
+    assert figures(panel)["delegated"] == "57.6 %"

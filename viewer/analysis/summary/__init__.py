@@ -1,0 +1,1 @@
+"""The main figures of one trace or one model."""

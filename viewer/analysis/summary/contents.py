@@ -1,0 +1,47 @@
+"""What a model holds without a profile: counts, each with the panel that lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewer.analysis.delegates.delegation import recorded
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCount:
+    """How many of something a file holds. panel: the id of the panel that lists them."""
+
+    count: int
+    noun: str
+    panel: str
+
+
+def program_contents(program: Program) -> tuple[HeldCount, ...]:
+    """Return what an ETRecord, a debug handle map or an MLIR text holds, without what it lacks."""
+    report = recorded(program)
+    delegated = {i for instance in report.instances for i in instance.operators}
+    outside = {i for row in report.not_delegated_rows for i in row.operators} - delegated
+    files = {op.source.path for op in program.operators if op.source}
+    operators = sum(not op.is_function for op in program.operators)
+    counts = (
+        HeldCount(len(program.methods), "method", "model"),
+        HeldCount(operators, "operator", "operators"),
+        HeldCount(len(delegated), "delegated operator", "delegation"),
+        HeldCount(len(outside) if delegated else 0, "operator outside delegates", "delegation"),
+        HeldCount(len(report.instances), "delegate", "delegation"),
+        HeldCount(len(files), "source file", "source"),
+    )
+    return tuple(one for one in counts if one.count)
+
+
+def executable_contents(executable: Executable) -> tuple[HeldCount, ...]:
+    """Return what a program file holds, without what it lacks."""
+    methods = executable.methods
+    counts = (
+        HeldCount(len(methods), "method", "program"),
+        HeldCount(sum(len(one.instructions) for one in methods), "instruction", "program"),
+        HeldCount(sum(len(one.delegates) for one in methods), "delegate", "program"),
+    )
+    return tuple(one for one in counts if one.count)

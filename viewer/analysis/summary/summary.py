@@ -1,0 +1,170 @@
+"""The main figures of one trace in one scope: a selection of what other analyses compute.
+
+No figure is defined here. Costs are those of `viewer.analysis.cost.costs`, the delegated share is
+that of `viewer.analysis.delegates`, names without operators and findings are those of
+`viewer.analysis.findings`, and the median is that of the median view of inferences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.cost.costs import CostTable
+from viewer.analysis.cost.lines import lines_text, place_of
+from viewer.analysis.delegates.delegation import Delegation, DelegationReport
+from viewer.analysis.findings.finding import FindingContext
+from viewer.analysis.findings.findings import Findings, FindingsAnalysis
+from viewer.analysis.findings.inferences import SlowestInference, slowest_inference
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.torq.estimates import Estimates
+from viewer.model.scope import TimeScope
+from viewer.model.trace import Run, Trace
+from viewer.model.warm_up import counted_inferences, median_inference
+
+MOST_EXPENSIVE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Expensive:
+    """One of the most expensive operators, sets of operators that share time, or event names.
+
+    operators: indexes into `Program.operators`, empty for an event name; keys: those of an event
+    name. place: recorded path and first line; lines: all lines in that file, "49–50, 52".
+    """
+
+    label: str
+    ticks: int
+    operators: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    place: tuple[str, int] | None = None
+    lines: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MedianInference:
+    """The inference of median length. runs: how many it is the median of; run: its position."""
+
+    run: int
+    ticks: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """The main figures of a trace.
+
+    scope: an inference, or all. inference: that of the scope, or None. median: of the inferences
+    that count, with the method of `inference`; None with fewer than two, or of several methods.
+    span: from the first to the last slice. whole: the total behind all shares, named by `of`;
+    busy: what the busy time is the sum of, "" if inferences are timed. threads: with any busy time,
+    0 if unknown. costs: empty without a program. delegation: None unless the runtime calls
+    delegates. expensive: shares are of `expensive_whole`; is_linked: whether they are operators;
+    without_shared: whether calls that several operators share are left out.
+    """
+
+    scope: TimeScope
+    inference: Run | None
+    median: MedianInference | None
+    span: int
+    whole: int
+    of: str
+    busy: str
+    threads: int
+    costs: CostTable
+    delegation: DelegationReport | None
+    expensive: tuple[Expensive, ...]
+    expensive_whole: int
+    is_linked: bool
+    without_shared: bool
+    slowest: SlowestInference | None
+    findings: Findings
+
+
+def summary_of(
+    findings: FindingsAnalysis,
+    delegation: Delegation,
+    scope: TimeScope,
+    rate: Fraction,
+    estimates: Estimates | None = None,
+    *,
+    warm_up: bool = False,
+) -> Summary:
+    """Return the main figures of a trace in a scope.
+
+    findings, delegation: the analyses of its links. rate: ns per tick. estimates: the comparison
+    across all open files. warm_up: whether inferences that warm up count in the median.
+    """
+    trace = findings.table.trace
+    context = findings.context(scope, rate, estimates)
+    report = delegation.report(scope)
+    expensive, without_shared = _operators(context)
+    is_linked = bool(expensive)
+    return Summary(
+        scope=scope,
+        inference=scope.run,
+        median=_median(trace, scope.run, warm_up=warm_up),
+        span=trace.end - trace.start,
+        whole=context.whole_ticks,
+        of=context.whole,
+        busy="" if context.is_timed else context.busy,
+        threads=0 if context.threads is None else context.threads.threads,
+        costs=context.table,
+        delegation=report if report.has_calls and report.whole else None,
+        expensive=expensive if is_linked else _events(context),
+        expensive_whole=context.whole_ticks,
+        is_linked=is_linked,
+        without_shared=without_shared,
+        slowest=slowest_inference(context),
+        findings=findings.found_in(context),
+    )
+
+
+def _median(trace: Trace, picked: Run | None, *, warm_up: bool) -> MedianInference | None:
+    runs = [run for run in counted_inferences(trace, warm_up=warm_up) if run.count == 1]
+    if picked is not None:
+        runs = [run for run in runs if _method(trace, run) == _method(trace, picked)]
+    if len(runs) < 2 or len({_method(trace, run) for run in runs}) > 1:
+        return None
+    middle = median_inference(runs)
+    position = next(i for i, run in enumerate(trace.runs) if run is middle)
+    return MedianInference(position, middle.end - middle.start, len(runs))
+
+
+def _method(trace: Trace, run: Run) -> tuple[str, int]:
+    return trace.tracks[run.track].process, run.scope
+
+
+def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:
+    """Return the most expensive operators, and whether shared calls are left out.
+
+    Time that several operators share is left out, unless it is more than that of any operator. A
+    function is only the caller of the operations in it.
+    """
+    program = context.links.program
+    if program is None:
+        return (), False
+    rows = [
+        row
+        for row in context.table.rows
+        if row.ticks and not all(program.operators[i].is_function for i in row.operators)
+    ]
+    alone = [row for row in rows if not row.is_shared]
+    without_shared = bool(alone) and alone[0] is rows[0] and len(alone) < len(rows)
+    found = []
+    for row in (alone if without_shared else rows)[:MOST_EXPENSIVE]:
+        places = sorted({at for i in row.operators if (at := place_of(program.operators[i]))})
+        first = places[0] if places else None
+        lines = lines_text(line for path, line in places if first and path == first[0])
+        label = set_label(context.links, row.operators)
+        found.append(Expensive(label, row.ticks, row.operators, (), first, lines))
+    return tuple(found), without_shared
+
+
+def _events(context: FindingContext) -> tuple[Expensive, ...]:
+    named = context.work.by_thing(np.asarray(context.ticks))[:MOST_EXPENSIVE]
+    return tuple(
+        Expensive(name, ticks, keys=context.work.keys_named({name})) for name, ticks in named
+    )

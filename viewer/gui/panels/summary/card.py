@@ -1,0 +1,371 @@
+"""The summary of a trace: time, delegated share, operators, inferences, findings, problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from viewer.analysis.findings.finding import (
+    Finding,
+    FindingPlace,
+    OperatorSets,
+    PanelRef,
+    RunRef,
+    SliceKeys,
+)
+from viewer.analysis.findings.finding import share_text as gain_share
+from viewer.analysis.findings.inferences import SlowestInference
+from viewer.analysis.summary.summary import Expensive, Summary
+from viewer.analysis.torq.estimates import Estimates
+from viewer.gui.panels.base.finding_place import show_place
+from viewer.gui.panels.base.inference_list import (
+    InferenceList,
+    InferenceModel,
+    InferenceRow,
+    inference_rows,
+)
+from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.swatches import Swatch, colors_of
+from viewer.gui.panels.summary.links import FigureLink, FindingLink
+from viewer.gui.panels.summary.parts_bar import PartMark, PartsBar, parts_of, share_text
+from viewer.gui.panels.summary.sections import Action, SectionColumn
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.gui.session import navigation
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.linking import link_state
+from viewer.gui.session.session import Session
+from viewer.model.scope import TimeScope, inferences_text
+from viewer.model.text import display_name
+from viewer.model.times import (
+    NARROW_SPACE,
+    counted,
+    format_time,
+    group_digits,
+    split_time,
+    tick_to_ns,
+)
+from viewer.model.trace import RunKind
+from viewer.view.open_trace import OpenTrace
+from viewer.workspace.workspace import Workspace
+
+MOST_INFERENCES = 12  # more are not listed one by one
+SLOWEST = 5  # then these are
+MOST_FINDINGS = 3
+MOST_FILES = 6
+WITHOUT_SHARED = "without shared calls"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummaryAnswer:
+    """The summary of a trace in a scope. space: the workspace whose estimates `made` compares."""
+
+    shown: OpenTrace
+    scope: TimeScope
+    summary: Summary
+    space: Workspace
+    made: Estimates
+
+
+class SummaryCard(SectionColumn):
+    """The sections for one trace; a section without content is absent.
+
+    problems: their number, None if it is not known yet.
+    """
+
+    def __init__(
+        self, session: Session, answer: SummaryAnswer, problems: int | None, theme: Theme
+    ) -> None:
+        super().__init__(theme)
+        self._session, self._answer = session, answer
+        self._shown, self._summary = answer.shown, answer.summary
+        self._rate = answer.shown.axis.ns_per_tick
+        self.list: InferenceList | None = None
+        self._warnings()
+        self._title()
+        self._key_figures()
+        self._parts()
+        self._expensive()
+        self._inferences()
+        self._findings()
+        self._state(problems)
+        self._other_files()
+        self.end()
+
+    # -- sections ----------------------------------------------------------------------------------
+
+    def _warnings(self) -> None:
+        """The reasons why files do not match, before anything else."""
+        for text in self._session.workspace.warnings(self._shown.file):
+            row = QHBoxLayout()
+            row.setSpacing(self._theme.px(8))
+            mark = label("", self._theme)
+            mark.setPixmap(self._theme.icon("warning", "warning").pixmap(16, 16))
+            row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(label(text, self._theme, wrap=True), 1)
+            self.column.addLayout(row)
+            self.line("Show links", self._panel("links"))
+
+    def _title(self) -> None:
+        shown, summary = self._shown, self._summary
+        scopes = {run.scope for run in shown.file.inferences()}
+        picked = summary.inference
+        scope = picked.scope if picked is not None else next(iter(scopes), -1)
+        method = shown.table.method_of_scope(scope) if len(scopes) == 1 or picked else None
+        file = display_name(shown.file.path)
+        report = summary.delegation
+        backends = dict.fromkeys(one.backend for one in report.instances) if report else {}
+        rest = [file] if method else []
+        rest += [backend for backend in backends if backend]
+        row = QHBoxLayout()
+        row.setSpacing(self._theme.px(8))
+        row.addWidget(label(method or file, self._theme, "operator"))
+        row.addWidget(ElidedLabel(" · ".join(rest), self._theme, "caption", "text2"), 1)
+        self.begin("") if self.column.count() else None
+        self.column.addLayout(row)
+
+    def _key_figures(self) -> None:
+        summary, file = self._summary, self._shown.file
+        median, picked, slowest = summary.median, summary.inference, summary.slowest
+        figures: list[tuple[FigureLink, Action]] = []
+        if picked is not None:
+            position = next(i for i, run in enumerate(file.runs) if run is picked)
+            ticks = picked.end - picked.start
+            figures.append((self._time(ticks, self._scope_text()), self._pick(position)))
+        elif median is None and not any(file.inferences()):
+            figures.append((self._time(summary.span, "duration"), self._fit))
+            statistics = self._panel("statistics")
+            hint = summary.busy or summary.of
+            figures.append((self._time(summary.whole, "busy time", hint), statistics))
+            if summary.threads:
+                noun = "thread" if summary.threads == 1 else "threads"
+                count = FigureLink(group_digits(summary.threads), "", noun, self._theme)
+                figures.append((count, statistics))
+        elif median is None:
+            one = self._time(summary.whole, self._scope_text()), self._panel("statistics")
+            figures.append(one)
+        if median is not None:
+            which = "median after warm-up" if self._leaves_out_warm_up() else "median"
+            hint = f"The median of {counted(median.runs, 'inference')}"
+            one = self._time(median.ticks, which, hint), self._pick(median.run)
+            figures.append(one)
+        report = summary.delegation
+        if report is not None:
+            number, unit = _split_share(share_text(report.delegated, report.whole))
+            link = FigureLink(number, unit, "delegated", self._theme)
+            figures.insert(1, (link, self._panel("delegation")))
+        if picked is None and slowest is not None and len(figures) < 3:
+            figures.append((self._time(slowest.ticks, "slowest"), self._pick(slowest.run)))
+        self.figures(figures)
+
+    def _parts(self) -> None:
+        parts = parts_of(self._summary, self._rate)
+        whole = sum(part.ns for part in parts)
+        if not whole:
+            return
+        self.column.addSpacing(self._theme.px(4))
+        self.column.addWidget(PartsBar(parts, self._theme))
+        rows = []
+        for part in (part for part in parts if part.ns):
+            show = self._panel(part.panel)
+            time, share = format_time(part.ns), share_text(part.ns, whole)
+            rows.append(
+                (
+                    PartMark(part, self._theme),
+                    self.text(part.name, show, elided=True),
+                    self.text(time, show),
+                    self.text(share, show, "text2"),
+                )
+            )
+        self.grid(rows, 1)
+
+    def _expensive(self) -> None:
+        summary = self._summary
+        if not summary.expensive:
+            return
+        title = "Most expensive operators" if summary.is_linked else "Most expensive events"
+        # An inference is named by its key figure already.
+        is_noted = summary.without_shared and summary.inference is not None
+        self.begin(title, WITHOUT_SHARED if is_noted else self._scope_text())
+        self.grid([self._expensive_row(one) for one in summary.expensive], 1)
+        if summary.without_shared and not is_noted:
+            self.column.addWidget(label(WITHOUT_SHARED, self._theme, "caption", "text2"))
+
+    def _expensive_row(self, one: Expensive) -> Sequence[QWidget | None]:
+        shown, theme = self._shown, self._theme
+        place: FindingPlace = SliceKeys(one.keys)
+        swatch, line = None, None
+        if one.operators:
+            place = OperatorSets((one.operators,))
+            palette = shown.operator_colors(self._session.state.scheme)
+            swatch = Swatch(colors_of(one.operators, palette), theme)
+        if one.place is not None:
+            path, number = one.place
+            hint = f"{display_name(path)}:{one.lines}"
+            show = partial(self.source_requested.emit, path, number)
+            line = self.text(f":{one.lines}", show, "accent", hint)
+        select = partial(self._show_place, place)
+        time = format_time(tick_to_ns(one.ticks, self._rate))
+        share = share_text(one.ticks, self._summary.expensive_whole)
+        return (
+            swatch,
+            self.text(one.label, select, elided=True),
+            line,
+            self.text(time, select),
+            self.text(share, select, "text2"),
+        )
+
+    def _inferences(self) -> None:
+        rows = inference_rows(self._shown.file, self._shown.table, self._rate)
+        if len(rows) < 2:
+            return
+        listed = rows
+        if len(rows) > MOST_INFERENCES:
+            listed = tuple(sorted(rows, key=lambda row: -row.ns)[:SLOWEST])
+            self.begin("Slowest inferences", self._counted())
+        else:
+            self.begin("Inferences", self._counted())
+        self._list(listed)
+        if len(listed) < len(rows):
+            self.line(f"All {counted(len(rows), 'inference')}", self.list_requested.emit)
+        if self._summary.slowest is not None:
+            self._slowest(self._summary.slowest)
+
+    def _list(self, rows: Sequence[InferenceRow]) -> None:
+        model = InferenceModel(self)
+        self.list = InferenceList(model, self._theme)
+        model.show(rows)
+        number = self._session.number_of(self._shown)
+        picked = self._session.state.run
+        model.make_current(picked[1] if picked and picked[0] == number else -1)
+        self.list.setFixedHeight(self.list.height_of(len(rows)))
+        self.list.picked.connect(lambda run: self._pick(run)())
+        self.column.addWidget(self.list)
+
+    def _slowest(self, slowest: SlowestInference) -> None:
+        """Which inference is the slowest; why, if a finding would say so."""
+        self.column.addSpacing(self._theme.px(2))
+        self.line(slowest.text, self._pick(slowest.run), "text1")
+        if slowest.why:
+            self.column.addWidget(label(slowest.why, self._theme, "caption", "text2", wrap=True))
+
+    def _findings(self) -> None:
+        findings = self._summary.findings
+        if not findings.found:
+            return
+        count = len(findings.found) + findings.left_out
+        self.begin(f"Findings {group_digits(count)}", f"{findings.scope} · by possible gain")
+        for finding in findings.found[:MOST_FINDINGS]:
+            self._finding(finding)
+        more = count - min(len(findings.found), MOST_FINDINGS)
+        if more:
+            self.line(f"{counted(more, 'more finding')}", self._panel("findings"))
+
+    def _finding(self, finding: Finding) -> None:
+        gain = finding.gain
+        figure = gain_share(gain.ticks, gain.whole) if gain.share is not None else ""
+        detail = gain.text or finding.detail
+        hint = f"{finding.detail}\n{finding.rule}"
+        link = FindingLink(figure, finding.action, detail, self._theme, hint)
+        link.clicked.connect(partial(self._show_finding, finding))
+        self.column.addWidget(link)
+
+    def _state(self, problems: int | None) -> None:
+        """Whether there are problems, and how the files match."""
+        state = link_state(self._session, self._shown)
+        rows: list[Sequence[QWidget | None]] = []
+        if problems is not None:
+            icon, token = ("warning", "warning") if problems else ("check", "ok")
+            text = counted(problems, "problem") if problems else "No problems found"
+            link = self.text(text, self._panel("problems"), elided=True)
+            rows.append((self._icon(icon, token), link))
+        table = self._shown.table
+        if table.program is not None or bool((table.states > 0).any()):
+            link = self.text(state.brief, self._panel("links"), hint=state.text, elided=True)
+            rows.append((self._icon("dot", state.token), link))
+        if rows:
+            self.begin("")
+            self.grid(rows, 1)
+
+    def _other_files(self) -> None:
+        session, number = self._session, self._session.number_of(self._shown)
+        others = [i for i in range(len(session.traces)) if i != number]
+        if not others:
+            return
+        self.begin("Other profiles")
+        rows: list[Sequence[QWidget | None]] = []
+        for other in others[:MOST_FILES]:
+            trace = session.traces[other].file
+            ns = tick_to_ns(trace.end - trace.start, session.traces[other].axis.ns_per_tick)
+            show = partial(self._show_file, other)
+            name = self.text(display_name(trace.path), show, hint=trace.path, elided=True)
+            rows.append((name, self.text(format_time(ns), show)))
+        self.grid(rows, 0)
+        if len(others) > MOST_FILES:
+            self.line(f"{len(others) - MOST_FILES} more", self._panel("links"))
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def _time(self, ticks: int, caption: str, hint: str = "") -> FigureLink:
+        number, unit = split_time(format_time(tick_to_ns(ticks, self._rate)))
+        return FigureLink(number, unit, caption, self._theme, hint)
+
+    def _scope_text(self) -> str:
+        text = scope_text(self._shown, self._summary.scope)
+        return f"inference{text[3:]}" if text.startswith("run ") else text
+
+    def _icon(self, name: str, token: str) -> QWidget:
+        mark = label("", self._theme)
+        mark.setPixmap(self._theme.icon(name, token).pixmap(16, 16))
+        mark.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return mark
+
+    def _counted(self) -> str:
+        return inferences_text(self._shown.file, self._all())
+
+    def _all(self) -> TimeScope:
+        return TimeScope(warm_up=self._session.state.warm_up)
+
+    def _leaves_out_warm_up(self) -> bool:
+        return self._counted().endswith("after warm-up")
+
+    # -- where links lead --------------------------------------------------------------------------
+
+    def _panel(self, name: str) -> Action:
+        return partial(self.panel_requested.emit, name)
+
+    def _pick(self, run: int) -> Action:
+        return partial(self._show_place, RunRef(run))
+
+    def _show_place(self, place: FindingPlace) -> None:
+        shown, scope = self._shown, self._answer.scope
+        finding_slices = shown.findings.slices_at(place, scope)
+        show_place(self._session, shown, place, finding_slices)
+
+    def _show_finding(self, finding: Finding) -> None:
+        if isinstance(finding.place, PanelRef):
+            self.panel_requested.emit(finding.place.name)
+        else:
+            self._show_place(finding.place)
+
+    def _fit(self) -> None:
+        navigation.fit_file(self._session, self._session.number_of(self._shown))
+
+    def _show_file(self, number: int) -> None:
+        """Pick an inference of another profile, or show all of it."""
+        file = self._session.traces[number].file
+        inferences = (i for i, run in enumerate(file.runs) if run.kind is RunKind.INFERENCE)
+        run = next(inferences, None)
+        if run is None:
+            navigation.fit_file(self._session, number)
+        else:
+            pick_run(self._session, (number, run))
+
+
+def _split_share(text: str) -> tuple[str, str]:
+    number, _, unit = text.rpartition(NARROW_SPACE)
+    return (number, unit) if number else (unit, "")

@@ -1,0 +1,166 @@
+"""The Summary panel: the main figures of the current trace, while nothing is selected.
+
+It follows the current trace and inference, not a selected range. Without a profile it shows what
+the open models hold.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from viewer.analysis.summary.summary import summary_of
+from viewer.analysis.torq.estimates import Estimates
+from viewer.gui.panels.base.answer_panel import Question
+from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.trace_panel import TracePanel
+from viewer.gui.panels.summary.card import SummaryAnswer, SummaryCard
+from viewer.gui.panels.summary.model_card import ModelCard
+from viewer.gui.panels.summary.sections import SectionColumn
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.session import Session
+from viewer.model.scope import TimeScope
+from viewer.view.open_trace import OpenTrace
+from viewer.workspace.estimates import of_workspace
+from viewer.workspace.workspace import Workspace
+
+NOTHING = "Open a profile to see its main figures."
+NO_SLICES = "This profile has no slices."
+
+
+@has_role(QAccessible.Role.Grouping)
+class SummaryPage(QScrollArea):
+    """The page that scrolls; it has a role, so that screen readers tell what it is."""
+
+
+class SummaryPanel(TracePanel[SummaryAnswer]):
+    """The sections of the current trace, or of the open models.
+
+    `panel_requested(id)`: show a panel. `source_requested(path, line)`: show a recorded source
+    location. `open_dialog_requested()`: open more files. `list_requested()`: show the list of all
+    inferences.
+    """
+
+    # Up to this many slices with an identifier each, the answer takes less than 40 ms: no thread.
+    SYNC_LIMIT = 2000
+    BY_INFERENCE = True
+
+    panel_requested = Signal(str)
+    source_requested = Signal(str, int)
+    open_dialog_requested = Signal()
+    list_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self._problems: int | None = None
+        self._warm_up = session.state.warm_up
+        self.card: SectionColumn | None = None
+        self.page = SummaryPage()
+        self.page.setWidgetResizable(True)
+        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.page.setAccessibleName("Summary")
+        # An opaque page would cover all of the panel, which then counts as invisible.
+        self.page.viewport().setAutoFillBackground(False)
+        self.set_page(self.page)
+        self._latest.failed.connect(self.show_sentence)
+        session.coloring_changed.connect(self._restyle)
+        theme.changed.connect(self._restyle)
+        self.refresh_on(session.workspace_changed)
+        self.refresh()
+
+    @Slot(int)
+    def show_problems(self, count: int) -> None:
+        """Show the number of problems, as the Problems panel counts them."""
+        if count != self._problems:
+            self._problems = count
+            self.show_again()
+
+    @Slot()
+    def _restyle(self) -> None:
+        if self._of[0] is None:
+            self.refresh()
+        else:
+            self.show_again()
+
+    @Slot()
+    def _follow(self) -> None:
+        if self._warm_up != self._session.state.warm_up:
+            self.refresh()
+        else:
+            super()._follow()
+
+    def question(self) -> Question | None:
+        """Return the question for the summary of the current trace and inference."""
+        self._of = shown, scope = self.current_scope()
+        self._warm_up = self._session.state.warm_up
+        if shown is None:
+            return None
+        space, known = self._session.workspace, self.answer
+        made = known.made if known is not None and known.space is space else None
+        size = sum(len(trace.slices) for trace in space.traces)
+        stays = known is not None and known.shown is shown
+        return Question(_answer, (shown, scope, self._warm_up, space, made), size, stays=stays)
+
+    def show_answer(self, answer: SummaryAnswer) -> None:
+        """Show the sections of a trace."""
+        if not len(answer.shown.trace.slices):
+            self.show_sentence(NO_SLICES)
+            return
+        before, had_focus = self.page.verticalScrollBar().value(), self._list_has_focus()
+        is_same = self.card is not None and self.card.property("path") == answer.shown.file.path
+        card = SummaryCard(self._session, answer, self._problems, self._theme)
+        card.setProperty("path", answer.shown.file.path)
+        self._show_card(card)
+        if is_same:
+            self.page.verticalScrollBar().setValue(before)
+        if had_focus and card.list is not None:
+            card.list.go_to(self._session.state.run[1] if self._session.state.run else -1)
+            card.list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_empty_state(self) -> None:
+        """Show what the open models hold, if no profile is open."""
+        space = self._session.workspace
+        if not any(program.methods for program in space.programs) and not space.executables:
+            super().show_empty_state()
+            return
+        self.set_stale(False)
+        self._show_card(ModelCard(self._session, self._theme))
+
+    def empty_state(self) -> Sentence:
+        """Return the sentence shown if there is nothing to summarize."""
+        return Sentence(NOTHING)
+
+    def clear_page(self) -> None:
+        old, self.card = self.page.takeWidget(), None
+        if old is not None:
+            old.deleteLater()
+
+    def _show_card(self, card: SectionColumn) -> None:
+        old = self.page.takeWidget()
+        if old is not None:
+            old.hide()
+            old.deleteLater()  # it may hold the link whose click led here
+        self.card = card
+        card.panel_requested.connect(self.panel_requested)
+        card.source_requested.connect(self.source_requested)
+        card.open_requested.connect(self.open_dialog_requested)
+        card.list_requested.connect(self.list_requested)
+        self.page.setWidget(card)
+        card.setAutoFillBackground(False)
+        self.show_page()
+
+    def _list_has_focus(self) -> bool:
+        listed = self.card.list if isinstance(self.card, SummaryCard) else None
+        return listed is not None and listed.hasFocus()
+
+
+def _answer(
+    shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace, made: Estimates | None
+) -> SummaryAnswer:
+    made = made or of_workspace(space)
+    rate = shown.axis.ns_per_tick
+    summary = summary_of(shown.findings, shown.delegation, scope, rate, made, warm_up=warm_up)
+    return SummaryAnswer(shown, scope, summary, space, made)

@@ -1,0 +1,103 @@
+"""One bar whose parts add up exactly to a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from PySide6.QtCore import QRectF, QSize
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from viewer.analysis.summary.summary import Summary
+from viewer.gui.panels.base.swatches import paint_hatch
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.model.times import NARROW_SPACE, format_share, format_time, tick_to_ns
+
+_BAR, _MARK = 8, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the bar. token: its color, "" for hatched. panel: the panel that lists it."""
+
+    name: str
+    token: str
+    ns: int
+    panel: str
+
+
+def parts_of(summary: Summary, rate: Fraction) -> tuple[Part, ...]:
+    """Return the parts of the total of a summary, in ns; () if none of it is known.
+
+    rate: ns per tick. As in Delegation and Operators, each part is rounded down and the last one is
+    the remainder, so that the sum is exact.
+    """
+    report, costs = summary.delegation, summary.costs
+    if report is not None:
+        first = ("Delegated", "accent", report.delegated, "delegation")
+        second = ("Not delegated", "slab", report.not_delegated, "delegation")
+        whole, panel = report.whole, "delegation"
+    elif summary.is_linked and costs.whole:
+        first = ("Operators", "accent", costs.single, "operators")
+        second = ("Shared", "slab", costs.shared, "operators")
+        whole, panel = costs.whole, "operators"
+    else:
+        return ()
+    parts = [Part(name, token, tick_to_ns(t, rate), at) for name, token, t, at in (first, second)]
+    rest = tick_to_ns(whole, rate) - sum(part.ns for part in parts)
+    return (*parts, Part("No operator", "", rest, panel))
+
+
+def share_text(ns: int, whole: int) -> str:
+    """Format a share: never 0.0 % for what is not zero."""
+    if not whole or not ns:
+        return f"0{NARROW_SPACE}%"
+    return f"< 0.1{NARROW_SPACE}%" if ns * 2000 < whole else format_share(ns, whole)
+
+
+class PartsBar(QWidget):
+    """The bar; a legend tells its colors."""
+
+    def __init__(self, parts: tuple[Part, ...], theme: Theme) -> None:
+        super().__init__()
+        self._parts, self._theme = parts, theme
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(", ".join(f"{one.name} {format_time(one.ns)}" for one in parts))
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(100), self._theme.px(_BAR))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, whole = QPainter(self), sum(part.ns for part in self._parts)
+        x = 0.0
+        for part in self._parts:
+            width = self.width() * part.ns / whole if whole else 0
+            _fill(painter, QRectF(x, 0, max(width - 1, 0), self.height()), part, self._theme)
+            x += width
+        painter.end()
+
+
+class PartMark(QWidget):
+    """The color of one part, in the legend."""
+
+    def __init__(self, part: Part, theme: Theme) -> None:
+        super().__init__()
+        self._part, self._theme = part, theme
+        self.setFixedSize(theme.px(12), theme.px(_MARK))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, side = QPainter(self), self._theme.px(_MARK)
+        _fill(painter, QRectF(0, 0, side, side), self._part, self._theme)
+        painter.end()
+
+
+def _fill(painter: QPainter, rect: QRectF, part: Part, theme: Theme) -> None:
+    if part.token:
+        painter.fillRect(rect, theme.color(part.token))
+    else:
+        paint_hatch(painter, rect, theme.color("text3"))

@@ -1,0 +1,108 @@
+"""Building blocks of a summary: sections with a title, rows of links, hairlines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from viewer.gui.panels.summary.links import FigureLink, SummaryLink, TextLink
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
+
+Action = Callable[[], object]
+_INSET, _SECTION_GAP, _ROW_GAP = 16, 10, 4
+
+
+class SectionColumn(QWidget):
+    """A column of sections, from top to bottom.
+
+    `panel_requested(id)`: show a panel. `source_requested(path, line)`: show a recorded source
+    location. `open_requested()`: open more files. `list_requested()`: show the list of inferences.
+    """
+
+    panel_requested = Signal(str)
+    source_requested = Signal(str, int)
+    open_requested = Signal()
+    list_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.column = QVBoxLayout(self)
+        inset = theme.px(_INSET)
+        self.column.setContentsMargins(inset, theme.px(14), inset, inset)
+        self.column.setSpacing(theme.px(_ROW_GAP))
+
+    def links(self) -> dict[str, SummaryLink]:
+        """Return all links by their text; of equal texts the first."""
+        found: dict[str, SummaryLink] = {}
+        for link in self.findChildren(SummaryLink):
+            found.setdefault(link.text(), link)
+        return found
+
+    def begin(self, title: str, caption: str = "") -> None:
+        """Begin a section: a hairline, its title, and a caption at the right."""
+        gap = self._theme.px(_SECTION_GAP)
+        if self.column.count():
+            self.column.addSpacing(gap - self._theme.px(_ROW_GAP))
+            self.column.addWidget(Hairline(self._theme))
+            self.column.addSpacing(gap - self._theme.px(_ROW_GAP))
+        if title:
+            row = QHBoxLayout()
+            row.setSpacing(self._theme.px(8))
+            row.addWidget(label(title, self._theme, "section", "text2"))
+            told = ElidedLabel(caption, self._theme, "caption", "text2")
+            told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            row.addWidget(told, 1)
+            self.column.addLayout(row)
+
+    def figures(self, figures: Sequence[tuple[FigureLink, Action]]) -> None:
+        """Add a row of key figures."""
+        row = QHBoxLayout()
+        row.setContentsMargins(0, self._theme.px(6), 0, 0)
+        row.setSpacing(self._theme.px(12))
+        for link, action in figures:
+            link.clicked.connect(action)
+            row.addWidget(link, 1)
+        self.column.addLayout(row)
+
+    def grid(self, rows: Sequence[Sequence[QWidget | None]], stretch: int) -> None:
+        """Add rows of widgets in columns. stretch: the column that takes the remaining width."""
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(self._theme.px(8))
+        grid.setVerticalSpacing(self._theme.px(_ROW_GAP))
+        grid.setColumnStretch(stretch, 1)
+        for number, widgets in enumerate(rows):
+            for place, widget in enumerate(widgets):
+                if widget is not None and place == stretch:
+                    grid.addWidget(widget, number, place)
+                elif widget is not None:
+                    side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+                    grid.addWidget(widget, number, place, side)
+        self.column.addLayout(grid)
+
+    def text(
+        self,
+        text: str,
+        action: Action,
+        tone: str = "text1",
+        hint: str = "",
+        *,
+        elided: bool = False,
+    ) -> TextLink:
+        """Return a link of one line."""
+        link = TextLink(text, self._theme, "cell", tone, hint, elided=elided, right=not elided)
+        link.clicked.connect(action)
+        return link
+
+    def line(self, text: str, action: Action, tone: str = "accent") -> None:
+        """Add a link on a line of its own."""
+        row = QHBoxLayout()
+        row.addWidget(self.text(text, action, tone, elided=True))
+        self.column.addLayout(row)
+
+    def end(self) -> None:
+        """Keep the sections at the top."""
+        self.column.addStretch(1)

@@ -1,0 +1,268 @@
+"""The inference picker of the toolbar: a button of fixed width, and a list that pops up below it.
+
+The list has one row per inference. Below it are the views of all inferences, and whether figures
+include the warm-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QCheckBox,
+    QFrame,
+    QRadioButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionToolButton,
+    QStylePainter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.gui.panels.base.inference_list import (
+    InferenceList,
+    InferenceModel,
+    InferenceRow,
+    inference_rows,
+)
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
+from viewer.gui.qt.widgets.labels import Hairline
+from viewer.gui.session.inferences import include_warm_up, pick_run, run_trace
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences, has_run_views
+from viewer.view.open_trace import OpenTrace
+
+WIDTH, NARROW_WIDTH = 232, 156
+NO_INFERENCES = "No inferences"
+INCLUDE_WARM_UP = "Include warm-up in figures"
+ENTRIES = {
+    Inferences.AS_RUN: "All inferences",
+    Inferences.ALIGNED: "All inferences, aligned",
+    Inferences.MEDIAN: "Median inference",
+    Inferences.MEAN: "Mean without warm-up",
+}
+_MOST_SHOWN = 14  # rows without scrolling
+_POPUP_WIDTH = 300
+_EDGE = 10
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class InferencePicker(QToolButton):
+    """Shows the inference that figures are about; a click, Enter or Down opens the list."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session, self._theme = session, theme
+        self._of: OpenTrace | None = None  # the trace whose inferences are listed
+        self.popup = InferencePopup(theme, self)
+        self.popup.list.picked.connect(self._pick)
+        self.popup.chosen.connect(self._show)
+        self.popup.warm_up.clicked.connect(self._include_warm_up)
+        self.setProperty("framed", True)
+        self._width = WIDTH
+        self.setFixedWidth(theme.px(WIDTH))
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.clicked.connect(self.show_list)
+        self.follow()
+
+    @property
+    def rows(self) -> tuple[InferenceRow, ...]:
+        """The inferences that are offered."""
+        return self.popup.model.rows
+
+    @Slot()
+    def follow(self) -> None:
+        """Offer the inferences of the current trace, and show which is picked."""
+        session, model = self._session, self.popup.model
+        number = run_trace(session)
+        shown = None if number is None else session.traces[number]
+        if shown is not self._of or shown is None:
+            self._of = shown
+            table = None if shown is None else session.workspace.links(shown.file)
+            model.show(
+                ()
+                if shown is None or table is None
+                else inference_rows(shown.file, table, shown.axis.ns_per_tick)
+            )
+            has_views = shown is not None and has_run_views(shown.file)
+            self.popup.offer(tuple(Inferences) if has_views else (Inferences.AS_RUN,))
+        picked = session.state.run
+        run = picked[1] if picked is not None and picked[0] == number else -1
+        model.make_current(run)
+        view = None if run >= 0 else session.state.inferences
+        self.popup.check(view, warm_up=session.state.warm_up)
+        row = next((row for row in model.rows if row.run == run), None)
+        if not model.rows:
+            text = NO_INFERENCES
+        else:
+            text = ENTRIES[session.state.inferences] if row is None else row.text
+        self.setEnabled(bool(model.rows))
+        self.setToolTip("" if model.rows else "No open file marks inference boundaries")
+        self.setText(text)
+        self.setAccessibleName(f"Inference: {text.replace(' · ', ', ')}")
+
+    def be_narrow(self, narrow: bool) -> None:
+        """Take the width for a narrow window, or the usual one."""
+        self._width = NARROW_WIDTH if narrow else WIDTH
+        self.setFixedWidth(self._theme.px(self._width))
+
+    @Slot()
+    def show_list(self) -> None:
+        """Open the list below the button, at the picked inference."""
+        self.popup.open_below(self)
+
+    @Slot(int)
+    def _pick(self, run: int) -> None:
+        self.popup.hide()
+        number = run_trace(self._session)
+        if number is not None:
+            pick_run(self._session, (number, run))
+
+    @Slot(object)
+    def _show(self, view: Inferences) -> None:
+        self.popup.hide()
+        if view is Inferences.AS_RUN:
+            pick_run(self._session, None)
+        else:
+            self._session.show_inferences(view)
+
+    @Slot(bool)
+    def _include_warm_up(self, included: bool) -> None:
+        include_warm_up(self._session, included=included)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(self._width), super().sizeHint().height())
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Down, *_ENTER):
+            self.show_list()
+        else:
+            super().keyPressEvent(event)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the frame, the text from the left, and a chevron at the right."""
+        theme, painter, option = self._theme, QStylePainter(self), QStyleOptionToolButton()
+        self.initStyleOption(option)
+        text, option.text = self.text(), ""
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ToolButton, option)
+        edge = theme.px(_EDGE)
+        chevron = QRect(0, 0, ICON_SIZE, ICON_SIZE)
+        chevron.moveCenter(self.rect().center())
+        chevron.moveRight(self.width() - edge)
+        theme.icon("chevron-down").paint(painter, chevron)
+        place = self.rect().adjusted(edge, 0, chevron.left() - edge - self.width(), 0)
+        painter.setFont(theme.font("cell"))
+        painter.setPen(theme.color("text1" if self.isEnabled() else "text3"))
+        metrics = QFontMetricsF(painter.font())
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.end()
+
+
+class InferencePopup(QFrame):
+    """The list, the views of all inferences, and a check box for the warm-up.
+
+    `chosen(Inferences)`: a view was chosen. Up and Down go through all of it, Esc closes it.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self._theme = theme
+        self.setObjectName("inferences")
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAccessibleName("Inferences")
+        self.model = InferenceModel(self)
+        self.list = InferenceList(self.model, theme)
+        self.entries = {view: QRadioButton(text) for view, text in ENTRIES.items()}
+        self.warm_up = QCheckBox(INCLUDE_WARM_UP)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(1, theme.px(4), 1, theme.px(6))
+        column.setSpacing(0)
+        column.addWidget(self.list)
+        column.addWidget(Hairline(theme))
+        for view, entry in self.entries.items():
+            entry.setAutoExclusive(False)
+            entry.clicked.connect(partial(self.chosen.emit, view))
+        below: tuple[QAbstractButton, ...] = (*self.entries.values(), self.warm_up)
+        self._below = below
+        edge = theme.px(8)
+        for button in below:
+            button.setContentsMargins(edge, 0, edge, 0)
+            button.setMinimumHeight(theme.px(26))
+            button.setStyleSheet(f"padding-left: {edge}px")
+            column.addWidget(button)
+        for widget in (self.list, *below):
+            widget.installEventFilter(self)
+
+    def offer(self, views: Sequence[Inferences]) -> None:
+        """Show only some of the views of all inferences."""
+        for view, entry in self.entries.items():
+            entry.setVisible(view in views)
+
+    def check(self, view: Inferences | None, *, warm_up: bool) -> None:
+        """Mark the view that is shown, None for a picked inference."""
+        for own, entry in self.entries.items():
+            entry.setChecked(own is view)
+        self.warm_up.setChecked(warm_up)
+
+    def open_below(self, button: QWidget) -> None:
+        """Open below a button, inside its screen, with the picked inference in view."""
+        shown = min(len(self.model.rows), _MOST_SHOWN)
+        self.list.setFixedHeight(self.list.height_of(shown))
+        self.list.setVisible(shown > 0)
+        width = max(self._theme.px(_POPUP_WIDTH), self.list.sizeHintForColumn(0), button.width())
+        self.setFixedWidth(width)
+        self.adjustSize()
+        corner = button.mapToGlobal(QPoint(0, button.height() + 2))
+        screen = button.screen().availableGeometry()
+        corner.setX(max(min(corner.x(), screen.right() - width), screen.left()))
+        corner.setY(max(min(corner.y(), screen.bottom() - self.height()), screen.top()))
+        self.move(corner)
+        self.show()
+        self.list.go_to(self.model.current)
+        self.list.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let Up and Down leave the list for the buttons, and Enter press a button."""
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return False
+        key = event.key()
+        if watched is self.list:
+            is_last = self.list.currentIndex().row() == len(self.model.rows) - 1
+            if key == Qt.Key.Key_Down and is_last:
+                return self._focus(0)
+            return False
+        buttons = self._visible_buttons()
+        at = next((i for i, button in enumerate(buttons) if button is watched), -1)
+        if at < 0:
+            return False
+        if key in _ENTER:
+            buttons[at].click()
+            return True
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            return self._focus(at + (1 if key == Qt.Key.Key_Down else -1))
+        return False
+
+    def _visible_buttons(self) -> list[QAbstractButton]:
+        return [button for button in self._below if not button.isHidden()]
+
+    def _focus(self, number: int) -> bool:
+        """Focus one of the buttons, the list above the first; nothing below the last."""
+        buttons = self._visible_buttons()
+        widget = self.list if number < 0 else buttons[min(number, len(buttons) - 1)]
+        widget.setFocus(Qt.FocusReason.OtherFocusReason)
+        return True
