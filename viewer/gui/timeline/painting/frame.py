@@ -170,7 +170,7 @@ class FramePainter:
 
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
-        dimmed = self.scene.search.shows_only_hits
+        dimmed = self.scene.search.dims
         plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
         reach = self._canvas.device(MARK)
         for band in self._bands(BandKind.STRIP):

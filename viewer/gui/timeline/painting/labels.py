@@ -89,7 +89,8 @@ class LabelPainter:
         rows = [int(layout.row[b]) for b in bands]
         found = drawn.raster.labels(rows, trace_xmap, canvas.device(LABEL_WIDTH))
         native = shown.trace.slices.columns.get(NATIVE_DURATION)
-        inks = _inks(self.theme.dark, self.theme.tokens.text2)
+        behind = Emphasis.UNMATCHED if scene.search.dims else Emphasis.DIMMED
+        inks = _inks(self.theme.dark, self.theme.tokens.text2, behind)
         tops = [int(layout.y[band]) - scene.scroll + SLICE_TOP for band in bands]
         talls = layout.slice_height[bands].tolist()
         ratio = canvas.ratio
@@ -233,11 +234,11 @@ class LabelPainter:
 
 
 @lru_cache(maxsize=4)
-def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
-    """Label colors by palette index: (of dimmed slices, of highlighted slices)."""
+def _inks(dark: bool, hatched: str, behind: Emphasis) -> tuple[Sequence[QColor], Sequence[QColor]]:
+    """Label colors by palette index: (of slices drawn as `behind`, of highlighted slices)."""
     faint, full = (
         [QColor.fromRgb(ink) for ink in label_colors(dark, emphasis)]
-        for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
+        for emphasis in (behind, Emphasis.FULL)
     )
     for index in _HATCHED:
         full[index] = QColor(hatched)

@@ -160,11 +160,12 @@ class Scene(QObject):
     # -- drawing -----------------------------------------------------------------------------
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
-        """The rasters and colors for a frame, dimmed while something is highlighted."""
+        """The rasters and colors for a frame, dimmed while something is found or highlighted."""
         dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
-        if self.search.shows_only_hits:
-            emphasis = Emphasis.HIDDEN
+        if self.search.dims:
+            only = self.search.shows_only_hits
+            emphasis = Emphasis.HIDDEN if only else Emphasis.UNMATCHED
         return [drawn.source(dark=dark, emphasis=emphasis) for drawn in self.rasters]
 
     @property
@@ -368,6 +369,8 @@ class Scene(QObject):
 
     def stand_out(self, trace: int, which: Ints) -> Bools:
         """Whether each of the given slices is drawn in full color."""
+        if self.search.dims:
+            return self.search.are_hits(trace, which)
         drawn, related = self.rasters[trace], self.related(trace)
         if related is not None:
             return related[drawn.shown.trace.slices.key[which]]
