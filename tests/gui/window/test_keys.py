@@ -49,6 +49,7 @@ from viewer.gui.session.search import Search
 from viewer.gui.timeline.held_keys import HeldKeys, traveled
 from viewer.gui.window.commands.menus import MOUSE_HELP
 from viewer.gui.window.dialogs.command_palette import found_rows
+from viewer.gui.window.dialogs.key_sheet import KeySheet
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 from viewer.gui.window.help.pages import text_of
 from viewer.model.inference_views import Inferences
@@ -565,7 +566,7 @@ def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, q
     assert attention.palette.isVisible()
     type_key(qtbot, attention, Key.Key_Escape)
     type_key(qtbot, attention, Key.Key_Question)
-    sheet = attention.window.findChild(ShortcutsDialog)
+    sheet = attention.window.findChild(KeySheet)
     assert sheet.isVisible()
     sheet.close()
 
@@ -648,7 +649,7 @@ def test_no_two_commands_share_a_key_and_each_is_found_everywhere(controller):
         for sequence in table.actions[id].shortcuts():
             assert taken.setdefault(sequence.toString(), id) == id
     listed = {row.id: row for row in found_rows(table, "", [])}
-    controller.commands.run("help.keys")
+    controller.commands.run("help.customize_keys")
     sheet = controller.window.findChild(ShortcutsDialog)
     texts = {
         sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()

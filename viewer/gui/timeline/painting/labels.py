@@ -49,8 +49,8 @@ _FOREIGN_EDGE = 5  # px
 class LabelPainter:
     """Paints the labels of one scene, and caches the fitted texts between frames.
 
-    `taken` has the place of each label of the current frame on the canvas; `own` is that of the
-    selected slice, empty if it has none.
+    `taken` has the place of each label of the current frame on the canvas while a slice is
+    selected, else nothing; `own` is that of the selected slice, empty if it has none.
     """
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
@@ -58,6 +58,7 @@ class LabelPainter:
         self.theme = theme
         self.taken: list[QRectF] = []
         self.own = QRectF()
+        self._font: LabelCache | None = None  # whose font the painter has; setting it is expensive
         self.retheme()
 
     def retheme(self) -> None:
@@ -68,6 +69,7 @@ class LabelPainter:
     def start(self) -> None:
         """Start a frame: no label is painted yet."""
         self.taken, self.own = [], QRectF()
+        self._font = None
 
     # -- slices ------------------------------------------------------------------------------
 
@@ -97,6 +99,7 @@ class LabelPainter:
         left, right = found.x0 / ratio, (found.x1 - 1) / ratio
         selected = scene.session.state.slice
         chosen = selected.index if selected is not None and selected.trace == number else -1
+        self._use(painter, self._usual)
         hits = scene.search.hits if scene.search.shows_only_hits else None
         for position, i, x0, wide, index, lit in zip(
             found.position.tolist(),
@@ -114,44 +117,50 @@ class LabelPainter:
                 self._hatch(painter, room)
             if native is not None and native.value(i) is not None:
                 self._foreign_edge(painter, room)
-            place = self._label(painter, drawn, i, room, inks[lit][index])
-            if place is not None:
+            used = self._label(painter, drawn, i, room, inks[lit][index])
+            if used and selected is not None:
+                place = QRectF(x0, room.top(), used, room.height())
                 self.taken.append(place)
                 if i == chosen:
                     self.own = place
 
     def _label(
         self, painter: QPainter, drawn: TraceRasters, i: int, room: QRectF, color: QColor
-    ) -> QRectF | None:
-        """Paint the label of a slice; returns its place, None without a label."""
+    ) -> float:
+        """Paint the label of a slice; returns the px that it takes, 0 without a label."""
         shown, wide, tall = drawn.shown, room.width(), room.height()
         kind = int(shown.trace.keys.kind[shown.trace.slices.key[i]])
         if kind == _UNATTRIBUTED and wide < UNATTRIBUTED_ROOM:
-            return None
+            return 0
         labels = self._small if tall <= _COMPACT else self._usual
         if tall < labels.line_height - _OVERHANG:
-            return None
+            return 0
         inset = _NARROW_INSET if wide < _NARROW else LABEL_INSET
         text = labels.fit(shown.label(i), wide - 2 * inset)
         if text is None:
-            return None
-        painter.setFont(labels.font)
+            return 0
+        if labels is not self._font:
+            self._use(painter, labels)
         painter.setPen(color)
         operators = shown.link(i).operators if tall >= _RIBBON_ROOM else ()
         shared = len(operators) > 1
         x, y = room.left() + inset, room.top() + (tall - labels.line_height) / 2
         painter.drawStaticText(QPointF(x, y - (4 if shared else 0)), text)
-        place = QRectF(room.left(), room.top(), labels.width(text.text()) + 2 * inset, tall)
-        if kind in _TIMED and wide >= place.width() + LABEL_INSET:
+        taken = labels.width(text.text()) + 2 * inset
+        if kind in _TIMED and wide > taken + LABEL_INSET:
             length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
             time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
             used = labels.width(time) + LABEL_INSET
-            if place.width() + used + 2 * LABEL_INSET < wide:
+            if taken + used + 2 * LABEL_INSET < wide:
                 self.taken.append(QRectF(room.right() - used, room.top(), used, tall))
                 painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
         if shared:
             self._ribbon(painter, shown, operators, room)
-        return place
+        return taken
+
+    def _use(self, painter: QPainter, labels: LabelCache) -> None:
+        painter.setFont(labels.font)
+        self._font = labels
 
     def _ribbon(
         self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
@@ -194,7 +203,7 @@ class LabelPainter:
         """
         layout = self.scene.layout
         focus = [ref for ref in (self.scene.session.state.slice, hovered) if ref is not None]
-        painter.setFont(self._small.font)
+        self._use(painter, self._small)
         painter.setPen(self.theme.color("text2"))
         for band in bands:
             trace = int(layout.trace[band])

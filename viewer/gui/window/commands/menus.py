@@ -140,6 +140,7 @@ MENUS = (
             SEPARATOR,
             "help.palette",
             "help.keys",
+            "help.customize_keys",
             SEPARATOR,
             *(f"sample.{s.key}" for s in SAMPLES),
             SEPARATOR,
