@@ -104,14 +104,10 @@ class LabelCache:
     def __init__(self, font: QFont, limit: int = 8192) -> None:
         self.font = font
         self._metrics = QFontMetricsF(font)
+        self.line_height = self._metrics.height()  # px
         self._limit = limit
         self._fitted: OrderedDict[tuple[str, int], QStaticText | None] = OrderedDict()
         self._widths: dict[str, float] = {}
-
-    @property
-    def line_height(self) -> float:
-        """The height of a line in px."""
-        return self._metrics.height()
 
     def width(self, text: str) -> float:
         """The width of a text in px."""

@@ -58,7 +58,9 @@ class LabelPainter:
         self.theme = theme
         self.taken: list[QRectF] = []
         self.own = QRectF()
-        self._font: LabelCache | None = None  # whose font the painter has; setting it is expensive
+        # The font and the color that the painter has: setting them is expensive.
+        self._font: LabelCache | None = None
+        self._ink: QColor | None = None
         self.retheme()
 
     def retheme(self) -> None:
@@ -69,7 +71,7 @@ class LabelPainter:
     def start(self) -> None:
         """Start a frame: no label is painted yet."""
         self.taken, self.own = [], QRectF()
-        self._font = None
+        self._font = self._ink = None
 
     # -- slices ------------------------------------------------------------------------------
 
@@ -101,13 +103,15 @@ class LabelPainter:
         chosen = selected.index if selected is not None and selected.trace == number else -1
         self._use(painter, self._usual)
         hits = scene.search.hits if scene.search.shows_only_hits else None
-        for position, i, x0, wide, index, lit in zip(
+        kinds = shown.trace.keys.kind[shown.trace.slices.key[found.slice]].tolist()
+        for position, i, x0, wide, index, lit, kind in zip(
             found.position.tolist(),
             found.slice.tolist(),
             left.tolist(),
             (right - left).tolist(),
             drawn.palette[found.slice].tolist(),
             scene.stand_out(number, found.slice).tolist(),
+            kinds,
             strict=True,
         ):
             if hits is not None and i != chosen and not hits.holds(SliceRef(number, i)):
@@ -117,7 +121,9 @@ class LabelPainter:
                 self._hatch(painter, room)
             if native is not None and native.value(i) is not None:
                 self._foreign_edge(painter, room)
-            used = self._label(painter, drawn, i, room, inks[lit][index])
+            if kind == _UNATTRIBUTED and wide < UNATTRIBUTED_ROOM:
+                continue
+            used = self._label(painter, drawn, i, kind, room, inks[lit][index])
             if used and selected is not None:
                 place = QRectF(x0, room.top(), used, room.height())
                 self.taken.append(place)
@@ -125,13 +131,16 @@ class LabelPainter:
                     self.own = place
 
     def _label(
-        self, painter: QPainter, drawn: TraceRasters, i: int, room: QRectF, color: QColor
+        self,
+        painter: QPainter,
+        drawn: TraceRasters,
+        i: int,
+        kind: int,
+        room: QRectF,
+        color: QColor,
     ) -> float:
         """Paint the label of a slice; returns the px that it takes, 0 without a label."""
         shown, wide, tall = drawn.shown, room.width(), room.height()
-        kind = int(shown.trace.keys.kind[shown.trace.slices.key[i]])
-        if kind == _UNATTRIBUTED and wide < UNATTRIBUTED_ROOM:
-            return 0
         labels = self._small if tall <= _COMPACT else self._usual
         if tall < labels.line_height - _OVERHANG:
             return 0
@@ -141,7 +150,9 @@ class LabelPainter:
             return 0
         if labels is not self._font:
             self._use(painter, labels)
-        painter.setPen(color)
+        if color is not self._ink:
+            painter.setPen(color)
+            self._ink = color
         operators = shown.link(i).operators if tall >= _RIBBON_ROOM else ()
         shared = len(operators) > 1
         x, y = room.left() + inset, room.top() + (tall - labels.line_height) / 2
@@ -160,7 +171,7 @@ class LabelPainter:
 
     def _use(self, painter: QPainter, labels: LabelCache) -> None:
         painter.setFont(labels.font)
-        self._font = labels
+        self._font, self._ink = labels, None
 
     def _ribbon(
         self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
