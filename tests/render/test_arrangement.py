@@ -56,8 +56,8 @@ def test_a_new_order_takes_back_what_was_dragged():
 @pytest.mark.parametrize(("asked", "got"), [(1, LOWEST_ROW), (99, HIGHEST_ROW), (17, 17)])
 def test_rows_stay_within_what_can_be_read(asked, got):
     view = TrackView().with_row_height(A, asked)
-    assert (view.row_height(A), view.row_height(B)) == (got, ROW_HEIGHT)
-    assert view.with_row_height(A, ROW_HEIGHT).heights == ()
+    assert view.heights == ((A, got),)
+    assert view.with_row_height(A, ROW_HEIGHT, ROW_HEIGHT).heights == ()
 
 
 def test_all_others_of_a_track_are_those_of_its_process_and_other_processes():

@@ -52,7 +52,9 @@ def test_operator_colors_have_the_contrasts_of_the_design(number, row):
 
 
 @pytest.mark.parametrize("dark", [True, False])
-@pytest.mark.parametrize(("emphasis", "least"), [(Emphasis.FULL, 4.5), (Emphasis.DIMMED, 4.4)])
+@pytest.mark.parametrize(
+    ("emphasis", "least"), [(Emphasis.FULL, 4.5), (Emphasis.DIMMED, 4.4), (Emphasis.UNMATCHED, 4.5)]
+)
 def test_every_label_is_legible(dark, emphasis, least):
     pairs = zip(fills(dark, emphasis), label_colors(dark, emphasis), strict=True)
     assert min(contrast(fill, label) for fill, label in pairs) >= least

@@ -14,7 +14,7 @@ from viewer.model.trace import Clock, KeyKind, Slices, Trace
 from viewer.render import layout as lay
 from viewer.render.layout import Axis, XMap
 from viewer.render.palette import INNER, ROUND_SIDE, SIDE, Emphasis, cell_colors
-from viewer.render.raster import Backdrop, RasterSource, RowRaster, draw_frame, expand
+from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame, expand
 
 ANCHOR = 1_700_000_000_000_000_000
 
@@ -283,10 +283,10 @@ def test_extreme_times_are_drawn_without_a_fault():
 
 
 def test_labels_are_the_slices_wide_enough_and_stick_to_the_left_edge():
-    trace = trace_of([(0, 500), (500, 529), (529, 560), (560, 1000)], [])
+    trace = trace_of([(0, 500), (500, 514), (514, 560), (560, 1000)], [])
     labels = raster_of(trace).labels([0], XMap(450, 600, 150))
     assert labels.slice.tolist() == [0, 2, 3]
-    assert labels.x0.tolist() == [0, 79, 110]
+    assert labels.x0.tolist() == [0, 64, 110]
     assert labels.x1.tolist() == [50, 110, 150]
 
 
@@ -298,7 +298,7 @@ def test_labels_agree_with_a_search_of_all_slices(steps, t0, width):
     x0, x1 = xmap.pixel_of(slices.start), xmap.pixel_of(slices.end)
     rows = list(range(len(slices.row_ptr) - 1))
     found = raster_of(trace).labels(rows, xmap)
-    assert sorted(found.slice.tolist()) == np.flatnonzero(x1 - x0 >= 30).tolist()
+    assert sorted(found.slice.tolist()) == np.flatnonzero(x1 - x0 >= LABEL_WIDTH).tolist()
     assert (slices.rows()[found.slice] == found.position).all()
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.builders.stocks import Row, Tracked, table
 from viewer.render.arrangement import TrackOrder, TrackView, arrange
 from viewer.render.layout import (
+    COMPACT_ROW,
     COUNTER_HEIGHT,
     HEADER_HEIGHT,
     KERNEL_HEIGHT,
@@ -20,7 +21,7 @@ from viewer.render.layout import (
     STRIP_HEIGHT,
     BandKind,
 )
-from viewer.render.stacking import stack
+from viewer.render.stacking import Density, row_heights, stack, usual_heights
 from viewer.render.track_table import NEVER, track_list
 
 ZEROS = Row(lengths=False, zeros=True)
@@ -308,3 +309,22 @@ def test_counters_lie_below_the_tracks_of_their_process_and_fold_with_it():
     assert (folded.kind == BandKind.COUNTER).sum() == 1
     filtered = stack(stock, replace(TrackView(), filter="power"))
     assert bands(filtered) == [("PROCESS", 0, -1), ("COUNTER", 0, -1)]
+
+
+def test_density_is_the_height_of_rows_that_have_none_of_their_own():
+    part = STOCK.processes[0].part
+    for density, height in ((Density.COMFORTABLE, ROW_HEIGHT), (Density.COMPACT, COMPACT_ROW)):
+        view = TrackView().with_row_height(part, 44, height)
+        got = row_heights(STOCK, view, density).tolist()
+        assert got == [44, *[height] * (len(STOCK.processes) - 1)]
+        layout = stack(STOCK, TrackView(), density=density)
+        assert set(layout.height[layout.kind == BandKind.ROW].tolist()) == {height}
+    compact = stack(STOCK, TrackView(), density=Density.COMPACT)
+    assert set(compact.slice_height[compact.kind == BandKind.ROW].tolist()) <= {12, 13}
+
+
+@pytest.mark.parametrize(("levels", "height"), [(8, ROW_HEIGHT), (9, COMPACT_ROW)])
+def test_automatic_density_is_compact_above_eight_levels(levels, height):
+    deep = table(Tracked("a", "deep", (Row(),) * levels))
+    stock = track_list([deep])
+    assert usual_heights(stock, Density.AUTOMATIC).tolist() == [height]

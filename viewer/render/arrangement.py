@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.render.layout import ROW_HEIGHT, HeaderPart
+from viewer.render.layout import HeaderPart
 from viewer.render.track_table import Busy, TrackList
 
 LOWEST_ROW, HIGHEST_ROW = 8, 60  # px
@@ -94,14 +94,15 @@ class TrackView:
         """Return a copy with another order; dragged parts return to their places."""
         return replace(self, order=order, moved=())
 
-    def row_height(self, process: HeaderPart) -> int:
-        """Return the row height of a process, in px."""
-        return dict(self.heights).get(process, ROW_HEIGHT)
+    def with_row_height(
+        self, process: HeaderPart, height: int, usual: int | None = None
+    ) -> TrackView:
+        """Return a copy with another row height for a process, clamped to a readable range (px).
 
-    def with_row_height(self, process: HeaderPart, height: int) -> TrackView:
-        """Return a copy with another row height for a process, clamped to a readable range (px)."""
+        usual: its height by density, in px; that one is not kept as a choice for the process.
+        """
         chosen = dict(self.heights) | {process: min(max(height, LOWEST_ROW), HIGHEST_ROW)}
-        if chosen[process] == ROW_HEIGHT:
+        if chosen[process] == usual:
             del chosen[process]
         return replace(self, heights=tuple(chosen.items()))
 

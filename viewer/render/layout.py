@@ -26,7 +26,7 @@ _INT64 = np.iinfo(np.int64)
 # Sums and differences of two numbers below this fit int64.
 _SAFE = 1 << 62
 
-ROW_HEIGHT = 30
+ROW_HEIGHT, COMPACT_ROW = 30, 14
 SLICE_HEIGHT = 27
 KERNEL_HEIGHT = 22
 SLICE_TOP = 1

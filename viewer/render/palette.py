@@ -74,16 +74,18 @@ _EDGE_MIX = 0.35
 # Unattributed time is not a slice of the file, but everything that exists must be visible.
 _UNATTRIBUTED_MIX = 0.72
 _HIDDEN_MIX = 0.68
+_UNMATCHED_MIX = 0.72
 # Even a nearly empty shared pixel must be visible.
 _FAINTEST = 0.5
 _CORNER_MIX = 0.7
 
 
 class Emphasis(Enum):
-    """How strongly slices are drawn: fully, behind a selection, or behind search hits."""
+    """How strongly slices are drawn: fully, behind a selection, behind search hits, as one gray."""
 
     FULL = "full"
     DIMMED = "dimmed"
+    UNMATCHED = "unmatched"
     HIDDEN = "hidden"
 
 
@@ -140,7 +142,11 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
     if emphasis is Emphasis.HIDDEN:
         # One faint gray, so that only the hits are colored.
         return (mix(_GRAYS[dark][PLAIN - SLAB], canvas, _HIDDEN_MIX),) * len(full)
-    part = (0.34 if dark else 0.42) if emphasis is Emphasis.DIMMED else 0.0
+    part = 0.0
+    if emphasis is Emphasis.DIMMED:
+        part = 0.34 if dark else 0.42
+    elif emphasis is Emphasis.UNMATCHED:
+        part = _UNMATCHED_MIX
     return tuple(mix(fill, canvas, part) for fill in full)
 
 

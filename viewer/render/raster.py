@@ -40,7 +40,7 @@ from viewer.render.palette import INNER, ROUND_SIDE, SIDE, CellColors, Palette, 
 # Only slices wider than GAP_WIDTH have a gap and sides, and from ROUND_WIDTH on round corners.
 GAP_WIDTH = 3
 ROUND_WIDTH = 8
-LABEL_WIDTH = 30
+LABEL_WIDTH = 15
 _SAMPLES = 8
 _COLOR = 0x3F
 _FULL = FULL_SHADE << 8

@@ -7,12 +7,14 @@ the rows of its tracks with strips for zero-length slices, and its counters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.render.arrangement import Arrangement, TrackView, arrange
 from viewer.render.layout import (
+    COMPACT_ROW,
     COUNTER_HEIGHT,
     HEADER_HEIGHT,
     KERNEL_HEIGHT,
@@ -26,12 +28,25 @@ from viewer.render.layout import (
 from viewer.render.track_table import TrackList
 
 LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
+LEAST_KERNEL = 12  # px in compact rows, so that labels fit; lower rows have kernels in proportion
+MANY_LEVELS = 8  # a process with a track of more rows is compact if the density is automatic
 # The height of the pinned section is a whole number of device pixels at 125 and 150 % too.
 _WHOLE = 4
 
 
+class Density(Enum):
+    """The height of rows that the user has not set; automatic depends on the number of levels."""
+
+    COMFORTABLE = "comfortable"
+    COMPACT = "compact"
+    AUTOMATIC = "automatic"
+
+
 def stack(
-    track_list: TrackList, view: TrackView, arrangement: Arrangement | None = None
+    track_list: TrackList,
+    view: TrackView,
+    arrangement: Arrangement | None = None,
+    density: Density = Density.COMFORTABLE,
 ) -> TimelineLayout:
     """Stack the visible part of a track list, from top to bottom.
 
@@ -39,7 +54,7 @@ def stack(
     unless given.
     """
     seen = arrange(track_list, view) if arrangement is None else arrangement
-    height = _row_heights(track_list, view)
+    height = row_heights(track_list, view, density)
     on_top = _rows_of(track_list, seen.pinned, seen.folded, height)
     below = _rows_of(track_list, seen.tracks, seen.folded, height)
     shown = seen.processes
@@ -127,7 +142,9 @@ def _rows_of(track_list: TrackList, tracks: Ints, folded: Bools, height: Ints) -
     at, owner, is_row = at[band >> 1], owner[band >> 1], (band & 1) == 0
     process = track_list.process[owner]
     strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
-    kernels = (height * KERNEL_HEIGHT // ROW_HEIGHT)[process]
+    kernels = height * KERNEL_HEIGHT // ROW_HEIGHT
+    compact = (height >= COMPACT_ROW) & (kernels < LEAST_KERNEL)
+    kernels = np.where(compact, LEAST_KERNEL, kernels)[process]
     lower = np.where(track_list.kernels[at], kernels, _slice_height(height)[process])
     return _Bands(
         kind=np.where(is_row, BandKind.ROW, BandKind.STRIP),
@@ -147,8 +164,20 @@ def _slice_height(row: Ints) -> Ints:
     return height
 
 
-def _row_heights(track_list: TrackList, view: TrackView) -> Ints:
-    heights = np.full(len(track_list.processes), ROW_HEIGHT, np.int64)
+def usual_heights(track_list: TrackList, density: Density) -> Ints:
+    """Return the row height of each process in px, as long as the user sets no other."""
+    processes = len(track_list.processes)
+    if density is not Density.AUTOMATIC:
+        height = COMPACT_ROW if density is Density.COMPACT else ROW_HEIGHT
+        return np.full(processes, height, np.int64)
+    levels = np.zeros(processes, np.int64)
+    np.maximum.at(levels, track_list.process, np.diff(track_list.row_ptr))
+    return np.where(levels > MANY_LEVELS, COMPACT_ROW, ROW_HEIGHT)
+
+
+def row_heights(track_list: TrackList, view: TrackView, density: Density) -> Ints:
+    """Return the row height of each process in px: the user's choice, else by density."""
+    heights = usual_heights(track_list, density)
     for part, height in view.heights:
         process = track_list.process_of(part)
         if process >= 0:

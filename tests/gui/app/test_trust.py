@@ -75,7 +75,7 @@ def use(window):
         window.settle()
     controller.session.select_operators(0, (1,))
     controller.commands.run("help.about")
-    controller.commands.run("help.keys")
+    controller.commands.run("help.customize_keys")
     window.settle()
     loop = QEventLoop()
     controller.saver.saved.connect(loop.quit)

@@ -1,7 +1,9 @@
 """Measuring and marks: of the selection, and with the mouse; undo; clocks."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.events import canvas, column, move, place_of
 from viewer.gui.session import bookmarks
@@ -11,7 +13,7 @@ from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import clear
 from viewer.model.inference_views import Inferences
 from viewer.model.times import parse_rate
-from viewer.view.state import Area, Bookmark
+from viewer.view.state import Area, Bookmark, SliceRef
 
 HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
 
@@ -226,3 +228,39 @@ def test_a_mark_in_another_inference_picks_that(attention):
     pick_run(session, None)
     bookmarks.go_to(session, 0)
     assert session.state.run is None
+
+
+def test_a_new_bookmark_is_named_in_the_bar_and_no_key_is_a_shortcut(rows, qtbot):
+    rows.session.select_slice(SliceRef(0, 0))
+    added = bookmarks.keep(rows.session, None)
+    bar = rows.timeline.marks
+    bar.ask_name(added)
+    assert bar.field.isVisible()
+    for key in ("M", "?", "W"):
+        override = QKeyEvent(
+            QEvent.Type.ShortcutOverride, QKeySequence(key)[0].key(), Qt.KeyboardModifier.NoModifier
+        )
+        override.ignore()
+        QApplication.sendEvent(bar.field, override)
+        assert override.isAccepted()
+    qtbot.keyClicks(bar.field, "Mwarm?")
+    qtbot.keyClick(bar.field, Qt.Key.Key_Return)
+    assert rows.session.state.marks[added].name == "Mwarm?"
+    assert not bar.field.isVisible()
+
+
+def test_escape_while_naming_removes_the_new_bookmark(rows, qtbot):
+    rows.session.select_slice(SliceRef(0, 0))
+    bar = rows.timeline.marks
+    bar.ask_name(bookmarks.keep(rows.session, None))
+    qtbot.keyClick(bar.field, Qt.Key.Key_Escape)
+    assert rows.session.state.marks == ()
+    assert not bar.field.isVisible()
+
+
+def test_without_another_name_the_bookmark_keeps_its_number(rows, qtbot):
+    rows.session.select_slice(SliceRef(0, 0))
+    bar = rows.timeline.marks
+    bar.ask_name(bookmarks.keep(rows.session, None))
+    qtbot.keyClick(bar.field, Qt.Key.Key_Return)
+    assert [mark.name for mark in rows.session.state.marks] == ["Bookmark 1"]

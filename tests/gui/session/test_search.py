@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QToolButton
 
 import viewer.gui.session.search
 import viewer.gui.timeline.scene.search_hits
@@ -16,6 +17,7 @@ from viewer.gui.timeline.scene.search_hits import hit_columns
 from viewer.gui.timeline.scene.titles import track_title
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.render.layout import BandKind, XMap
+from viewer.render.palette import Emphasis, cell_colors
 from viewer.view.state import SliceRef
 
 KEY = Qt.Key
@@ -296,6 +298,20 @@ def test_hits_without_a_length_are_diamonds_in_their_strip(attention):
     assert bands == {BandKind.STRIP}
 
 
+def test_the_funnel_in_the_field_shows_only_hits(field, attention):
+    assert not field.only_hits.isVisible()
+    Search.of(attention.session).set_query("op:linear")
+    assert field.only_hits.isVisible()
+    button = next(
+        b for b in field.findChildren(QToolButton) if b.defaultAction() is field.only_hits
+    )
+    assert not field.count.geometry().intersects(button.geometry())
+    field.only_hits.trigger()
+    assert attention.session.state.only_hits
+    field.only_hits.trigger()
+    assert not attention.session.state.only_hits
+
+
 def test_only_hits_dims_all_else_and_is_undone(attention):
     session = attention.session
     Search.of(session).set_query("op:linear")
@@ -309,6 +325,41 @@ def test_only_hits_dims_all_else_and_is_undone(attention):
     session.undo()
     assert not session.state.only_hits
     assert attention.timeline.view.grab().toImage() == plain
+
+
+def test_a_query_dims_what_does_not_match(attention):
+    session, scene = attention.session, attention.timeline.scene
+    every = np.arange(len(session.traces[0].trace.slices))
+    assert scene.stand_out(0, every).all()
+    Search.of(session).set_query("op:linear")
+    assert np.flatnonzero(scene.stand_out(0, every)).tolist() == sorted(linear(attention))
+    source = scene.sources(dark=True)[0]
+    assert source.hits is scene.rasters[0].found
+    assert (source.colors.body == cell_colors(True, Emphasis.UNMATCHED).body).all()
+    Search.of(session).set_query("name:nothing-has-this-name")
+    assert not scene.stand_out(0, every).any()
+    Search.of(session).set_query("")
+    assert scene.stand_out(0, every).all()
+
+
+def test_a_step_zooms_to_a_hit_that_is_too_narrow_and_is_undone_at_once(attention):
+    session, shown = attention.session, attention.session.traces[0]
+    Search.of(session).set_query("op:linear")
+    attention.settle()
+    hits = Search.of(session).hits
+    spans = [shown.span_ns(hits.ref(at).index) for at in range(len(hits))]
+    narrow = next(at for at, (start, end) in enumerate(spans) if at and 0 < end - start < 3_000)
+    Search.of(session).select(narrow - 1)
+    navigation.fit_all(session)
+    before = session.state
+    Search.of(session).step(1)
+    state = session.state
+    assert state.slice is not None
+    start, end = shown.span_ns(state.slice.index)
+    assert state.t0 < start < end < state.t1
+    assert state.t1 - state.t0 < 30 * (end - start)
+    session.undo()
+    assert session.state == before
 
 
 def test_tracks_tell_how_many_hits_they_have(attention):

@@ -117,15 +117,17 @@ def test_a_click_far_from_any_diamond_selects_nothing(attention, qtbot):
 
 
 @pytest.mark.parametrize("part", ["canvas", "headers"])
-def test_a_click_on_a_process_header_folds_it_and_another_opens_it(attention, qtbot, part):
+def test_a_double_click_on_a_process_header_folds_it_and_another_opens_it(attention, qtbot, part):
     scene = attention.timeline.scene
     onto = canvas(attention) if part == "canvas" else attention.timeline.headers
     at = QPoint(50, middle_of(attention, 0))
     before = scene.layout.total_height
     qtbot.mouseClick(onto, Qt.MouseButton.LeftButton, pos=at)
+    assert attention.session.state.tracks.collapsed == frozenset()  # a single click only focuses
+    qtbot.mouseDClick(onto, Qt.MouseButton.LeftButton, pos=at)
     assert attention.session.state.tracks.collapsed == {(0, scene.processes[0].name)}
     assert scene.layout.kind.tolist() == [BandKind.PROCESS]
-    qtbot.mouseClick(onto, Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseDClick(onto, Qt.MouseButton.LeftButton, pos=at)
     assert attention.session.state.tracks.collapsed == frozenset()
     assert scene.layout.total_height == before
 

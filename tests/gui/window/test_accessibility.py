@@ -377,7 +377,7 @@ def test_the_timeline_describes_itself_by_what_is_selected(attention):
     assert view.accessibleDescription() == (
         "Slices by process and thread. W: Zoom in. S: Zoom out. A: Pan left. D: Pan right. "
         "full stop: Next slice in row. comma: Previous slice in row. Ctrl+F: "
-        "Search. question mark: Keyboard shortcuts…."
+        "Find. question mark: Keyboard shortcuts…."
     )
     attention.session.select_slice(SliceRef(0, 7))
     assert view.accessibleDescription() == spoken_text(attention.session)

@@ -41,6 +41,9 @@ class Setting(Generic[T]):
 
 
 THEME = Setting("theme", str, "system", "Colors", ("system", "light", "dark"))
+DENSITY = Setting(
+    "density", str, "automatic", "Row density", ("comfortable", "compact", "automatic")
+)
 DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline pans it")
 SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are animated")
 FLOWS = Setting("flows", bool, True, "Flows of the selected slice are drawn as arrows")

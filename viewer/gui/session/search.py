@@ -14,7 +14,7 @@ from PySide6.QtCore import Slot
 
 from viewer.analysis.search.query import Query, parse
 from viewer.analysis.search.search import SearchedTrace
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns
@@ -23,6 +23,9 @@ from viewer.view.state import SliceRef, ViewState
 
 # Edits of the query closer together than this, in seconds, are one undo step.
 TYPING_BURST = 1.5
+
+# A step zooms in if the view is more than _TOO_NARROW times the hit: to _ZOOMED times the hit.
+_TOO_NARROW, _ZOOMED = 200, 20
 
 NO_CYCLES = "No open file counts cycles: write a time, such as 1ms"
 
@@ -141,7 +144,7 @@ class Search(Feed[SearchQuestion, Hits]):
         self._typed = None if now is None else (session.state, now)
 
     def show_only_hits(self, only: bool) -> None:
-        """Dim all slices that do not match, or stop dimming them."""
+        """Draw all slices that do not match as one gray without labels, or only dimmed."""
         self._session.change(replace(self._session.state, only_hits=only))
 
     def is_of(self, traces: Sequence[OpenTrace]) -> bool:
@@ -159,8 +162,22 @@ class Search(Feed[SearchQuestion, Hits]):
         return self.query.node is not None and not self.complaint
 
     @property
+    def dims(self) -> bool:
+        """Whether slices that are not hits are dimmed: once the hits of a query are known."""
+        return self.is_on and self.answer is not None
+
+    def are_hits(self, trace: int, which: Ints) -> Bools:
+        """Whether each of the given slices of a trace is a hit."""
+        hits = self.hits.slices[trace] if trace < len(self.hits.slices) else which[:0]
+        if not len(hits):
+            return np.zeros(len(which), np.bool_)
+        position = np.minimum(np.searchsorted(hits, which), len(hits) - 1)
+        found: Bools = hits[position] == which
+        return found
+
+    @property
     def shows_only_hits(self) -> bool:
-        """Whether slices that are not hits are dimmed."""
+        """Whether slices that are not hits have neither color nor label."""
         return self.is_on and self._session.state.only_hits
 
     @property
@@ -181,8 +198,9 @@ class Search(Feed[SearchQuestion, Hits]):
     def step(self, by: int) -> None:
         """Select the next (`by` 1) or previous (-1) hit, and wrap around at the end.
 
-        Starts from the selected slice, else from the left edge of the view. If the search is still
-        running, the step is taken when it is done.
+        Starts from the selected slice, else from the left edge of the view. Zooms in on a hit that
+        would be too narrow to see. If the search is still running, the step is taken when it is
+        done.
         """
         if self.pending:
             self._step = by
@@ -200,7 +218,14 @@ class Search(Feed[SearchQuestion, Hits]):
             else:
                 following = int(np.searchsorted(self.hits.start, session.state.t0))
             target = following if by > 0 else following - 1
-        self.select(target % count)
+        ref = self.hits.ref(target % count)
+        start, end = session.traces[ref.trace].span_ns(ref.index)
+        length = end - start
+        with session.one_step():
+            session.select_slice(ref, reveal=True)
+            if 0 < length * _TOO_NARROW < session.state.t1 - session.state.t0:
+                before = (start + end - length * _ZOOMED) // 2
+                session.set_range(before, before + length * _ZOOMED)
 
     def select(self, at: int) -> None:
         """Select the hit at a position in time order, and scroll to it, expanding its track."""

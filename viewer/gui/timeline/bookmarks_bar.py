@@ -1,36 +1,85 @@
 """The bookmarks bar between ruler and rows: a flag with a name per bookmark, a band for a span.
 
 The bar is visible while there are bookmarks. A click makes a bookmark current, and a double click
-zooms to it. Clicking a flag of several bookmarks cycles through them.
+zooms to it. Clicking a flag of several bookmarks cycles through them. A new bookmark gets its name
+in a field on the bar.
 """
 
 from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.bookmarks import can_mark, fit, set_bookmarks
+from viewer.gui.session.bookmarks import can_mark, edit, fit, remove, set_bookmarks
 from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title
 from viewer.gui.timeline.painting.bookmarks import mark_columns
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas
-from viewer.view.state import Bookmark
+from viewer.view.state import LONGEST_NAME, Bookmark
 
 HEIGHT = 20
 _FLAG = 7  # px, width
 _INSET = 4
 _BAND = 3  # px, height
 _MOST_LINES = 12  # in a tooltip
+_FIELD = 190  # px, width of the field for a name
+_BRIEFLY_AWAY = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+
+
+class NameField(QLineEdit):
+    """The field for the name of a new bookmark; while it has the focus, no key is a shortcut."""
+
+    done = Signal(bool)  # whether to keep the bookmark
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Take every key, so that typing never runs a command."""
+        if event.type() == QEvent.Type.ShortcutOverride:
+            event.accept()
+            return True
+        return bool(super().event(event))
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Finish at Enter and Escape; all other keys edit the name."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.done.emit(True)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.done.emit(False)
+        else:
+            super().keyPressEvent(event)
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Keep the bookmark if the user continues elsewhere."""
+        super().focusOutEvent(event)
+        if event.reason() not in _BRIEFLY_AWAY:
+            self.done.emit(True)
 
 
 class BookmarksBar(QWidget):
-    """Draws flags on the same columns as ruler and rows."""
+    """Draws flags on the same columns as ruler and rows.
+
+    `left` is emitted when a new bookmark has its name, and the focus should return to the timeline.
+    """
+
+    left = Signal()
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,6 +87,14 @@ class BookmarksBar(QWidget):
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName("Bookmarks")
         self.setVisible(False)
+        self._naming: Bookmark | None = None  # the new bookmark while its name is typed
+        self.field = NameField(self)
+        self.field.setMaxLength(LONGEST_NAME)
+        self.field.setStyleSheet("min-height: 0; border-radius: 3px;")
+        self.field.setFixedSize(theme.px(_FIELD), HEIGHT - 1)
+        self.field.setAccessibleName("Name of the bookmark")
+        self.field.hide()
+        self.field.done.connect(self._named)
         scene.changed.connect(self.update)
         scene.moved.connect(self.update)
         theme.changed.connect(self.update)
@@ -47,7 +104,45 @@ class BookmarksBar(QWidget):
     def _follow(self) -> None:
         session = self._scene.session
         self.setVisible(can_mark(session) and bool(session.state.marks))
+        if self._naming is not None and self._naming not in session.state.marks:
+            self._naming = None
+            self.field.hide()
         self.update()
+
+    def ask_name(self, number: int) -> None:
+        """Let the user name a new bookmark: Enter keeps it, Escape removes it."""
+        self._naming = self._scene.session.state.marks[number]
+        self.field.setText(self._naming.name)
+        self.field.selectAll()
+        self._place_field()
+        self.field.show()
+        self.field.raise_()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _place_field(self) -> None:
+        columns = mark_columns(self._scene, Canvas(self.width(), HEIGHT, self.devicePixelRatioF()))
+        marks = self._scene.session.state.marks
+        if self._naming in marks:
+            x = int(columns[marks.index(self._naming), 0] / self.devicePixelRatioF()) + _FLAG
+            self.field.move(min(max(x, 0), max(self.width() - self.field.width(), 0)), 0)
+
+    def _named(self, kept: bool) -> None:
+        session, naming, self._naming = self._scene.session, self._naming, None
+        if naming is None or naming not in session.state.marks:
+            return
+        number, name = session.state.marks.index(naming), self.field.text().strip()
+        self.field.hide()
+        if not kept:
+            remove(session, number)
+        elif name and name != naming.name:
+            edit(session, number, name=name)
+        self.left.emit()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the field for a name at its bookmark."""
+        super().resizeEvent(event)
+        self._place_field()
 
     def flags(self) -> list[BookmarkFlag]:
         """The flags in their current positions."""

@@ -60,6 +60,7 @@ class Timeline(QWidget):
         self.scene.arranged.connect(self._fit_bar)
         self.scene.scrolled.connect(self._fit_bar)
         self.corner.filter.left.connect(self.view.setFocus)
+        self.marks.left.connect(self.view.setFocus)
         self.headers.width_changed.connect(self.set_header_width)
         self.headers.width_changed.connect(self.header_width_changed)
         self.set_header_width(self.headers.width())

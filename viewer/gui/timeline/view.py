@@ -41,6 +41,7 @@ from viewer.gui.timeline.hover_text import slice_lines
 from viewer.gui.timeline.hover_tip import HoverTip
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.painting.rows_item import RowsItem
+from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import counter_tip
 from viewer.model.times import format_span
@@ -205,8 +206,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         return band if band >= 0 and layout.kind[band] == BandKind.COUNTER else None
 
     def _process_at(self, y: int) -> int:
-        layout = self.rows.layout
-        band = layout.band_at(y + self.rows.scroll)
+        layout, band = self.rows.layout, self.rows.layout.band_at(y + self.rows.scroll)
         is_header = band >= 0 and layout.kind[band] == BandKind.PROCESS
         return int(layout.process[band]) if is_header else -1
 
@@ -270,14 +270,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self._press = None
             self.session.select_area(area if area.tracks and area.t1 > area.t0 else None)
         elif dragging.endswith("?") and event.button() == Qt.MouseButton.LeftButton:
-            process = self._process_at(position.y())
             flow = self.frames.flows.chip_at(position)
             if flow is not None:
                 self.session.select_slice(flow, reveal=True)
-            elif process >= 0:
-                spec = self.rows.processes[process]
-                toggle_part(self.session, (spec.trace, spec.name))
-            else:
+            elif self._process_at(position.y()) < 0:
                 self._click(self.slice_at(position), event.modifiers())
 
     def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
@@ -315,9 +311,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Select the slice under the mouse and zoom to it."""
-        ref = self.slice_at(event.position().toPoint())
-        if event.modifiers() & (
+        """Select the slice under the mouse and zoom to it; collapse or expand a process."""
+        at = event.position().toPoint()
+        ref, process = self.slice_at(at), self._process_at(at.y())
+        if process >= 0 and event.button() == Qt.MouseButton.LeftButton:
+            spec = self.rows.processes[process]
+            toggle_part(self.session, (spec.trace, spec.name))
+        elif event.modifiers() & (
             Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         ):
             self._click(ref, event.modifiers())  # counts as two clicks
@@ -404,7 +404,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         keep_menu_closed(event)
         turn, modifiers, now = turn_of(event), event.modifiers(), time.monotonic()
         if modifiers & BOTH == BOTH:
-            self.rows.grow_rows(event.position().toPoint().y(), turn.sign)
+            grow_rows(self.rows, event.position().toPoint().y(), turn.sign)
         elif modifiers & Qt.KeyboardModifier.ControlModifier:
             if turn.notches:
                 self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)

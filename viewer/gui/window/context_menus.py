@@ -27,7 +27,8 @@ CANVAS = (
     "file.save_picture",
 )  # fmt: skip
 SLICE = (
-    "view.fit", "selection.same", "selection.area", "selection.copy_name", SEPARATOR,
+    "view.fit", "selection.same", "selection.area", "selection.copy_name", "edit.copy_markdown",
+    "edit.copy_json", SEPARATOR,
     "panel.details", "panel.operators", "panel.source", "panel.graph", "panel.model",
     "selection.method", SEPARATOR,
     "go.next_flow", "go.previous_flow", SEPARATOR, "mark.measure", "mark.keep", SEPARATOR,

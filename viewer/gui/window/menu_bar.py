@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import QObject, QPoint, Qt, Slot
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.session.coloring import scheme_problem
@@ -14,10 +14,13 @@ from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     COLOR_MENU,
+    COPY_MENU,
+    DENSITY_MENU,
     MENUS,
     MOVE_MENU,
     PANELS_MENU,
     RULER_MENU,
+    THEME_MENU,
 )
 from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.frame.clock_button import ClockButton
@@ -48,9 +51,14 @@ class MenuBar(QObject):
         self.ruler = menus["View"].addMenu("R&uler")
         table.add_to(self.ruler, RULER_MENU)
         table.add_to(menus["View"].addMenu("&Move"), MOVE_MENU)
+        table.add_to(menus["View"].addMenu("Row &density"), DENSITY_MENU)
         menus["View"].addMenu(clock.rates)
         table.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
         table.add_to(clock.rates, CLOCK_MENU)
+        copy_as = QMenu("Cop&y as", menus["Edit"])
+        table.add_to(copy_as, COPY_MENU)
+        menus["Edit"].insertMenu(table.actions["search.find"], copy_as)
+        table.add_to(menus["View"].addMenu("&Theme"), THEME_MENU)
         menus["File"].insertMenu(table.actions["file.last_session"], recent.files)
         menus["File"].insertMenu(table.actions["file.reload"], recent.sessions)
         colors = menus["View"].addMenu("Color b&y")

@@ -9,10 +9,13 @@ from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTabl
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     COLOR_MENU,
+    COPY_MENU,
+    DENSITY_MENU,
     MENUS,
     MOVE_MENU,
     PANELS_MENU,
     RULER_MENU,
+    THEME_MENU,
 )
 
 
@@ -92,9 +95,10 @@ def test_menus_hold_their_commands_in_order(owner):
 def test_every_command_is_in_the_menu_that_it_names(controller):
     listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
     assert list(listed) == list(controller.window.menus)
-    listed["View"] |= {*CLOCK_MENU, *COLOR_MENU, *RULER_MENU, *MOVE_MENU} - {
-        SEPARATOR
-    }  # menus in it
+    # Menus in them.
+    own = {*CLOCK_MENU, *COLOR_MENU, *DENSITY_MENU, *RULER_MENU, *MOVE_MENU, *THEME_MENU}
+    listed["View"] |= own - {SEPARATOR}
+    listed["Edit"] |= {*COPY_MENU} - {SEPARATOR}
     listed["Go"] |= {*PANELS_MENU}
     placed = [id for ids in listed.values() for id in ids]
     assert sorted(placed) == sorted(controller.commands.commands)
@@ -106,7 +110,8 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
     ("title", "ids"),
     [
         ("Clock rate", CLOCK_MENU), ("Color by", COLOR_MENU), ("Ruler", RULER_MENU),
-        ("Move", MOVE_MENU), ("Panels", PANELS_MENU),
+        ("Move", MOVE_MENU), ("Panels", PANELS_MENU), ("Copy as", COPY_MENU),
+        ("Row density", DENSITY_MENU), ("Theme", THEME_MENU),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(controller, title, ids):
@@ -135,6 +140,9 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(controller):
         ("Color by", COLOR_MENU),
         ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU),
+        ("Copy as", COPY_MENU),
+        ("Row density", DENSITY_MENU),
+        ("Theme", THEME_MENU),
     ):
         letters = [
             command.title[command.title.index("&") + 1].lower()
@@ -171,10 +179,11 @@ NEEDS_RUNS = {
 NEEDS_A_FILE = {
     "file.close_all", "view.panels", "file.save_session", "file.export_operators",
     "file.save_session_as", "file.reload", *PANELS_MENU,
+    "edit.copy", "edit.copy_text", "edit.copy_markdown", "edit.copy_json",
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
-NEEDS_A_SLICE |= {"selection.copy_name", "selection.method"}
+NEEDS_A_SLICE |= {"selection.copy_name", "selection.method", "edit.copy_ns"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
 NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.fit"}

@@ -10,6 +10,7 @@ from tests.gui.events import CTRL, LEFT, SHIFT, canvas, drag, middle_of, move, p
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers import painting as header_painting
 from viewer.gui.timeline.headers.headers import NARROWEST, WIDTH
+from viewer.gui.timeline.scene.row_heights import row_height
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackOrder
@@ -227,9 +228,9 @@ def test_ctrl_and_shift_turn_the_wheel_into_row_heights(tracks, part):
     here = at(tracks, (0, 1))
     before = (tracks.session.state.t0, tracks.session.state.t1)
     wheel(onto, here, 2, held=CTRL | SHIFT)
-    assert view(tracks).row_height((0, "a.csv")) == 32
+    assert row_height(tracks.timeline.scene, (0, "a.csv")) == 32
     wheel(onto, here, -1, held=CTRL | SHIFT)
-    assert view(tracks).row_height((0, "a.csv")) == 30
+    assert row_height(tracks.timeline.scene, (0, "a.csv")) == 30
     assert (tracks.session.state.t0, tracks.session.state.t1) == before
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.gui.events import SAMPLE, open_sample
+from viewer.gui.qt.settings import DENSITY
+from viewer.render.stacking import Density
 from viewer.view.state import SliceRef
 
 TRACK, OTHER, PROCESS = (0, 1), (0, 0), (0, "compile.csv")
@@ -40,6 +42,17 @@ KEYS = [
     ("Ctrl+Shift+Up", lambda v: v.heights == ((PROCESS, 34),)),
     ("Ctrl+Shift+Down", lambda v: v.heights == ((PROCESS, 26),)),
 ]
+
+
+def test_density_is_kept_in_the_settings(npu):
+    actions, scene = npu.commands.actions, npu.timeline.scene
+    actions["view.density_compact"].trigger()
+    assert scene.density is Density.COMPACT
+    assert actions["view.density_compact"].isChecked()
+    assert npu.settings.get(DENSITY) == "compact"
+    actions["view.density_automatic"].trigger()
+    assert not actions["view.density_compact"].isChecked()
+    assert npu.settings.get(DENSITY) == "automatic"
 
 
 @pytest.mark.parametrize(("keys", "done"), KEYS, ids=[keys for keys, _ in KEYS])

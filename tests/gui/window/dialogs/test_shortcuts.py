@@ -18,7 +18,7 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 @pytest.fixture
 def sheet(controller, qtbot):
     open_sample(qtbot, controller, "attention_xnnpack")
-    qtbot.keyClick(controller.timeline.view, Key.Key_Question)
+    controller.commands.run("help.customize_keys")
     made = controller.window.findChild(ShortcutsDialog)
     qtbot.waitUntil(made.isVisible)
     yield made
@@ -58,7 +58,7 @@ def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, controller):
 def test_it_says_what_drag_does_as_it_is_set(sheet, controller, qtbot):
     sheet.close()
     controller.commands.actions["view.drag_pans"].trigger()
-    controller.commands.run("help.keys")
+    controller.commands.run("help.customize_keys")
     other = [s for s in controller.window.findChildren(ShortcutsDialog) if s.isVisible()][-1]
     listed = rows(other)
     assert ("Select an area", "Shift+drag", "") in listed
@@ -183,6 +183,6 @@ def test_motion_stops_when_the_sheet_opens(controller, qtbot):
     open_sample(qtbot, controller, "attention_xnnpack")
     qtbot.keyPress(controller.timeline.view, Key.Key_D)
     assert controller.timeline.view._held.is_moving
-    controller.commands.run("help.keys")
+    controller.commands.run("help.customize_keys")
     assert not controller.timeline.view._held.is_moving
     controller.window.findChild(ShortcutsDialog).close()

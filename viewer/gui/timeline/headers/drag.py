@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.timeline.scene.row_heights import row_height, with_row_height
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import BandKind, HeaderPart
@@ -123,7 +124,7 @@ class RowResize:
         self._scene = scene
         self.process = scene.track_list.processes[scene.header_bands.process_of(band)].part
         self._from = y
-        self._height = scene.session.state.tracks.row_height(self.process)
+        self._height = row_height(scene, self.process)
         self._rows = max(_rows_until(layout.kind, layout.process, band), 1)
         self._set: TrackView | None = None
         self._before = scene.session.state.tracks
@@ -133,7 +134,7 @@ class RowResize:
         session = self._scene.session
         height = self._height + round((y - self._from) / self._rows)
         now = session.state.tracks
-        resized = now.with_row_height(self.process, height)
+        resized = with_row_height(self._scene, self.process, height)
         arrange_tracks(session, resized, joins=self._set is not None and self._set is now)
         self._set = session.state.tracks
 

@@ -33,6 +33,7 @@ from viewer.gui.timeline.headers.accessibility import HeaderColumn, HeaderItems,
 from viewer.gui.timeline.headers.drag import Reorder, RowResize
 from viewer.gui.timeline.headers.menu import header_menu
 from viewer.gui.timeline.headers.painting import BUTTON, HeaderLook, HeaderPainter, shortened
+from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.layout import HeaderPart
 
@@ -282,8 +283,10 @@ class Headers(HeaderColumn):
     def _click(self, spot: HeaderZone, part: HeaderPart) -> None:
         session, track = self._scene.session, self._scene.track_list.track_of(part)
         view = session.state.tracks
-        if spot is HeaderZone.FOLD or (spot is HeaderZone.TITLE and track < 0):
+        if spot is HeaderZone.FOLD:
             toggle_part(session, part)
+        elif spot is HeaderZone.TITLE:
+            self._current = part  # the keys now act on it
         elif spot is HeaderZone.HIDE:
             arrange_tracks(session, view.without(part))
         elif spot is HeaderZone.PIN:
@@ -291,10 +294,21 @@ class Headers(HeaderColumn):
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Reset the width at the column's edge; elsewhere, handle it as a second press."""
-        if self._spot(event.position().toPoint()) is HeaderZone.WIDTH:
+        """Reset the width at the column's edge, collapse or expand a process at its name.
+
+        Elsewhere, it is a second press.
+        """
+        at = event.position().toPoint()
+        spot, part = self._spot(at), self.part_at(at.y())
+        if spot is HeaderZone.WIDTH:
             self.set_width(WIDTH)
             self.width_changed.emit(self.width())
+        elif (
+            spot is HeaderZone.TITLE
+            and part is not None
+            and self._scene.track_list.track_of(part) < 0
+        ):
+            toggle_part(self._scene.session, part)
         else:
             self.mousePressEvent(event)
 
@@ -313,7 +327,7 @@ class Headers(HeaderColumn):
         """Scroll the tracks as over the canvas; with Ctrl+Shift, change the row height."""
         turn, modifiers = turn_of(event), event.modifiers()
         if modifiers & BOTH == BOTH:
-            self._scene.grow_rows(event.position().toPoint().y(), turn.sign)
+            grow_rows(self._scene, event.position().toPoint().y(), turn.sign)
         else:
             self._scene.scroll_by(-turn.down)
 

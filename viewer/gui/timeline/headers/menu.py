@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.gui.session import navigation
 from viewer.gui.session.tracks import arrange_tracks
+from viewer.gui.timeline.scene.row_heights import row_height, with_row_height
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView
 from viewer.render.layout import ROW_HEIGHT, HeaderPart
@@ -65,10 +65,13 @@ def header_menu(scene: Scene, part: HeaderPart | None, parent: QWidget) -> QMenu
         process = scene.track_list.processes[scene.track_list.process_of(part)].part
         heights = menu.addMenu("Row height")
         for name, height in HEIGHTS:
-            change = partial(TrackView.with_row_height, process=process, height=height)
-            add(heights, f"{name} ({height} px)", change)
+            add(
+                heights,
+                f"{name} ({height} px)",
+                lambda _, height=height: with_row_height(scene, process, height),  # type: ignore[misc]
+            )
             heights.actions()[-1].setCheckable(True)
-            heights.actions()[-1].setChecked(view.row_height(process) == height)
+            heights.actions()[-1].setChecked(row_height(scene, process) == height)
     orders = menu.addMenu("Sort")
     for name, order in SORTED:
         add(orders, name, lambda now, order=order: now.ordered(order))  # type: ignore[misc]

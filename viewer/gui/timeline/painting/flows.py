@@ -3,7 +3,8 @@
 Inputs are dashed lines with open heads and outputs are solid lines with filled heads, so that color
 is not the only difference. A halo in canvas color keeps lines visible on any slice. If an end is
 out of view, or in a collapsed or hidden process or track, a chip with its name marks where the line
-leaves; clicking it goes to that slice.
+leaves; clicking it goes to that slice. Chips avoid labels, and never cover that of the selected
+slice.
 
 At most `MOST_DRAWN` arrows are drawn per direction, the nearest in time first. A note on the canvas
 states how many are missing.
@@ -34,6 +35,8 @@ _LEAST_BEND, _MOST_BEND = 12.0, 160.0  # px, horizontal length of the curve at e
 _SAME_ROW = 20  # px; ends within this vertical distance count as one row
 _LEAST_RISE, _MOST_RISE = 18.0, 44.0  # px, vertical bend of a line within one row
 _CHIP_HEIGHT, _CHIP_INSET, _CHIP_WIDEST, _CHIP_GAP = 18, 6, 190, 3
+_DETOUR = 90  # px by which a chip may be away from its place to be on no slice with a label
+_SHIFT = 3  # px between the places that are tried
 _LONGEST = 120  # characters; more would not fit, and names come from files
 
 
@@ -65,6 +68,8 @@ class FlowPainter:
         self.chips: list[EdgeChip] = []
         self.note = ""
         self.drawn = 0
+        self._labels: Sequence[QRectF] = ()
+        self._own = QRectF()
 
     def chip_at(self, position: QPoint) -> SliceRef | None:
         """The slice that the chip at a point of the canvas refers to, None without a chip."""
@@ -73,9 +78,21 @@ class FlowPainter:
             return None  # the chips belong to a trace that was closed since
         return next((chip.ref for chip in self.chips if chip.room.contains(at)), None)
 
-    def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:
-        """Paint the arrows of the selected slice; `painter` uses logical pixels."""
+    def paint(
+        self,
+        painter: QPainter,
+        canvas: Canvas,
+        xmap: XMap,
+        labels: Sequence[QRectF],
+        selected: QRectF,
+    ) -> None:
+        """Paint the arrows of the selected slice; `painter` uses logical pixels.
+
+        `labels` are the places of the labels on slices; `selected` is that of the selected one,
+        empty if it has none.
+        """
         self.chips, self.note, self.drawn = [], "", 0
+        self._labels, self._own = labels, selected
         answer = self._feed.answer
         if answer is None or answer.ref is None or not self._feed.visible:
             return
@@ -225,18 +242,30 @@ class FlowPainter:
         left = min(max(point.at.x() - wide / 2, 2.0), canvas.width - wide - 2)
         top = min(max(point.at.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
         room = QRectF(left, top, wide, _CHIP_HEIGHT)
-        # Chips that would overlap are stacked in a column around their position.
-        step, above, below = _CHIP_HEIGHT + _CHIP_GAP, room, room
-        while any(chip.room.intersects(room) for chip in self.chips):
-            above, below = above.translated(0, -step), below.translated(0, step)
-            fits = [r for r in (below, above) if r.top() >= 0 and r.bottom() <= canvas.height]
-            if not fits:
-                return None
-            taken = (r for r in fits if not any(c.room.intersects(r) for c in self.chips))
-            room = next(taken, fits[0])
+        free = self._free(room, canvas)
+        if free is None:
+            return None
+        room = free
         self.chips.append(EdgeChip(room, text, ref))
         x = room.right() if point.away == "←" else room.left()
         return QPointF(x if point.away in ("←", "→") else room.center().x(), room.center().y())
+
+    def _free(self, room: QRectF, canvas: Canvas) -> QRectF | None:
+        """The nearest free place for a chip above or below `room`, None if there is none.
+
+        Free of other chips and, if possible, of labels; always of the label of the selected slice.
+        """
+        chips = [c.room.adjusted(0, -_CHIP_GAP, 0, _CHIP_GAP) for c in self.chips]
+        least = [*chips, self._own]
+        near = [r for r in self._labels if r.left() < room.right() and r.right() > room.left()]
+        for taken, reach in (([*least, *near], _DETOUR), (least, canvas.height)):
+            for away in range(0, reach, _SHIFT):
+                for step in (away, -away):
+                    place = room.translated(0, step)
+                    inside = place.top() >= 0 and place.bottom() <= canvas.height
+                    if inside and not any(place.intersects(one) for one in taken):
+                        return place
+        return None
 
     def _paint_chips(self, painter: QPainter) -> None:
         for chip in self.chips:

@@ -1,64 +1,41 @@
 """Paints one frame of the timeline: rows as one image, then labels, marks and outlines on top.
 
 The image comes from the raster, at a cost per pixel. The cost of everything painted on top is
-limited by the available space: a label needs 30 px of its row, a mark its own column. No cost here
+limited by the available space: a label needs 15 px of its row, a mark its own column. No cost here
 depends on the number of slices in a trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
+from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.bookmarks import paint_marks
 from viewer.gui.timeline.painting.flows import FlowPainter
-from viewer.gui.timeline.painting.label_text import LabelCache
+from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
 from viewer.gui.timeline.scene.titles import counter_value
-from viewer.gui.timeline.scene.trace_rasters import TraceRasters
-from viewer.model.queries import NATIVE_DURATION
-from viewer.model.times import format_time, tick_to_ns
-from viewer.model.trace import KeyKind
 from viewer.render.canvas import Canvas
 from viewer.render.counter_raster import CounterColors, stamp
 from viewer.render.diamonds import stamp_diamonds
-from viewer.render.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
+from viewer.render.layout import SLICE_TOP, BandKind, XMap
 from viewer.render.palette import (
-    UNATTRIBUTED,
-    UNLINKED,
-    Emphasis,
     Pixels,
     canvas_rgb,
-    fills,
-    label_colors,
 )
-from viewer.render.raster import LABEL_WIDTH, Backdrop, draw_frame
-from viewer.view.open_trace import OpenTrace
+from viewer.render.raster import Backdrop, draw_frame
 from viewer.view.state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file has no slices with times: nothing ran, or no times were logged"
-LABEL_INSET = 6
-# Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
-_OVERHANG = 4  # px by which a line of text may exceed the height of its slice
-_RIBBON_ROOM = 22  # px; lower slices have no space for a label above the chips
-_HATCHED = frozenset((UNLINKED, UNATTRIBUTED))
-_LEAST_TALL = 6  # px; lower slices get no stripes and no text
-_MARK = 3  # half the height of a diamond
-_MARK_LABEL_ROOM = 56
 _RING = 2
-_FOREIGN_EDGE = 5  # px
 COUNTER_AIR = 3  # px, margin above and below the area of a counter
 _DOT = 3.5  # px
 UNDERLINED = 8  # px; narrower slices of a highlighted operator are not underlined
@@ -85,16 +62,15 @@ class FramePainter:
         self.scene = scene
         self.theme = theme
         self.title_indent = 0
+        self.labels = LabelPainter(scene, theme)
         self.flows = FlowPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the current frame
         self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
-        self.retheme()
 
     def retheme(self) -> None:
-        """Update cached fonts and colors after the theme changed."""
-        self._labels = LabelCache(self.theme.font("label"))
-        self._marks = LabelCache(self.theme.font("zero_length"))
+        """Update cached fonts after the theme changed."""
+        self.labels.retheme()
 
     def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
         """Paint the visible range on the canvas; `painter` uses logical pixels."""
@@ -152,16 +128,20 @@ class FramePainter:
                 if (missing := scene.missing_text)
                 else NOTHING_TO_DRAW,
             )
+        self.labels.start()
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)
             painter.setClipRect(QRect(0, top, width, bottom - top))
-            self._hatch_and_label(painter, xmap)
-            self._label_marks(painter, xmap)
+            for number in range(len(scene.rasters)):
+                bands = self._bands(BandKind.ROW, number)
+                self.labels.paint(painter, canvas, xmap, number, bands)
+            strips = self._bands(BandKind.STRIP)
+            self.labels.paint_marks(painter, canvas, xmap, strips, overlay.hovered)
             self._headers(painter, width)
             self._outline(painter, xmap, overlay)
             self._area(painter, xmap, overlay.dragged or scene.session.state.area)
         painter.setClipping(False)
-        self.flows.paint(painter, canvas, xmap)
+        self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.own)
         paint_marks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
@@ -186,141 +166,18 @@ class FramePainter:
     def _y(self, band: int) -> int:
         return int(self.scene.layout.y[band]) - self.scene.scroll
 
-    # -- slices ------------------------------------------------------------------------------
-
-    def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
-        layout, dark = self.scene.layout, self.theme.dark
-        painter.setFont(self._labels.font)
-        for number, drawn in enumerate(self.scene.rasters):
-            bands = [
-                b
-                for b in self._bands(BandKind.ROW, number)
-                if layout.slice_height[b] >= _LEAST_TALL
-            ]
-            if not bands:
-                continue
-            shown, trace_xmap = drawn.shown, xmap.on(drawn.shown.axis)
-            rows = [int(layout.row[b]) for b in bands]
-            found = drawn.raster.labels(rows, trace_xmap, self._canvas.device(LABEL_WIDTH))
-            standing = self.scene.stand_out(number, found.slice)
-            search = self.scene.search
-            native = shown.trace.slices.columns.get(NATIVE_DURATION)
-            inks = _inks(dark, self.theme.tokens.text2)
-            tops = [self._y(band) + SLICE_TOP for band in bands]
-            talls = layout.slice_height[bands].tolist()
-            ratio = self._canvas.ratio
-            left, right = found.x0 / ratio, (found.x1 - 1) / ratio
-            only_hits = search.shows_only_hits
-            for position, i, x0, wide, index, lit in zip(
-                found.position.tolist(),
-                found.slice.tolist(),
-                left.tolist(),
-                (right - left).tolist(),
-                drawn.palette[found.slice].tolist(),
-                standing.tolist(),
-                strict=True,
-            ):
-                if only_hits and not search.hits.holds(SliceRef(number, i)):
-                    continue
-                room = QRectF(x0, tops[position], wide, talls[position])
-                if index in _HATCHED:
-                    self._hatch(painter, room)
-                if native is not None and native.value(i) is not None:
-                    self._foreign_edge(painter, room)
-                self._label(painter, drawn, i, room, inks[lit][index])
-
-    def _label(
-        self, painter: QPainter, drawn: TraceRasters, i: int, room: QRectF, color: QColor
-    ) -> None:
-        shown = drawn.shown
-        text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
-        if text is None or room.height() < self._labels.line_height - _OVERHANG:
-            return
-        painter.setPen(color)
-        link = shown.link(i)
-        shared = len(link.operators) > 1 and room.height() >= _RIBBON_ROOM
-        y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
-        painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
-        used = self._labels.width(text.text()) + 3 * LABEL_INSET
-        kind = int(shown.trace.keys.kind[shown.trace.slices.key[i]])
-        if kind in _TIMED:
-            length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
-            time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
-            if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
-                painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
-        if shared:
-            self._ribbon(painter, shown, link.operators, room)
-
-    def _ribbon(
-        self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
-    ) -> None:
-        """Draw a chip per operator of a shared slice, without dividing its time among them."""
-        table = fills(self.theme.dark)
-        colors = shown.operator_colors(self.scene.session.state.scheme)
-        x, y = room.left() + LABEL_INSET, room.bottom() - 7
-        for operator in operators:
-            if x + 8 > room.right() - 5:
-                break
-            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[int(colors[operator])]))
-            x += 10
-
-    def _hatch(self, painter: QPainter, room: QRectF) -> None:
-        brush = QBrush(self.theme.color("text3"), Qt.BrushStyle.BDiagPattern)
-        painter.setOpacity(0.55)
-        painter.fillRect(room, brush)
-        painter.setOpacity(1.0)
-
-    def _foreign_edge(self, painter: QPainter, room: QRectF) -> None:
-        """Draw stripes over the canvas color, because a slice may have the color of the stripes."""
-        edge = QRectF(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
-        painter.fillRect(edge, self.theme.color("canvas"))
-        painter.fillRect(edge, QBrush(self.theme.color("warning"), Qt.BrushStyle.BDiagPattern))
-
     # -- zero-length slices ------------------------------------------------------------------
 
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
-        dimmed = self.scene.search.shows_only_hits
+        dimmed = self.scene.search.dims
         plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
-        reach = self._canvas.device(_MARK)
+        reach = self._canvas.device(MARK)
         for band in self._bands(BandKind.STRIP):
             drawn = self.scene.rasters[int(layout.trace[band])]
             marks = drawn.raster.zero_marks(int(layout.row[band]), xmap.on(drawn.shown.axis))
             middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, reach, plain)
-
-    def _label_marks(self, painter: QPainter, xmap: XMap) -> None:
-        layout = self.scene.layout
-        painter.setFont(self._marks.font)
-        painter.setPen(self.theme.color("text2"))
-        for band in self._bands(BandKind.STRIP):
-            drawn = self.scene.rasters[int(layout.trace[band])]
-            if layout.height[band] < STRIP_HEIGHT:
-                continue
-            raster = drawn.raster
-            if self.scene.search.shows_only_hits:
-                if drawn.found is None:
-                    continue
-                raster = drawn.found
-            marks = raster.zero_marks(int(layout.row[band]), xmap.on(drawn.shown.axis))
-            y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
-            groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
-            for first, last, columns in groups:
-                count = int(marks.count[first:last].sum())
-                name = drawn.shown.label(int(marks.first[first]))
-                more = f" +{count - 1}" if count > 1 else ""
-                free = self._canvas.x(columns) - _MARK - 10 - self._marks.width(more)
-                text = self._marks.fit(name, free)
-                if text is not None:
-                    x = self._canvas.x(int(marks.x[last - 1])) + _MARK + 4
-                    painter.drawStaticText(QPointF(x, y), text)
-                    if more:
-                        x += int(self._marks.width(text.text()))
-                        painter.drawText(
-                            QRectF(x, y, 60, self._marks.line_height),
-                            Qt.AlignmentFlag.AlignLeft,
-                            more,
-                        )
 
     # -- counters ------------------------------------------------------------------------------
 
@@ -429,7 +286,7 @@ class FramePainter:
         y, layout = self._y(band), self.scene.layout
         x0, x1 = (self._canvas.x(column) for column in columns.tolist())
         if layout.kind[band] == BandKind.STRIP:
-            return QRectF(x0 - _MARK, y + 2, 2 * _MARK + 1, int(layout.height[band]) - 4)
+            return QRectF(x0 - MARK, y + 2, 2 * MARK + 1, int(layout.height[band]) - 4)
         wide = max(x1 - x0, self._canvas.x(1))
         return QRectF(x0, y + SLICE_TOP, wide, int(layout.slice_height[band]))
 
@@ -447,33 +304,3 @@ class FramePainter:
         painter.setPen(QPen(self.theme.color("accent"), 1))
         for x in (x0, x1):
             painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
-
-
-@lru_cache(maxsize=4)
-def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
-    """Label colors by palette index: (of dimmed slices, of highlighted slices)."""
-    faint, full = (
-        [QColor.fromRgb(ink) for ink in label_colors(dark, emphasis)]
-        for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
-    )
-    for index in _HATCHED:
-        full[index] = QColor(hatched)
-    return faint, full
-
-
-@lru_cache(maxsize=8192)
-def _time_text(ns: int) -> str:
-    """Format a duration; cached, because the same slices are labeled in each frame."""
-    return format_time(ns)
-
-
-def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:
-    """Runs of marks that share a label: (first, last + 1, free px to the next run)."""
-    if len(x) == 0:
-        return []
-    breaks = np.flatnonzero(np.diff(x) >= room) + 1
-    first = np.concatenate([[0], breaks])
-    last = np.concatenate([breaks, [len(x)]])
-    after = np.concatenate([x[breaks], [width]])
-    free = after - x[last - 1]
-    return list(zip(first.tolist(), last.tolist(), free.tolist(), strict=True))

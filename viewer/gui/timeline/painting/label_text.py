@@ -15,16 +15,43 @@ from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 from viewer.model.trace import NOT_FINISHED
 
+# "aten::", "torch::autograd::": namespaces are lower case. The class of "Method::execute" stays.
+_CPP_NAMESPACE = re.compile(r"(?<![\w:.])(?:[a-z_]\w*::)+(?=~?[A-Za-z_])")
+# "torch.ops.aten.add", "aten.add": libraries of operators. Module paths such as "blocks.0" stay.
+_LIBRARY = re.compile(
+    r"(?<![\w:./])(?:torch\.ops\.\w+|aten|prims?|quantized_decomposed|quantized|"
+    r"dim_order_ops|executorch_prim|ai\.onnx)\.(?=[A-Za-z_])"
+)
+# "torch/nn/modules/module.py(1954): __getattr__"
+_PYTHON_FRAME = re.compile(r"(?:.*[/\\])?([^/\\]+\.py\(\d+\): (.+))")
+# "<built-in method append of list object at 0x7f0e4437eb00>"
+_BUILT_IN = re.compile(r"<built-in (?:method|function) (\w+)\b.*>")
+_MODULE = "nn.Module: "
 _COUNT = re.compile(r"\d+ ops?")
 # "tosa.conv2d@L11": the dialect is the least informative part, then the line.
 _MLIR_LINE = re.compile(r"@L\d+")
 _MLIR_DIALECT = re.compile(r"\b[A-Za-z_]\w*\.(?=[\w.$-]+@L\d)")
 _FEWEST = 3  # letters before an ellipsis
-_STEP = 4  # px; widths are rounded down to a multiple, so that zooming hits the cache
+# px; widths from _EXACT on are rounded down to a multiple of _STEP, so that zooming hits the cache.
+_STEP, _EXACT = 4, 32
+
+
+def bar_label(label: str) -> str:
+    """A label without the namespaces of its names, as it is on a bar."""
+    return _LIBRARY.sub("", _CPP_NAMESPACE.sub("", label))
 
 
 def variants(label: str) -> list[str]:
     """A label and its shorter forms, longest first."""
+    label = bar_label(label)
+    frame = _PYTHON_FRAME.fullmatch(label)
+    if frame is not None:
+        return list(dict.fromkeys((label, frame[1], frame[2])))
+    built_in = _BUILT_IN.fullmatch(label)
+    if built_in is not None:
+        return [label, built_in[1]]
+    if label.startswith(_MODULE):
+        return [label, label.removeprefix(_MODULE)]
     if _MLIR_LINE.search(label):
         short = _MLIR_DIALECT.sub("", label)
         bare = _MLIR_LINE.sub("", short)
@@ -46,22 +73,29 @@ def variants(label: str) -> list[str]:
 
 
 def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
-    """The longest form that fits into `room` px, else at least three letters and "…", else ""."""
+    """The longest form that fits into `room` px, else its beginning, else "".
+
+    A beginning is at least three letters and "…", or two or three letters alone.
+    """
     forms = variants(label)
     for form in forms:
         if width_of(form) <= room:
             return form
     last = forms[-1]
-    if len(last) <= _FEWEST:
-        return ""
-    low, high = 0, len(last) - 1
+    low, high = 0, max(len(last) - 1, 0)
     while low < high:
         middle = (low + high + 1) // 2
         if width_of(last[:middle].rstrip() + "…") <= room:
             low = middle
         else:
             high = middle - 1
-    return last[:low].rstrip() + "…" if low >= _FEWEST else ""
+    if low >= _FEWEST:
+        return last[:low].rstrip() + "…"
+    for letters in (_FEWEST, _FEWEST - 1):
+        start = last[:letters]
+        if len(start) == letters and start.isalnum() and width_of(start) <= room:
+            return start
+    return ""
 
 
 class LabelCache:
@@ -70,14 +104,10 @@ class LabelCache:
     def __init__(self, font: QFont, limit: int = 8192) -> None:
         self.font = font
         self._metrics = QFontMetricsF(font)
+        self.line_height = self._metrics.height()  # px
         self._limit = limit
         self._fitted: OrderedDict[tuple[str, int], QStaticText | None] = OrderedDict()
         self._widths: dict[str, float] = {}
-
-    @property
-    def line_height(self) -> float:
-        """The height of a line in px."""
-        return self._metrics.height()
 
     def width(self, text: str) -> float:
         """The width of a text in px."""
@@ -89,11 +119,12 @@ class LabelCache:
 
     def fit(self, label: str, room: float) -> QStaticText | None:
         """The label fitted into `room` px, None if not even a short form fits."""
-        key = (label, int(room) // _STEP)
+        whole = int(room)
+        key = (label, whole if whole < _EXACT else whole - whole % _STEP)
         if key in self._fitted:
             self._fitted.move_to_end(key)
             return self._fitted[key]
-        text = fitting(label, key[1] * _STEP, self.width)
+        text = fitting(label, key[1], self.width)
         prepared = None
         if text:
             prepared = QStaticText(text)

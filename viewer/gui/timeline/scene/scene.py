@@ -18,7 +18,6 @@ from viewer.gui.session.clocks import cycle_trace, shared_clocks
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.session import Session
-from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.scene.animation import RangeAnimation
 from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.recoloring import Recoloring
@@ -33,7 +32,7 @@ from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import BandKind, HeaderPart, TimelineLayout, XMap
 from viewer.render.palette import Emphasis
 from viewer.render.raster import RasterSource
-from viewer.render.stacking import stack
+from viewer.render.stacking import Density, stack
 from viewer.render.ticks import Ruler, Scale
 from viewer.render.track_table import Busy, ProcessSpec, TrackList, track_list
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -41,7 +40,6 @@ from viewer.view.state import RulerUnit, SliceRef
 
 # Pinned tracks stay in view as long as they take no more than this share of the viewport.
 _MOST_PINNED = 2 / 3
-_HEIGHT_STEP = 2  # px
 
 
 @lru_cache(maxsize=8)
@@ -82,6 +80,7 @@ class Scene(QObject):
         self._unscrolled: TimelineLayout = stack(
             self.track_list, session.state.tracks, self.arrangement
         )
+        self.density = Density.COMFORTABLE
         self.layout: TimelineLayout = self._unscrolled  # with pinned tracks on top of the view
         self._counting = Latest(self)  # computes how busy tracks are
         self._counting.answered.connect(self._counted)
@@ -149,22 +148,21 @@ class Scene(QObject):
         process = self.track_list.processes[self.track_list.process_of(part)]
         return process.name if track < 0 else f"{self.track_list.names[track]} · {process.name}"
 
-    def grow_rows(self, y: int, by: int) -> None:
-        """Increase (1) or decrease (-1) the row height of the process at a canvas line."""
-        process = self.header_bands.process_of(self.layout.band_at(y + self.scroll))
-        if process >= 0:
-            tracks, part = self.session.state.tracks, self.track_list.processes[process].part
-            height = tracks.row_height(part) + by * _HEIGHT_STEP
-            arrange_tracks(self.session, tracks.with_row_height(part, height))
+    def set_density(self, density: Density) -> None:
+        """Set the height of rows that the user has not set."""
+        if density is not self.density:
+            self.density = density
+            self._arrange()
 
     # -- drawing -----------------------------------------------------------------------------
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
-        """The rasters and colors for a frame, dimmed while something is highlighted."""
+        """The rasters and colors for a frame, dimmed while something is found or highlighted."""
         dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
-        if self.search.shows_only_hits:
-            emphasis = Emphasis.HIDDEN
+        if self.search.dims:
+            only = self.search.shows_only_hits
+            emphasis = Emphasis.HIDDEN if only else Emphasis.UNMATCHED
         return [drawn.source(dark=dark, emphasis=emphasis) for drawn in self.rasters]
 
     @property
@@ -318,7 +316,7 @@ class Scene(QObject):
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.track_list, tracks, busy)
-        self._unscrolled = stack(self.track_list, tracks, self.arrangement)
+        self._unscrolled = stack(self.track_list, tracks, self.arrangement, self.density)
         # Limit the scroll position by the plain layout first: pinned tracks are placed at it.
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
@@ -368,6 +366,8 @@ class Scene(QObject):
 
     def stand_out(self, trace: int, which: Ints) -> Bools:
         """Whether each of the given slices is drawn in full color."""
+        if self.search.dims:
+            return self.search.are_hits(trace, which)
         drawn, related = self.rasters[trace], self.related(trace)
         if related is not None:
             return related[drawn.shown.trace.slices.key[which]]

@@ -57,11 +57,11 @@ class TraceRasters:
     def source(self, *, dark: bool, emphasis: Emphasis) -> RasterSource:
         """What a frame needs of the trace; highlighted slices, if any, stay in full color.
 
-        With Emphasis.HIDDEN, only search hits remain.
+        With Emphasis.UNMATCHED and HIDDEN, these are the search hits.
         """
         colors = cell_colors(dark, emphasis)
         above = self.hits if self.hits is not None else self.lit_slices
-        if emphasis is Emphasis.HIDDEN:
+        if emphasis in (Emphasis.HIDDEN, Emphasis.UNMATCHED):
             above = self.found
         return RasterSource(
             self.raster, self.shown.axis, colors, above, cell_colors(dark, Emphasis.FULL)

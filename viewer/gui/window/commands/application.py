@@ -27,7 +27,7 @@ from viewer.gui.window.commands.panel import panel_commands
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.ruler import ruler_commands
 from viewer.gui.window.commands.search import search_commands
-from viewer.gui.window.commands.selection import selection_commands
+from viewer.gui.window.commands.selection import copy_commands, selection_commands
 from viewer.gui.window.commands.track import track_commands
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
@@ -54,6 +54,7 @@ def commands_of(context: CommandContext) -> list[Command]:
         *color_commands(context),
         *track_commands(context),
         *selection_commands(context),
+        *copy_commands(context),
         *search_commands(context),
     ]
 
@@ -86,7 +87,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
         Command(
             "go.undo",
             "&Undo",
-            "Go",
+            "Edit",
             undo,
             ("Ctrl+Z",),
             Precondition(
@@ -97,7 +98,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
         Command(
             "go.redo",
             "&Redo",
-            "Go",
+            "Edit",
             session.redo,
             ("Ctrl+Shift+Z", "Ctrl+Y"),
             Precondition("an undone change", lambda: session.history.can_redo),

@@ -9,6 +9,7 @@ from viewer.gui.qt.commands.command_table import Command
 from viewer.gui.qt.settings import RECENT_COMMANDS
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.menus import mouse_help
+from viewer.gui.window.dialogs.key_sheet import KeySheet
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 from viewer.gui.window.help.pages import GLOSSARY, RECORDING
 from viewer.resources import SAMPLES
@@ -29,11 +30,19 @@ def sample_commands(context: CommandContext) -> list[Command]:
 
 
 def keys_and_about_commands(context: CommandContext) -> list[Command]:
-    """The commands for the shortcuts dialog and the About dialog."""
+    """The commands for the page of keys, the shortcuts dialog and the About dialog."""
     shell = context.shell
 
     def show_keys() -> None:
-        """Show all shortcuts and mouse gestures, and let the user change shortcuts."""
+        """Show all shortcuts and mouse gestures on one page."""
+        gestures = mouse_help(context.view_settings.drag_pans)
+        page = KeySheet(context.table, gestures, shell.theme, shell)
+        page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        page.customize_requested.connect(customize_keys)
+        page.open()
+
+    def customize_keys() -> None:
+        """Let the user change shortcuts."""
         gestures = mouse_help(context.view_settings.drag_pans)
         sheet = ShortcutsDialog(context.table, gestures, shell.theme, shell)
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -50,6 +59,7 @@ def keys_and_about_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command("help.keys", "&Keyboard shortcuts…", "Help", show_keys, ("?",)),
+        Command("help.customize_keys", "Customi&ze shortcuts…", "Help", customize_keys),
         Command("help.about", "&About Opscope", "Help", show_about),
     ]
 

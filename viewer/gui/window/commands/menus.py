@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.session.clocks import CYCLE_RATES
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.render.color_schemes import SCHEMES
+from viewer.render.stacking import Density
 from viewer.resources import SAMPLES
 from viewer.view.state import RulerUnit
 
@@ -36,6 +38,17 @@ MENUS = (
         ),
     ),
     (
+        "Edit",
+        (
+            "go.undo",
+            "go.redo",
+            SEPARATOR,
+            "edit.copy",
+            SEPARATOR,
+            "search.find",
+        ),
+    ),
+    (
         "View",
         (
             "view.fit",
@@ -50,17 +63,11 @@ MENUS = (
             "view.drag_pans",
             "view.motion",
             "view.flows",
-            SEPARATOR,
-            "view.theme_system",
-            "view.theme_light",
-            "view.theme_dark",
         ),
     ),
     (
         "Go",
         (
-            "go.undo",
-            "go.redo",
             "go.back",
             "go.forward",
             SEPARATOR,
@@ -79,7 +86,6 @@ MENUS = (
             "go.next_branch",
             "go.previous_branch",
             SEPARATOR,
-            "search.find",
             "search.next",
             "search.previous",
             "search.list",
@@ -134,6 +140,7 @@ MENUS = (
             SEPARATOR,
             "help.palette",
             "help.keys",
+            "help.customize_keys",
             SEPARATOR,
             *(f"sample.{s.key}" for s in SAMPLES),
             SEPARATOR,
@@ -141,7 +148,7 @@ MENUS = (
         ),
     ),
 )
-# Submenus of View, except PANELS_MENU, which is in Go.
+# Submenus of View, except COPY_MENU, which is in Edit, and PANELS_MENU, which is in Go.
 CLOCK_MENU = (
     "clock.file",
     *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES),
@@ -156,6 +163,13 @@ COLOR_MENU = (
     SEPARATOR,
     "view.legend",
 )
+COPY_MENU = (
+    *(f"edit.copy_{form.name.lower()}" for form in CopyFormat),
+    SEPARATOR,
+    "edit.copy_ns",
+)
+THEME_MENU = ("view.theme_system", "view.theme_light", "view.theme_dark")
+DENSITY_MENU = tuple(f"view.density_{density.value}" for density in Density)
 MOVE_MENU = (
     "view.zoom_in",
     "view.zoom_out",
@@ -184,6 +198,7 @@ MOUSE_HELP = (
     ("Shift+wheel, horizontal swipe", "Pan left or right"),
     ("Click", "Select the slice"),
     ("Double click", "Select and zoom to the slice"),
+    ("Click on the chevron or double click on a process", "Collapse or expand it"),
     ("Right click", "Open the context menu of a slice or table row"),
     ("Drag", "Select an area"),
     ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Change the row height"),

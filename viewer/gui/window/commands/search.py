@@ -29,7 +29,7 @@ def search_commands(context: CommandContext) -> list[Command]:
     is_on = Precondition("a search", lambda: Search.of(session).is_on)
 
     return [
-        Command("search.find", "Searc&h", "Go", find, ("Ctrl+F", "/"), has_trace),
+        Command("search.find", "&Find", "Edit", find, ("Ctrl+F", "/"), has_trace),
         Command(
             "search.next", "Next ma&tch", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
         ),

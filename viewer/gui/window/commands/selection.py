@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QPlainTextEdit, QTextEdit
+from itertools import islice
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
 
 from viewer.gui.panels.base.slice_facts import run_of
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.links.panel import LinksPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.qt.copy_formats import CopyFormat, formatted
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
+from viewer.model.times import tick_to_ns
 from viewer.model.trace import Run, RunKind
 
+MOST_COPIED = 10_000  # slices
+NOTHING_TO_COPY = "Select a slice, or rows of a table, to copy"
 NOWHERE = "Select something, or point at the timeline: press M at the start, and again at the end"
 
 
@@ -50,8 +64,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
     def keep() -> None:
         added = bookmarks.keep(session, view.pointed_time)
         if added is not None:
-            way = context.table.way_to("mark.rename")
-            status.show_text(f"{session.state.marks[added].name} added · {way} renames it")
+            context.timeline.marks.ask_name(added)
         elif session.state.mark is None:
             status.show_text(NOWHERE)
 
@@ -147,6 +160,95 @@ def selection_commands(context: CommandContext) -> list[Command]:
             ),
         ),
     ]
+
+
+def copy_commands(context: CommandContext) -> list[Command]:
+    """The commands to copy the rows of the focused table, else the selected slices."""
+    session, view, status = context.session, context.timeline.view, context.shell.status
+    clipboard = QGuiApplication.clipboard()
+
+    def copy(form: CopyFormat) -> None:
+        focus = QApplication.focusWidget()
+        action = None if focus is None else _copying(focus)
+        if action is not None:
+            action.trigger()
+            clipboard.setText(formatted(clipboard.text(), form))
+        elif isinstance(focus, QLineEdit | QPlainTextEdit | QTextEdit):
+            focus.copy()
+            return
+        elif session.state.slice is None:
+            status.show_text(NOTHING_TO_COPY)
+            return
+        else:
+            clipboard.setText(formatted(_slices_tsv(session), form))
+        status.show_text(f"Copied as {form.value}")
+
+    def copy_ns() -> None:
+        lines = _slices_tsv(session).splitlines()[1:]
+        clipboard.setText("\n".join(line.split("\t")[2] for line in lines if "\t" in line))
+        status.show_text("Copied durations in ns")
+
+    # On the canvas Ctrl+C copies the slice, as it copies rows in a table.
+    on_canvas = QAction("Copy", view)
+    on_canvas.setShortcut(QKeySequence.StandardKey.Copy)
+    on_canvas.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+    on_canvas.triggered.connect(lambda: copy(CopyFormat.TEXT))
+    view.addAction(on_canvas)
+    something = Precondition("an open file", lambda: not session.is_empty)
+    return [
+        Command("edit.copy", "&Copy", "Edit", lambda: copy(CopyFormat.TEXT), (), something),
+        *(
+            Command(
+                f"edit.copy_{form.name.lower()}",
+                f"&{form.value}",
+                "Edit",
+                lambda form=form: copy(form),  # type: ignore[misc]
+                enabled=something,
+                group="Copy as",
+                keywords="copy",
+            )
+            for form in CopyFormat
+        ),
+        Command(
+            "edit.copy_ns",
+            "&Durations in ns",
+            "Edit",
+            copy_ns,
+            enabled=selected_slice(session),
+            group="Copy as",
+            keywords="copy nanoseconds",
+        ),
+    ]
+
+
+def _copying(focus: QWidget) -> QAction | None:
+    """The action of a table or tree that copies its rows, None if the widget has none."""
+    if not isinstance(focus, QAbstractItemView):
+        return None
+    key = QKeySequence(QKeySequence.StandardKey.Copy)
+    return next((action for action in focus.actions() if action.shortcut() == key), None)
+
+
+def _slices_tsv(session: Session) -> str:
+    """The selected slices with headings as tab-separated text, times in ns on the common axis."""
+    lines = ["Name\tStart, ns\tDuration, ns\tProcess\tTrack"]
+    chosen = session.state.slices
+    for ref in islice(chosen, MOST_COPIED):
+        shown = session.traces[ref.trace]
+        slices = shown.trace.slices
+        track = shown.trace.tracks[slices.track(ref.index)]
+        ticks = int(slices.end[ref.index] - slices.start[ref.index])
+        cells = (
+            shown.label(ref.index),
+            str(shown.span_ns(ref.index)[0]),
+            str(tick_to_ns(ticks, shown.axis.ns_per_tick)),
+            track.process,
+            track.thread,
+        )
+        lines.append("\t".join(" ".join(cell.split()) for cell in cells))
+    if len(chosen) > MOST_COPIED:
+        lines.append(f"{len(chosen) - MOST_COPIED} more slices: a Perfetto export has all of them")
+    return "\n".join(lines) + "\n"
 
 
 def _inference(session: Session) -> tuple[int, Run] | None:

@@ -13,10 +13,12 @@ from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
+from viewer.gui.timeline.scene.row_heights import row_height, with_row_height
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import HeaderPart
+from viewer.render.stacking import Density
 
 HEIGHT_STEP = 4  # px
 
@@ -58,9 +60,13 @@ def track_commands(context: CommandContext) -> list[Command]:
     def grow(by: int) -> Callable[[], None]:
         def make(about: HeaderPart) -> TrackView:
             process = scene.track_list.processes[scene.track_list.process_of(about)].part
-            return view().with_row_height(process, view().row_height(process) + by)
+            return with_row_height(scene, process, row_height(scene, process) + by)
 
         return change(make)
+
+    def set_density(density: Density) -> None:
+        context.view_settings.set_density(density)
+        context.table.refresh()
 
     def filter_tracks() -> None:
         field.setFocus()
@@ -194,5 +200,21 @@ def track_commands(context: CommandContext) -> list[Command]:
             lambda: arrange_tracks(session, replace(view(), heights=())),
             (),
             Precondition("rows with a changed height", lambda: bool(view().heights)),
+        ),
+        *(
+            Command(
+                f"view.density_{density.value}",
+                title,
+                "View",
+                lambda density=density: set_density(density),  # type: ignore[misc]
+                checked=lambda density=density: scene.density is density,  # type: ignore[misc]
+                group="Row density",
+                keywords="row height compact",
+            )
+            for density, title in (
+                (Density.COMFORTABLE, "&Comfortable"),
+                (Density.COMPACT, "Com&pact"),
+                (Density.AUTOMATIC, "&Automatic: compact above eight levels"),
+            )
         ),
     ]

@@ -25,7 +25,7 @@ from viewer.gui.window.frame.message_bar import MessageBar
 from viewer.gui.window.frame.status_bar import StatusBar
 from viewer.gui.window.start_page.page import StartPage
 
-MENU_TITLES = ("&File", "&View", "&Go", "&Tracks", "&Selection", "&Help")
+MENU_TITLES = ("&File", "&Edit", "&View", "&Go", "&Tracks", "&Selection", "&Help")
 USUAL_SIZE = QSize(1600, 900)
 TOOLBAR_HEIGHT = 44  # px
 

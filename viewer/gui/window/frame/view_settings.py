@@ -7,15 +7,24 @@ from functools import partial
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QStyle
 
-from viewer.gui.qt.settings import DRAG_PANS, FLOWS, HEADER_WIDTH, LEGEND, SMOOTH_MOTION, THEME
+from viewer.gui.qt.settings import (
+    DENSITY,
+    DRAG_PANS,
+    FLOWS,
+    HEADER_WIDTH,
+    LEGEND,
+    SMOOTH_MOTION,
+    THEME,
+)
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.shell import Shell
+from viewer.render.stacking import Density
 
 
 class ViewSettings(QObject):
-    """Settings that apply to all files: theme, animation, dragging, legend, flow arrows."""
+    """Settings that apply to all files: theme, row density, animation, dragging, legend, flows."""
 
     def __init__(self, session: Session, timeline: Timeline, shell: Shell) -> None:
         super().__init__(shell)
@@ -24,6 +33,7 @@ class ViewSettings(QObject):
         self._flows.show(self._settings.get(FLOWS))
         timeline.legend.setVisible(self._settings.get(LEGEND))
         timeline.set_header_width(self._settings.get(HEADER_WIDTH))
+        timeline.scene.set_density(Density(self._settings.get(DENSITY)))
         timeline.view.drag_pans = self._settings.get(DRAG_PANS)
         timeline.scene.animation.enabled = self.moves_smoothly
         timeline.header_width_changed.connect(partial(self._settings.set, HEADER_WIDTH))
@@ -37,6 +47,11 @@ class ViewSettings(QObject):
         """Choose light or dark, or follow the system."""
         self._settings.set(THEME, choice)
         self._shell.theme.set_choice(choice)  # type: ignore[arg-type]
+
+    def set_density(self, density: Density) -> None:
+        """Choose the height of rows that have no height of their own."""
+        self._settings.set(DENSITY, density.value)
+        self._timeline.scene.set_density(density)
 
     @property
     def moves_smoothly(self) -> bool:

@@ -11,7 +11,15 @@ from html import escape
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMoveEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from viewer.analysis.search.query import LONGEST
 from viewer.gui.qt.crash_report import guard
@@ -61,6 +69,10 @@ class SearchField(EscapeField):
         self._icon = QAction(self)
         self._icon.setText("Search")  # for a screen reader: the button has no other name
         self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.only_hits = QAction("Show only matches", self)
+        self.only_hits.setCheckable(True)
+        self.only_hits.triggered.connect(self._searching.show_only_hits)
+        self.addAction(self.only_hits, QLineEdit.ActionPosition.TrailingPosition)
         self.count = QLabel(self)
         self.count.setFont(theme.font("caption"))
         self.count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -77,6 +89,7 @@ class SearchField(EscapeField):
         """Update the shortcuts in tooltip and help: to focus the field, and to show only hits."""
         self.setToolTip(f"Search  {find}")
         self._keys = KEYS.format(only_hits)
+        self.only_hits.setToolTip(f"Show only matches  {only_hits}")
         self._show_help()
 
     @Slot(str)
@@ -91,6 +104,10 @@ class SearchField(EscapeField):
             self.setText(query)
         self.setEnabled(bool(self._session.traces))
         self._icon.setIcon(self._theme.icon("search", "error" if complaint else "text2"))
+        only = self._session.state.only_hits
+        self.only_hits.setVisible(self._searching.is_on)
+        self.only_hits.setChecked(only)
+        self.only_hits.setIcon(self._theme.icon("filter", "accent" if only else "text2"))
         self.count.setText(self._count_text())
         token = "error" if complaint else "text2"
         self.count.setStyleSheet(f"color: {self._theme.color(token).name()}; border: 0;")
@@ -112,6 +129,9 @@ class SearchField(EscapeField):
     def _place(self) -> None:
         self.count.adjustSize()
         x = self.width() - self.count.width() - self._theme.px(10)
+        if self.only_hits.isVisible():
+            buttons = self.findChildren(QToolButton)
+            x -= next(b.width() for b in buttons if b.defaultAction() is self.only_hits)
         self.count.move(x, (self.height() - self.count.height()) // 2)
         right = self.count.width() + self._theme.px(8) if self.count.text() else 0
         self.setTextMargins(0, 0, right, 0)

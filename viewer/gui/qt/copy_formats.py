@@ -1,0 +1,53 @@
+"""Rows of a table in the formats that can be copied: text, Markdown and JSON.
+
+Tables give tab-separated text with headings in its first line; times are in ns without digit
+grouping.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+
+
+class CopyFormat(Enum):
+    """How rows are copied; text is tab-separated."""
+
+    TEXT = "Text"
+    MARKDOWN = "Markdown"
+    JSON = "JSON"
+
+
+def formatted(tsv: str, form: CopyFormat) -> str:
+    """Return tab-separated rows in a format.
+
+    A line with fewer cells than the heading, such as the note that rows are missing, follows the
+    table in Markdown, and is an object with the key "note" in JSON.
+    """
+    if form is CopyFormat.TEXT:
+        return tsv
+    head, *lines = [line.split("\t") for line in tsv.splitlines() if line]
+    rows = [line for line in lines if len(line) == len(head)]
+    notes = ["\t".join(line) for line in lines if len(line) != len(head)]
+    if form is CopyFormat.JSON:
+        # A column without a heading, such as that of a bar, has nothing to say.
+        objects: list[dict[str, object]] = [
+            {title: _value(cell) for title, cell in zip(head, row, strict=True) if title}
+            for row in rows
+        ]
+        objects += [{"note": note} for note in notes]
+        return json.dumps(objects, indent=2, ensure_ascii=False) + "\n"
+    table = [head, ["---"] * len(head), *rows]
+    text = "".join(f"| {' | '.join(map(_escaped, row))} |\n" for row in table)
+    return text + "".join(f"\n{note}\n" for note in notes)
+
+
+def _value(cell: str) -> int | str:
+    """A whole number as such, so that times in ns stay exact; all else as its text."""
+    digits = cell.removeprefix("-")
+    plain = digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")
+    return int(cell) if plain and len(digits) < 19 else cell
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
