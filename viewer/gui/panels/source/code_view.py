@@ -83,6 +83,7 @@ class CodeView(QTextEdit):
         self._shown: tuple[str, ...] = ()
         self._marked: tuple[int, ...] = ()
         self._pressed = QPoint()
+        self._centered = 0, 0  # the line that `reveal` centered, and the scroll position then
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QTextEdit.LineWrapMode.NoWrap)
@@ -119,7 +120,7 @@ class CodeView(QTextEdit):
         if lines is self._shown or (lines == self._shown and first == self._first):
             return
         self._first, self._shown = first, lines
-        self._marked = ()
+        self._marked, self._centered = (), (0, 0)
         self._highlighter.language = language
         self.setPlainText("\n".join(lines))
         cursor = QTextCursor(self.document())
@@ -162,6 +163,7 @@ class CodeView(QTextEdit):
             if block.isValid():
                 self.setTextCursor(QTextCursor(block))
             bar.setValue(top - room // 2)
+            self._centered = line, bar.value()
         self.horizontalScrollBar().setValue(0)
 
     def line_at(self, y: int) -> int:
@@ -220,6 +222,12 @@ class CodeView(QTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place()
+        line, value = self._centered
+        if line and self.verticalScrollBar().value() == value:
+            # Nobody scrolled since: the line was centered before the panel had its size.
+            top = (line - self._first) * self.line_height + _MARGIN
+            self.verticalScrollBar().setValue(top - self.viewport().height() // 2)
+            self._centered = line, self.verticalScrollBar().value()
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
