@@ -73,5 +73,5 @@ def test_the_command_line_tells_the_same(folder, capsys):
     assert main(["info", "--clock", f"{dump}=800MHz", dump, told]) == 0
     out = capsys.readouterr().out
     assert "12 of 12 linkable slices" in out
-    assert "8 x identifier in the delegate's debug handle map" in out
+    assert "identifier in the delegate's debug handle map (8)" in out
     assert "1 tick = 1.25 ns (chosen)" in out

@@ -19,7 +19,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.inferences import include_warm_up, pick_run
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import choose_method, pair_files, set_identifier_column
 from viewer.gui.session.selection import calls_of, selected_span_ns, slices_of
 from viewer.gui.session.session import BURST, Session
@@ -437,8 +437,6 @@ def test_calls_of_an_operator_are_of_the_picked_run_and_kernels_do_not_count(qap
     found = slices_of(session, 0, operator)
     kinds = trace.keys.kind[trace.slices.key[found]]
     every = int((kinds != KeyKind.KERNEL).sum())
-    assert sum(calls_of(session, 0, operator)) == every * 3 // 4  # one of four warms up
-    include_warm_up(session, included=True)
     assert sum(calls_of(session, 0, operator)) == every
     number = next(i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE)
     pick_run(session, (0, number))

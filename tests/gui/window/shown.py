@@ -30,7 +30,20 @@ def problems(controller):
 
 
 def runs_offered(controller):
-    return [controller.toolbar.run.itemText(i) for i in range(controller.toolbar.run.count())]
+    """The numbers of the inferences that the picker of the toolbar lists."""
+    return [row.number for row in controller.toolbar.run.rows]
+
+
+def pick_inference(controller, number):
+    """Click an inference in the list of the toolbar's picker."""
+    picker = controller.toolbar.run
+    run = next(row.run for row in picker.rows if row.number == number)
+    picker.popup.list.picked.emit(run)
+
+
+def show_inferences(controller, view):
+    """Choose one of the views below the list."""
+    controller.toolbar.run.popup.entries[view].click()
 
 
 def pick(combo, index):

@@ -85,7 +85,7 @@ def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, contro
         docks = one.docks.by_name
         places.append({name: dock.geometry() for name, dock in docks.items() if dock.isVisible()})
     assert places[0] == places[1]
-    assert places[0].keys() == {"details", "operators", "source"}
+    assert places[0].keys() == {"summary", "operators", "source"}
 
 
 def test_files_that_are_asked_for_first_are_opened_then(bare, qtbot):

@@ -17,7 +17,6 @@ from viewer.model.scope import counted_in, starts_in
 from viewer.model.trace import KeyKind
 from viewer.program.program import Operator
 from viewer.view import selected_slices
-from viewer.view.cost_scope import per_inference
 from viewer.view.selected_slices import area_of, between, everything, same_label
 from viewer.view.state import SliceRef, SliceSet
 
@@ -61,8 +60,7 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
     counted again.
     """
     shown = session.traces[trace]
-    scope = per_inference(session.scope(trace), session.state)
-    found = counted_in(shown.trace, scope, slices_of(session, trace, operators))
+    found = counted_in(shown.trace, session.scope(trace), slices_of(session, trace, operators))
     stated = found[~made_of_others(shown.trace)[found]]
     found = stated if len(stated) else found
     keys = shown.trace.slices.key[found]

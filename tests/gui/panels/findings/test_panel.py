@@ -152,7 +152,7 @@ def test_nothing_open_and_nothing_found(make_panel):
     assert not panel.is_empty
     titles = [row.title for row in panel.model.rows]
     assert (NONE_FOUND in titles) == (not panel.answer.findings.found)
-    assert "8 checks do not apply to this trace" in titles
+    assert "9 checks do not apply to this trace" in titles
 
 
 def test_a_large_trace_is_analyzed_when_the_panel_is_seen(sample, make_panel, qtbot, monkeypatch):

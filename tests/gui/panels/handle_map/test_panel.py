@@ -46,7 +46,7 @@ def test_each_identifier_has_its_handles_its_operators_and_its_time(panel):
         "BackendStrDemo",
     )  # fmt: skip
     assert [h.title for h in panel.model.contents.headings][:4] == [
-        "Identifier", "Self", "Standing", "Handles"
+        "Identifier", "Self", "Status", "Handles"
     ]  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def test_rows_are_copied_with_how_they_stand(panel):
     panel.table.selectRow(row_of(panel, "not in map"))
     panel.copy()
     head, row = QGuiApplication.clipboard().text().splitlines()
-    assert head.split("\t")[-2:] == ["Standing", "Note"]
+    assert head.split("\t")[-2:] == ["Status", "Note"]
     assert row.split("\t")[-2] == "not in map"
     assert "is not in its debug handle map" in row
 

@@ -90,7 +90,7 @@ def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path,
 
 def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     open_files(qtbot, controller, *files_in(folder))
-    assert controller.docks.front_tabs == ("details", "operators", "source")
+    assert controller.docks.front_tabs == ("summary", "operators", "source")
     for name in ("model", "statistics"):
         controller.docks.show_panel(name)
     settle(qtbot, controller)
@@ -100,11 +100,11 @@ def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
         controller.commands.actions["go.undo"].trigger()
     settle(qtbot, controller)
-    assert controller.docks.front_tabs == ("details", "model", "statistics")
+    assert controller.docks.front_tabs == ("summary", "model", "statistics")
     controller.docks.show_panel("source")
     controller.docks.show_panel("graph")
     take_up(qtbot, controller, folder / "mine.opscope")
-    assert controller.docks.front_tabs == ("details", "model", "statistics")
+    assert controller.docks.front_tabs == ("summary", "model", "statistics")
 
 
 def test_a_session_with_a_tab_that_is_not_there_opens(controller, qtbot, folder, monkeypatch):
@@ -115,7 +115,7 @@ def test_a_session_with_a_tab_that_is_not_there_opens(controller, qtbot, folder,
     told["view"]["front"] = ["no such panel", "marks"]
     path.write_text(json.dumps(told))
     take_up(qtbot, controller, path)
-    assert controller.docks.front_tabs == ("details", "operators", "source")
+    assert controller.docks.front_tabs == ("summary", "operators", "source")
     assert not controller.docks.is_open("marks"), "there are no bookmarks"
 
 

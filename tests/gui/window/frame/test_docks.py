@@ -71,12 +71,12 @@ def test_the_bottom_comes_back_as_it_was(attention, qtbot):
 
 
 def test_panels_become_tabs_as_room_gets_short_and_come_back_in_order(attention, qtbot):
-    wide = {SIDE: ("details",), LEFT: MODEL_TABS, RIGHT: ("source",)}
+    wide = {SIDE: ("summary", "details"), LEFT: MODEL_TABS, RIGHT: ("source",)}
     assert tabs(attention) == wide
-    narrow = {LEFT: (*MODEL_TABS, "details"), RIGHT: ("source",)}
+    narrow = {LEFT: (*MODEL_TABS, "summary", "details"), RIGHT: ("source",)}
     for width, expected in (
         (1300, narrow),
-        (1000, {LEFT: (*MODEL_TABS, "details", "source")}),
+        (1000, {LEFT: (*MODEL_TABS, "summary", "details", "source")}),
         (1300, narrow),
         (1600, wide),
     ):
@@ -238,7 +238,7 @@ def test_a_window_stores_what_was_opened_by_hand(qtbot, tmp_path):
 def test_a_profile_without_a_record_has_no_tab_that_needs_one(controller, qtbot):
     open_files(qtbot, controller, ATTENTION)
     assert tabs(controller) == {
-        SIDE: ("details",),
+        SIDE: ("summary", "details"),
         LEFT: ("operators",),
         RIGHT: ("findings", "statistics"),
     }

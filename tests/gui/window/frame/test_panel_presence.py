@@ -15,7 +15,7 @@ def named(session, presence, problems=0):
 def test_six_panels_open_for_a_profile_with_its_record(sample):
     session = sample("attention_xnnpack")
     assert named(session, OPEN) == {
-        "details", "operators", "model", "graph", "delegation", "source",
+        "summary", "details", "operators", "model", "graph", "delegation", "source",
     }  # fmt: skip
     assert named(session, AVAILABLE) >= {"findings", "statistics", "events", "links"}
     assert "problems" in named(session, OPEN, problems=2)
@@ -24,13 +24,13 @@ def test_six_panels_open_for_a_profile_with_its_record(sample):
 def test_a_profile_alone_has_no_panel_that_needs_a_record(opened):
     profile, _ = next(s for s in SAMPLES if s.key == "attention_xnnpack").paths()
     session = opened(profile)
-    assert named(session, OPEN) == {"details", "operators", "findings", "statistics"}
+    assert named(session, OPEN) == {"summary", "details", "operators", "findings", "statistics"}
 
 
 def test_a_record_alone_has_no_panel_that_needs_a_profile(opened, attention_record):
     session = opened(attention_record)
     assert named(session, OPEN) == {
-        "details", "operators", "model", "graph", "delegation", "source",
+        "summary", "details", "operators", "model", "graph", "delegation", "source",
     }  # fmt: skip
     assert named(session, AVAILABLE) == set()
 
@@ -40,7 +40,7 @@ def test_special_panels_open_for_the_files_that_have_something_for_them(sample, 
     torq = named(sample("torq_npu"), OPEN)
     assert "estimates" in torq
     assert "model" not in torq, "a text of operations has no modules"
-    assert named(opened(data / "pte" / "part_x.pte"), OPEN) == {"details", "program"}
+    assert named(opened(data / "pte" / "part_x.pte"), OPEN) == {"summary", "details", "program"}
 
 
 def test_nothing_is_offered_without_files(opened):

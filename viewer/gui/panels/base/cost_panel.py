@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QTableView, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.cost_footer import CostFooter
-from viewer.gui.panels.base.no_costs import no_costs
 from viewer.gui.panels.base.page_panel import (
     FadingWidget,
     Sentence,
@@ -115,3 +114,31 @@ class CostPanel(AnswerPanel[Answer]):
             f"{counts}. This file has no timing data: open a profile to see times.{more}"
         )
         self.note.show()
+
+
+def no_costs(
+    session: Session, answer: CostAnswer, open_files: SignalInstance, show_links: SignalInstance
+) -> Sentence:
+    """Explain why no operator has a cost, with a button that emits one of the two signals.
+
+    The button emits `show_links` if an open program could be linked to the profile, else
+    `open_files`.
+    """
+    why = _why(session, answer)
+    if session.workspace.candidates(answer.shown.file):
+        return Sentence(why, "Choose ETRecord…", show_links)
+    return Sentence(why, "Open files…", open_files)
+
+
+def _why(session: Session, answer: CostAnswer) -> str:
+    shown = answer.shown
+    warnings = session.workspace.warnings(shown.file)
+    if warnings:
+        return warnings[0]
+    if shown.table.program is None:
+        return (
+            f"Open the matching ETRecord of {display_name(shown.trace.path)} to see cost per "
+            f"operator."
+        )
+    where = scope_text(shown, answer.scope)
+    return f"Nothing in {where} is linked to an operator. Links shows why."

@@ -22,7 +22,7 @@ from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
-from viewer.gui.panels.base.no_costs import no_costs
+from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.cost_scale import CostScale

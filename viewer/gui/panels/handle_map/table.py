@@ -177,7 +177,7 @@ class HandleMapModel(OperatorModel):
         entries = [self.map_row(row) for row in copied]
         ends = [f"{row.status.title}\t{' '.join(row.detail.split())}" for row in entries]
         complete = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
-        return "\n".join([f"{head}\tStanding\tNote", *complete]) + "\n"
+        return "\n".join([f"{head}\tStatus\tNote", *complete]) + "\n"
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

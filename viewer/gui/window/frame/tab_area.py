@@ -37,14 +37,16 @@ class TabBar(QTabBar):
     @guard(QSize(80, 32))
     def tabSizeHint(self, index: int) -> QSize:
         """The size of a tab with its title in the weight of the current one."""
-        size = super().tabSizeHint(index)
-        if index == self.currentIndex():
-            return size  # the style sheet has counted its weight
+        size, current = super().tabSizeHint(index), self.currentIndex()
+        if self.count() < 2:
+            return size
+        # What is around a title, of a tab that is not current: there the style sheet counts the
+        # plain weight. Of the current tab it rounds differently, by a pixel.
+        other = index if index != current else int(current == 0)
         plain, heavy = QFont(self.font()), QFont(self.font())
         heavy.setWeight(QFont.Weight.DemiBold)
-        text = self.tabText(index)
-        widths = [QFontMetrics(font).horizontalAdvance(text) for font in (plain, heavy)]
-        return QSize(size.width() + max(widths[1] - widths[0], 0), size.height())
+        around = super().tabSizeHint(other).width() - _advance(plain, self.tabText(other))
+        return QSize(around + _advance(heavy, self.tabText(index)), size.height())
 
     @guard(QSize(80, 32))
     def minimumTabSizeHint(self, index: int) -> QSize:
@@ -58,6 +60,10 @@ class TabBar(QTabBar):
         at = self.tabAt(event.position().toPoint())
         if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
             self.close_requested.emit(at)
+
+
+def _advance(font: QFont, text: str) -> int:
+    return QFontMetrics(font).horizontalAdvance(text)
 
 
 class TabArea(QWidget):

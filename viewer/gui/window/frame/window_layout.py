@@ -51,6 +51,9 @@ class WindowLayout(QObject):
         # Delayed, because layouts must update first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
         self._unveil = self._timer(0, self._show_again)
+        # Children, so that none fires once the window is gone.
+        self._widths = self._timer(0, self._share_width)
+        self._heights = self._timer(0, self._share_height)
         self.note = EmptyNote(*RECORD_ALONE, shell.theme)
         self.program_note = EmptyNote(*PROGRAM_ALONE, shell.theme)
         for page in (timeline, self.note, self.program_note):
@@ -105,12 +108,12 @@ class WindowLayout(QObject):
         others = self._inferences is not session.state.inferences
         if not session.is_empty and (previous is not page or others):
             if previous is not page:
-                QTimer.singleShot(0, self._share_width)
+                self._widths.start()
             self._inferences = session.state.inferences
             self.docks.fit_width()
             if previous is not page is self.program_note:
                 self.docks.show_panel("program")
-            QTimer.singleShot(0, self._share_height)
+            self._heights.start()
         if not shell.updatesEnabled():
             QTimer.singleShot(0, partial(self._unveil.start, 0))
 
@@ -148,7 +151,7 @@ class WindowLayout(QObject):
         before = self.docks.shown_areas
         self.docks.offer({name: own for name, own in presence.items() if name not in view})
         if self.docks.shown_areas != before:
-            QTimer.singleShot(0, self._share_width)
+            self._widths.start()
 
     @Slot()
     def _offer_for_view(self) -> None:
