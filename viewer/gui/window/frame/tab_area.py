@@ -29,6 +29,7 @@ class TabBar(QTabBar):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._around: dict[str, int] = {}  # by key of the font: what is around a title, in px
         self.setElideMode(Qt.TextElideMode.ElideNone)
         self.setUsesScrollButtons(False)
         self.setExpanding(False)
@@ -37,16 +38,19 @@ class TabBar(QTabBar):
     @guard(QSize(80, 32))
     def tabSizeHint(self, index: int) -> QSize:
         """The size of a tab with its title in the weight of the current one."""
-        size, current = super().tabSizeHint(index), self.currentIndex()
-        if self.count() < 2:
-            return size
-        # What is around a title, of a tab that is not current: there the style sheet counts the
-        # plain weight. Of the current tab it rounds differently, by a pixel.
-        other = index if index != current else int(current == 0)
-        plain, heavy = QFont(self.font()), QFont(self.font())
+        size, plain = super().tabSizeHint(index), self.font()
+        if plain.key() not in self._around:
+            # Only of a tab that is not current does the style sheet count the plain weight; and
+            # its rounding differs by a pixel between titles, so it is measured once.
+            if self.count() < 2:
+                return size
+            other = int(self.currentIndex() == 0)
+            width = super().tabSizeHint(other).width()
+            self._around[plain.key()] = width - _advance(plain, self.tabText(other))
+        heavy = QFont(plain)
         heavy.setWeight(QFont.Weight.DemiBold)
-        around = super().tabSizeHint(other).width() - _advance(plain, self.tabText(other))
-        return QSize(around + _advance(heavy, self.tabText(index)), size.height())
+        width = self._around[plain.key()] + _advance(heavy, self.tabText(index)) + 1
+        return QSize(width, size.height())
 
     @guard(QSize(80, 32))
     def minimumTabSizeHint(self, index: int) -> QSize:
