@@ -353,7 +353,7 @@ def test_a_call_of_a_delegate_is_listed_without_its_events():
 def test_slow_steady_inferences():
     one = found(dump(*runs(900, 100, 200, 100, 100, 131)), Family.SLOW_RUNS)
     assert text(one) == (
-        "Look into 2 of 5 steady inferences that took up to 2.0 times the median: "
+        "Look into 2 of 5 inferences after warm-up that took up to 2.0 times the median: "
         "up to 131 ns (8.6 % of all 6 inferences)"
     )
     assert plain_spaces(one.detail) == (

@@ -187,8 +187,8 @@ def slowest_inference(context: FindingContext) -> SlowestInference | None:
 def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:
     worst = _times(slow[0], middle)
     action = (
-        f"Look into {group_digits(len(slow))} of {counted(len(scope.steady), 'steady inference')}"
-        f"{scope.name} that took up to {worst} the median"
+        f"Look into {group_digits(len(slow))} of {counted(len(scope.steady), 'inference')} after "
+        f"warm-up{scope.name} that took up to {worst} the median"
     )
     if len(slow) == 1:
         number = group_digits(slow[0].number)

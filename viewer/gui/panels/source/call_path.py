@@ -90,6 +90,10 @@ class CallPath(QLabel):
         """Allow a long path to be cut off instead of widening the panel."""
         return QSize(0, super().minimumSizeHint().height())
 
+    def restyle(self) -> None:
+        """Apply the theme's colors again."""
+        self._render()
+
     def _render(self) -> None:
         theme, tokens = self._theme, self._theme.tokens
         operator = self._operator

@@ -127,7 +127,7 @@ class SourcePanel(PagePanel):
 
     @Slot()
     def _reopen(self) -> None:
-        self._place = None
+        self._place = self._opened_at = None
         self.refresh()
 
     @Slot()
@@ -322,7 +322,7 @@ class SourcePanel(PagePanel):
         self.gutter_title.setFixedWidth(self.code.gutter_width)
         self._foot.setVisible(bool(self._line_costs.shared))
         lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
-        self.code.mark(sorted(lines) if line in lines else [line])
+        self.code.mark(sorted(lines) if line in lines else [line] if line else [])
 
     def _set_shared(self, costs: LineCosts, rate: Fraction) -> None:
         tokens = self._theme.tokens
@@ -363,6 +363,7 @@ class SourcePanel(PagePanel):
     @Slot()
     def _restyle(self) -> None:
         self.code.restyle()
+        self.calls.restyle()
         if self.sentence and self._place is None:
             self._show_sentence(self.sentence)
         else:
@@ -371,5 +372,5 @@ class SourcePanel(PagePanel):
     @guard
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._place is not None:
+        if self._place is not None and self._place[1]:
             self.code.reveal(self._place[1])

@@ -39,6 +39,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_state
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope, inferences_text
 from viewer.model.text import display_name
 from viewer.model.times import (
@@ -58,6 +59,7 @@ SLOWEST = 5  # then these are
 MOST_FINDINGS = 3
 MOST_FILES = 6
 WITHOUT_SHARED = "without shared calls"
+_VIEW_NAMES = {Inferences.MEDIAN: "their median", Inferences.MEAN: "their mean"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +127,13 @@ class SummaryCard(SectionColumn):
         row.setSpacing(self._theme.px(8))
         row.addWidget(label(method or file, self._theme, "operator"))
         row.addWidget(ElidedLabel(" · ".join(rest), self._theme, "caption", "text2"), 1)
-        self.begin("") if self.column.count() else None
+        if self.column.count():
+            self.begin("")
         self.column.addLayout(row)
+        view = _VIEW_NAMES.get(self._session.state.inferences)
+        if view is not None:
+            text = f"Figures of the inferences as they ran; the timeline shows {view}."
+            self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
 
     def _key_figures(self) -> None:
         summary, file = self._summary, self._shown.file
@@ -239,7 +246,7 @@ class SummaryCard(SectionColumn):
         model = InferenceModel(self)
         self.list = InferenceList(model, self._theme)
         model.show(rows)
-        number = self._session.number_of(self._shown)
+        number = self._number
         picked = self._session.state.run
         model.make_current(picked[1] if picked and picked[0] == number else -1)
         self.list.setFixedHeight(self.list.height_of(len(rows)))
@@ -292,7 +299,7 @@ class SummaryCard(SectionColumn):
             self.grid(rows, 1)
 
     def _other_files(self) -> None:
-        session, number = self._session, self._session.number_of(self._shown)
+        session, number = self._session, self._number
         others = [i for i in range(len(session.traces)) if i != number]
         if not others:
             return
@@ -352,8 +359,14 @@ class SummaryCard(SectionColumn):
         else:
             self._show_place(finding.place)
 
+    @property
+    def _number(self) -> int | None:
+        """The position of the trace, however its inferences are displayed; None if it is closed."""
+        files = (shown.file for shown in self._session.traces)
+        return next((i for i, file in enumerate(files) if file is self._shown.file), None)
+
     def _fit(self) -> None:
-        navigation.fit_file(self._session, self._session.number_of(self._shown))
+        navigation.fit_file(self._session, self._number)
 
     def _show_file(self, number: int) -> None:
         """Pick an inference of another profile, or show all of it."""

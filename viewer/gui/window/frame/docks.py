@@ -282,6 +282,7 @@ class Docks(QObject):
         self._shown = shown
         if not shown:
             self._requested.clear()
+            self._recent.clear()  # other files start with the first tabs
         self._arrange()
 
     @property

@@ -33,7 +33,8 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
     programs = [program for program in space.programs if program.methods]
     has_slices = any(len(trace.slices) for trace in traces)
     in_profile = _if_available(has_slices)
-    without_record = in_profile if programs else _open_if(has_slices)
+    is_linked = any(shown.table.program is not None for shown in session.traces)
+    without_record = in_profile if is_linked else _open_if(has_slices)
     has_estimates = any(map(is_compiled, traces)) or any(p.dispatches for p in space.programs)
     has_places = any(any(trace.keys.location) for trace in traces)
     has_identifiers = any((trace.keys.kind == KeyKind.DELEGATE_EVENT).any() for trace in traces)

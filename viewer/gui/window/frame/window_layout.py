@@ -124,10 +124,14 @@ class WindowLayout(QObject):
     @Slot()
     def _fit_width(self) -> None:
         """Lay out the docks again after the window became narrow or wide."""
-        if not self._session.is_empty and self.docks.needs_relayout:
+        if self._session.is_empty:
+            return
+        if self.docks.needs_relayout:
             self.docks.fit_width()
             self.docks.share_width()
             self._share_height()
+        elif self._session.traces and self._timeline.content_height < self._shell.pages.height():
+            self._share_height()  # no blank canvas in a window that became taller
 
     @Slot()
     def _share_width(self) -> None:
