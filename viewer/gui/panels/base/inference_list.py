@@ -40,7 +40,6 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import RunKind, Trace
-from viewer.model.warm_up import warm_up_inferences
 
 WARM_UP = "warm-up"
 ROW_HEIGHT = 22
@@ -93,7 +92,6 @@ def inference_rows(file: Trace, table: LinkTable, rate: Fraction) -> tuple[Infer
 
     file, table: the trace as it was read, and its links. rate: ns per tick.
     """
-    warm = warm_up_inferences(file)
     runs = [(i, run) for i, run in enumerate(file.runs) if run.kind is RunKind.INFERENCE]
     tracks = {run.track for _, run in runs}
     names = {track: track_name(table, track) for track in tracks if len(tracks) > 1}
@@ -104,7 +102,7 @@ def inference_rows(file: Trace, table: LinkTable, rate: Fraction) -> tuple[Infer
             run.total,
             names.get(run.track, ""),
             tick_to_ns(run.end - run.start, rate),
-            run in warm,
+            run.warms_up,
             run.finished,
             run.count,
         )

@@ -16,8 +16,8 @@ from viewer.analysis.findings.finding import (
     PanelRef,
     RunRef,
     SliceKeys,
+    share_text,
 )
-from viewer.analysis.findings.finding import share_text as gain_share
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.summary import Expensive, Summary
 from viewer.analysis.torq.estimates import Estimates
@@ -31,7 +31,7 @@ from viewer.gui.panels.base.inference_list import (
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
-from viewer.gui.panels.summary.parts_bar import PartMark, PartsBar, parts_of, share_text
+from viewer.gui.panels.summary.parts_bar import PartMark, PartsBar, parts_of
 from viewer.gui.panels.summary.sections import Action, SectionColumn
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
@@ -40,7 +40,7 @@ from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_state
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import TimeScope, inferences_text
+from viewer.model.scope import TimeScope, inferences_text, left_out
 from viewer.model.text import display_name
 from viewer.model.times import (
     NARROW_SPACE,
@@ -85,6 +85,7 @@ class SummaryCard(SectionColumn):
         super().__init__(theme)
         self._session, self._answer = session, answer
         self._shown, self._summary = answer.shown, answer.summary
+        self.path = answer.shown.file.path
         self._rate = answer.shown.axis.ns_per_tick
         self.list: InferenceList | None = None
         self._warnings()
@@ -105,9 +106,7 @@ class SummaryCard(SectionColumn):
         for text in self._session.workspace.warnings(self._shown.file):
             row = QHBoxLayout()
             row.setSpacing(self._theme.px(8))
-            mark = label("", self._theme)
-            mark.setPixmap(self._theme.icon("warning", "warning").pixmap(16, 16))
-            row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(self._icon("warning", "warning"), 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(label(text, self._theme, wrap=True), 1)
             self.column.addLayout(row)
             self.line("Show links", self._panel("links"))
@@ -274,7 +273,7 @@ class SummaryCard(SectionColumn):
 
     def _finding(self, finding: Finding) -> None:
         gain = finding.gain
-        figure = gain_share(gain.ticks, gain.whole) if gain.share is not None else ""
+        figure = share_text(gain.ticks, gain.whole) if gain.share is not None else ""
         detail = gain.text or finding.detail
         hint = f"{finding.detail}\n{finding.rule}"
         link = FindingLink(figure, finding.action, detail, self._theme, hint)
@@ -323,7 +322,7 @@ class SummaryCard(SectionColumn):
 
     def _scope_text(self) -> str:
         text = scope_text(self._shown, self._summary.scope)
-        return f"inference{text[3:]}" if text.startswith("run ") else text
+        return f"inference {text.removeprefix('run ')}" if text.startswith("run ") else text
 
     def _icon(self, name: str, token: str) -> QWidget:
         mark = label("", self._theme)
@@ -338,7 +337,7 @@ class SummaryCard(SectionColumn):
         return TimeScope(warm_up=self._session.state.warm_up)
 
     def _leaves_out_warm_up(self) -> bool:
-        return self._counted().endswith("after warm-up")
+        return left_out(self._shown.file, self._all()).warm_up > 0
 
     # -- where links lead --------------------------------------------------------------------------
 
@@ -362,8 +361,8 @@ class SummaryCard(SectionColumn):
     @property
     def _number(self) -> int | None:
         """The position of the trace, however its inferences are displayed; None if it is closed."""
-        files = (shown.file for shown in self._session.traces)
-        return next((i for i, file in enumerate(files) if file is self._shown.file), None)
+        numbers = range(len(self._session.traces))
+        return next((i for i in numbers if self._session.as_run(i) is self._shown), None)
 
     def _fit(self) -> None:
         navigation.fit_file(self._session, self._number)

@@ -91,10 +91,9 @@ class TextLink(SummaryLink):
         hint: str = "",
         *,
         elided: bool = False,
-        right: bool = False,
     ) -> None:
         super().__init__(theme, hint)
-        self._role, self._tone, self._right, self._elided = role, tone, right, elided
+        self._role, self._tone, self._elided = role, tone, elided
         self.setText(text)
         policy = QSizePolicy.Policy.Ignored if elided else QSizePolicy.Policy.Fixed
         self.setSizePolicy(policy, QSizePolicy.Policy.Fixed)
@@ -119,9 +118,9 @@ class TextLink(SummaryLink):
             explain(self, self.text())
         painter.setFont(self._font(self._role))
         painter.setPen(self._theme.color(self._tone))
-        side = Qt.AlignmentFlag.AlignRight if self._right else Qt.AlignmentFlag.AlignLeft
         place = self.rect().adjusted(1, 0, -1, 0)
-        painter.drawText(place, int(side | Qt.AlignmentFlag.AlignVCenter), shown)
+        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(place, int(side), shown)
 
 
 class FigureLink(SummaryLink):

@@ -110,9 +110,8 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
             self.show_sentence(NO_SLICES)
             return
         before, had_focus = self.page.verticalScrollBar().value(), self._list_has_focus()
-        is_same = self.card is not None and self.card.property("path") == answer.shown.file.path
+        is_same = isinstance(self.card, SummaryCard) and self.card.path == answer.shown.file.path
         card = SummaryCard(self._session, answer, self._problems, self._theme)
-        card.setProperty("path", answer.shown.file.path)
         self._show_card(card)
         if is_same:
             self.page.verticalScrollBar().setValue(before)

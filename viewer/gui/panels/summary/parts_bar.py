@@ -13,7 +13,7 @@ from viewer.analysis.summary.summary import Summary
 from viewer.gui.panels.base.swatches import paint_hatch
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.model.times import NARROW_SPACE, format_share, format_time, tick_to_ns
+from viewer.model.times import format_time, tick_to_ns
 
 _BAR, _MARK = 8, 8
 
@@ -48,13 +48,6 @@ def parts_of(summary: Summary, rate: Fraction) -> tuple[Part, ...]:
     parts = [Part(name, token, tick_to_ns(t, rate), at) for name, token, t, at in (first, second)]
     rest = tick_to_ns(whole, rate) - sum(part.ns for part in parts)
     return (*parts, Part("No operator", "", rest, panel))
-
-
-def share_text(ns: int, whole: int) -> str:
-    """Format a share: never 0.0 % for what is not zero."""
-    if not whole or not ns:
-        return f"0{NARROW_SPACE}%"
-    return f"< 0.1{NARROW_SPACE}%" if ns * 2000 < whole else format_share(ns, whole)
 
 
 class PartsBar(QWidget):

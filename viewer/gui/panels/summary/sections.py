@@ -93,7 +93,7 @@ class SectionColumn(QWidget):
         elided: bool = False,
     ) -> TextLink:
         """Return a link of one line."""
-        link = TextLink(text, self._theme, "cell", tone, hint, elided=elided, right=not elided)
+        link = TextLink(text, self._theme, "cell", tone, hint, elided=elided)
         link.clicked.connect(action)
         return link
 
