@@ -23,7 +23,7 @@ _is_number = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 _CODE = r"x(?:0[0-8bcef]|1[0-9a-f]|7f|[89][0-9a-f])"
-# With the backslashes in front, as their number says whether one of them starts an escape.
+# Both match the backslashes in front: their number tells whether one of them starts an escape.
 _TO_ESCAPE = re.compile(rf"(?<!\\)(?:(\\*)({_CONTROL})|(\\+)(?={_CODE}))")
 _ESCAPE = re.compile(rf"(?<!\\)(\\+)({_CODE})")
 
@@ -40,7 +40,7 @@ def harmless(text: str) -> str:
 
 
 def original(cell: str) -> str:
-    """Return the text of which `harmless` made a cell; other cells are unchanged."""
+    """Return the text that `harmless` turned into a cell; other cells are unchanged."""
     if cell[:1] != "'" and "\\x" not in cell:
         return cell
     text = _ESCAPE.sub(_unescaped, cell[1:] if _has_prefix(cell) else cell)

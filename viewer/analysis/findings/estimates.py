@@ -67,7 +67,7 @@ def estimates(context: FindingContext) -> FamilyAnswer:
 def _slow(
     context: FindingContext, longer: Sequence[ActionRow], rows: Sequence[ActionRow]
 ) -> Finding:
-    """Return the finding on actions above their estimate; the gain is what they took more."""
+    """Return the finding on actions above their estimate; the gain is the excess."""
     each = context.run is not None
     more = sum(_off(row) * (1 if each else _runs(row)) for row in longer)
     took = sum(_mean(row) * (1 if each else _runs(row)) for row in rows)

@@ -135,7 +135,7 @@ def _counted_rows(rows: Sequence[CostRow]) -> str:
 
 
 def _busy_text(context: FindingContext) -> str:
-    """Return what the busy time is that shares are of, and which spans are not in it."""
+    """Return the busy time that shares refer to, and which spans it excludes."""
     if context.is_timed:
         return ""
     text = f" {context.busy}: {context.time(context.whole_ticks)}"

@@ -380,7 +380,7 @@ class _Linker:
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
         detail = f"{node.type} in {self.ran.name} → debug handle {node.debug_handle}"
         found = self._found(method, (node.debug_handle,), Reason.BY_XNNPACK_NODE, detail)
-        # Quantizing nodes have the handle of a neighbor, too: the type distinguishes them.
+        # Quantize nodes also have the handle of a neighbor: the type distinguishes them.
         every = [i for op in found.operators for i in self.program.node_numbers(op)]
         names = operators_behind(short_type(node.type))
         nodes = tuple(i for i in every if base_name(self.program.nodes[i].op) in names)

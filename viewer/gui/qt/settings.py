@@ -20,7 +20,7 @@ from viewer import APPLICATION_ID
 T = TypeVar("T", str, bool, int, list[str], QByteArray)
 
 RECENT_SETS = 10
-LARGEST_SET = 100  # files; opening more again would rarely be meant
+LARGEST_SET = 100  # files; larger sets are rarely worth reopening
 # Limits: profile forms whose identifier column is remembered, and characters in a column name.
 REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200

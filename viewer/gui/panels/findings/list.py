@@ -183,7 +183,7 @@ class FindingsList(QListView):
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay out again: heights of rows depend on the width, also when a scroll bar comes."""
+        """Lay out again: row heights depend on the width, which a scroll bar reduces."""
         super().resizeEvent(event)
         self.scheduleDelayedItemsLayout()
 
@@ -211,5 +211,5 @@ def _arrow_of(row: FindingRow) -> Qt.Key | None:
 
 
 def _near(place: QRect) -> QRect:
-    """Return a somewhat larger place, because marks are small; empty if it is empty."""
+    """Enlarge a place a little, because marks are small; an empty one stays empty."""
     return place if place.isEmpty() else place.adjusted(-5, -5, 5, 5)

@@ -224,7 +224,7 @@ class CodeView(QTextEdit):
         self._place()
         line, value = self._centered
         if line and self.verticalScrollBar().value() == value:
-            # Nobody scrolled since: the line was centered before the panel had its size.
+            # The user has not scrolled: the line was centered before the panel had its size.
             top = (line - self._first) * self.line_height + _MARGIN
             self.verticalScrollBar().setValue(top - self.viewport().height() // 2)
             self._centered = line, self.verticalScrollBar().value()

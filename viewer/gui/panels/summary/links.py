@@ -30,7 +30,7 @@ _LINE_GAP = 2
 
 
 class SummaryLink(QAbstractButton):
-    """A link without a frame: highlighted under the mouse, with an outline under the keyboard."""
+    """A link without a frame: highlighted while hovered, outlined while it has keyboard focus."""
 
     def __init__(self, theme: Theme, hint: str = "") -> None:
         super().__init__()

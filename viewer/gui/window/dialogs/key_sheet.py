@@ -149,6 +149,6 @@ class KeySheet(FramedDialog):
         column.setFont(self._theme.font("label"))
         column.setWordWrap(True)
         width = self._theme.px(_WIDTH)
-        # Else Qt limits a dialog to two thirds of the screen, and cuts the longest column.
+        # Otherwise Qt limits a dialog to two thirds of the screen and cuts the longest column.
         column.setFixedSize(width, column.heightForWidth(width))
         return column

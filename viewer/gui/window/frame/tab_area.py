@@ -40,8 +40,8 @@ class TabBar(QTabBar):
         """The size of a tab with its title in the weight of the current one."""
         size, plain = super().tabSizeHint(index), self.font()
         if plain.key() not in self._around:
-            # Only of a tab that is not current does the style sheet count the plain weight; and
-            # its rounding differs by a pixel between titles, so it is measured once.
+            # The style sheet uses the plain weight only for tabs that are not current. Its rounding
+            # differs by a pixel between titles, so the room around a title is measured once.
             if self.count() < 2:
                 return size
             other = int(self.currentIndex() == 0)
