@@ -1,7 +1,12 @@
 """Costs of source lines: own, shared, and that nothing is lost."""
 
 from viewer.analysis.cost.costs import CostRow, CostTable
-from viewer.analysis.cost.lines import line_costs, lines_text, most_expensive_lines
+from viewer.analysis.cost.lines import (
+    first_lines,
+    line_costs,
+    lines_text,
+    most_expensive_lines,
+)
 from viewer.program.program import Frame, GraphNode, Method, Operator, Program
 
 
@@ -36,6 +41,11 @@ def test_every_file_has_its_most_expensive_line_and_self_time_comes_first():
     without_own = CostTable(ROWS[2:4], 30, ROWS[2:4])
     assert most_expensive_lines(PROGRAM, without_own) == (("a.py", 4), ("b.py", 1))
     assert most_expensive_lines(PROGRAM, CostTable((), 0)) == ()
+
+
+def test_without_costs_every_file_has_the_line_of_its_first_operator():
+    assert first_lines(PROGRAM) == (("a.py", 4), ("b.py", 1))
+    assert first_lines(program()) == ()
 
 
 def test_time_on_several_lines_is_shared_and_not_divided():

@@ -90,6 +90,15 @@ def most_expensive_lines(program: Program, table: CostTable) -> tuple[tuple[str,
     )
 
 
+def first_lines(program: Program) -> tuple[tuple[str, int], ...]:
+    """Return the path of each file and the line of its first operator, in program order."""
+    lines: dict[str, tuple[str, int]] = {}
+    for operator in program.operators:
+        if place := place_of(operator):
+            lines.setdefault(place[0], place)
+    return tuple(lines.values())
+
+
 def source_place(program: Program, operator: int) -> tuple[str, int] | None:
     """Return the recorded path and line of an operator; None if it has no recorded source."""
     return place_of(program.operators[operator])

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from tests.paths import DATA
 from viewer.gui.panels.source.call_path import CallPath, steps_of
 from viewer.gui.panels.source.code_view import MOST_LINES, CodeView
-from viewer.gui.panels.source.panel import NOTHING, SourcePanel
+from viewer.gui.panels.source.panel import NO_LINES, SourcePanel
 from viewer.gui.panels.source.syntax import language_of, spans
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
@@ -47,8 +48,25 @@ def test_the_most_expensive_line_is_in_view_before_anything_is_selected(
     assert 0 <= panel.code.top_of(line) < panel.code.viewport().height()
 
 
-def test_a_record_without_costs_says_what_to_do(opened, show_panel, attention_record):
-    assert show_panel(SourcePanel, opened(attention_record), 735, 560).sentence == NOTHING
+def test_a_record_alone_opens_its_file_at_the_first_operator(opened, show_panel, attention_record):
+    panel = show_panel(SourcePanel, opened(attention_record), 735, 560)
+    assert panel.place == (RECORDED, 48)
+    assert panel.code.marked == (48,)
+    assert "self.qkv(self.ln1(x))" in panel.code.toPlainText().splitlines()[47]
+    assert panel.code.gutter.notes == {}
+
+
+def test_a_file_that_is_not_here_can_be_located_before_anything_is_selected(
+    opened, show_panel, attention_record, tmp_path
+):
+    moved = shutil.copy(attention_record, tmp_path)
+    panel = show_panel(SourcePanel, opened(moved), 735, 560)
+    assert panel.sentence.startswith(f"models.py was not found: neither at {RECORDED}")
+
+
+def test_files_that_record_no_source_lines_say_so(opened, show_panel):
+    panel = show_panel(SourcePanel, opened(str(DATA / "pte" / "cond.pte")), 735, 560)
+    assert panel.sentence == NO_LINES
 
 
 def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):

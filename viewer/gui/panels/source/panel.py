@@ -1,6 +1,7 @@
 """The Source panel: the file of the selected operator, with the cost of each line.
 
-Before anything is selected, it is the file with the most expensive line, and that line is in view.
+Before anything is selected, it is the file with the most expensive line, and that line is in view;
+without costs, the file and line of the first operator.
 The self time of a line is that of operators on this line alone. Time shared by several lines is
 shown as a bracket and as a number in the footer, never divided.
 """
@@ -9,12 +10,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
-from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text, most_expensive_lines
+from viewer.analysis.cost.lines import (
+    LineCosts,
+    first_lines,
+    line_costs,
+    lines_text,
+    most_expensive_lines,
+)
 from viewer.analysis.links.text_positions import positions_of
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
@@ -35,6 +43,7 @@ from viewer.program.sources.files import SourceFile, file_name
 from viewer.program.sources.versions import VersionFit, version_fit
 
 NOTHING = "Select an operator to see its source."
+NO_LINES = "The open files record no source lines."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
 _MOST_SHARED = 6
 _MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
@@ -63,7 +72,7 @@ class SourcePanel(PagePanel):
         super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
         self._place: tuple[str, int] | None = None
-        self._opened_at: tuple[str, int] | None = None  # the most expensive line, shown at first
+        self._opened_at: tuple[str, int] | None = None  # the line shown before any selection
         self._line_costs = LineCosts({}, ())
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
@@ -144,31 +153,41 @@ class SourcePanel(PagePanel):
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)
-        elif self._place is None and (place := self._most_expensive()) is not None:
+        elif self._place is None and (place := self._opening_place()) is not None:
             self._place = self._opened_at = place
             self._show(None)
         elif self._place is None:
-            space = self._session.workspace
-            self._show_sentence(NO_RECORD if space.traces and not space.programs else NOTHING)
+            self._show_sentence(self._why_empty())
         else:
             # The file stays, but none of its lines belongs to the selection.
-            is_most_expensive = self._place == self._opened_at and not self._is_any_selected
-            self._place = (self._place[0], self._place[1] if is_most_expensive else 0)
+            is_opening_line = self._place == self._opened_at and not self._is_any_selected
+            self._place = (self._place[0], self._place[1] if is_opening_line else 0)
             self._recount()
+
+    def _why_empty(self) -> str:
+        space = self._session.workspace
+        if space.traces and not space.programs:
+            return NO_RECORD
+        return NOTHING if any(map(first_lines, space.programs)) else NO_LINES
 
     @property
     def _is_any_selected(self) -> bool:
         state = self._session.state
         return state.slice is not None or state.operators is not None
 
-    def _most_expensive(self) -> tuple[str, int] | None:
-        """Return the most expensive line of the current trace in a file that can be read."""
+    def _opening_place(self) -> tuple[str, int] | None:
+        """Return the most expensive line; without costs, the line of the first operator.
+
+        In the first file that can be read; if there is none, in the first, which can be located.
+        """
         answer, space = self._costs.answer, self._session.workspace
+        if space.traces and (answer is None or self._session.number_of(answer.shown) is None):
+            return None  # the costs are being computed
         program = answer.shown.table.program if answer else None
-        if answer is None or program is None or self._session.number_of(answer.shown) is None:
-            return None
-        lines = most_expensive_lines(program, answer.table)[:_MOST_LOOKED_FOR]
-        return next((place for place in lines if space.source(place[0]) is not None), None)
+        lines = most_expensive_lines(program, answer.table) if answer and program else ()
+        lines = lines or tuple(chain.from_iterable(map(first_lines, space.programs)))
+        readable = (place for place in lines[:_MOST_LOOKED_FOR] if space.source(place[0]))
+        return next(readable, next(iter(lines), None))
 
     def _position(self) -> FilePosition | None:
         """Return the first position in the selected slice's location, linked or not."""
