@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
 from viewer.gui.timeline.scene.trace_rasters import color_classes, palette_of, ramp_of, scheme_key
 from viewer.model.queries import foreign, run_of_slices, self_time
+from viewer.model.scope import WHOLE
 from viewer.model.trace import KeyKind
 from viewer.render.color_schemes import (
     GAPS,
@@ -263,6 +265,16 @@ def test_shares_count_every_slice_once_and_add_up_to_what_costs_are_of(opened, k
         for share in found:
             titles = np.array(names(shown, scheme)) == share.title
             assert share.count == titles.sum()
+
+
+def test_slices_of_a_plain_profile_that_overlap_on_a_thread_share_its_busy_time(opened):
+    shown = opened(DATA / "chrome_json" / "kineto_cpu.json").traces[0]
+    classes, threads = color_classes(shown, "name"), shown.findings.threads
+    found = shares([Counted(shown.trace, classes, Fraction(1), threads=threads)]).listed
+    summary = shown.findings.context(WHOLE, Fraction(1))
+    times = {share.title: share.ns for share in found if share.ns}
+    assert times == pytest.approx(dict(summary.work.by_thing(summary.ticks)))
+    assert sum(share.count for share in found) == len(shown.trace.slices)
 
 
 def test_a_run_is_counted_alone(opened):

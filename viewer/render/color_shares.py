@@ -6,7 +6,8 @@ Slices on foreign clocks have no time, and neither do derived slices inside othe
 the file already has in the enclosing slice.
 
 If classes are operators, events without an operator inside a linked call count as that call, which
-matches the times in all other panels. They are still listed, as slices.
+matches the times in all other panels. They are still listed, as slices. In a plain profile every
+instant of a thread counts once (`viewer.analysis.cost.thread_time`).
 
 Without a selected run, time is that of the inferences, so that shares are relative to
 `Method::execute`, like those of operators; loads are included only if the runtime logs no such
@@ -25,6 +26,7 @@ from heapq import nsmallest
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.arrays import Ints
 from viewer.model.intervals import durations
 from viewer.model.queries import counted_slices, execute_keys, foreign, run_of_slices, tree
@@ -68,7 +70,8 @@ class Shares:
 class Counted:
     """The slices to count in one trace: all of them, or those that start in one of its runs.
 
-    by_name: it is colored by name, because the scheme does not apply to it.
+    by_name: it is colored by name, because the scheme does not apply to it. threads: the busy time
+    of a plain profile, None for another.
     """
 
     trace: Trace
@@ -76,6 +79,7 @@ class Counted:
     ns_per_tick: Fraction
     run: int | None = None
     by_name: bool = False
+    threads: ThreadTime | None = None
 
 
 def shares(every: Iterable[Counted]) -> Shares:
@@ -115,6 +119,13 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
     """
     trace, slices = one.trace, one.trace.slices
     of_slice, number = one.classes.of(trace), len(one.classes.titles)
+    if one.threads is not None and one.run is None:
+        charged = one.threads.of_slices
+        long = durations(charged.start, charged.end)
+        busy: NDArray[np.float64] = np.bincount(
+            of_slice[charged.group], weights=long.astype(np.float64), minlength=number
+        ).astype(np.float64)
+        return np.bincount(of_slice, minlength=number).astype(np.int64), busy
     chosen = np.ones(len(slices), np.bool_)
     in_runs = chosen
     if one.run is not None:

@@ -18,9 +18,9 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs, CostTable, whole_slices
+from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings.severity import Severity, severity_of
-from viewer.analysis.findings.thread_time import ThreadTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints

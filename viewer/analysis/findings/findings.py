@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
 from viewer.analysis.findings.estimates import estimates as off_estimates
@@ -31,7 +32,6 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.gaps import dma, gaps
 from viewer.analysis.findings.inferences import slow_runs, warm_up
-from viewer.analysis.findings.thread_time import ThreadTime
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
@@ -67,7 +67,17 @@ class FindingsAnalysis:
         self.table = table
         self._costs = costs or Costs(table)
         self._work = WorkTime(table)
-        self._threads = ThreadTime(self._work)
+
+    @cached_property
+    def threads(self) -> ThreadTime | None:
+        """The busy time of the threads of a plain profile, None for a profile of another kind."""
+        return ThreadTime(self.table.trace) if self._is_plain else None
+
+    @cached_property
+    def _thread_work(self) -> GroupTime | None:
+        """The same for the groups of work."""
+        work, threads = self._work, self.threads
+        return threads.of(work.group_of_key, len(work.groups)) if threads else None
 
     @cached_property
     def _overview(self) -> UnitOverview:
@@ -92,11 +102,9 @@ class FindingsAnalysis:
     ) -> FindingContext:
         """Return what every family works on in a scope; the arguments are those of `of`."""
         cost = self._costs.table(scope)
-        threads = self._threads if self._is_plain and not cost.rows else None
-        if threads is None:
-            ticks, whole = self._work.ticks(scope), cost.whole
-        else:
-            ticks, whole = threads.ticks(scope)
+        busy = None if cost.rows else self._thread_work
+        ticks, whole = busy.ticks(scope) if busy else (self._work.ticks(scope), cost.whole)
+        threads = self.threads if busy else None
         return FindingContext(
             self._costs, self._work, scope, rate, estimates, cost, ticks, whole, threads
         )

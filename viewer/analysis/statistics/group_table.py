@@ -37,7 +37,8 @@ class Group:
     total: inclusive, the durations of its slices that are inside no other slice of the group; the
     threads add. self_ticks: exclusive, the time in which the innermost slice that has a group is in
     this one. Only self times add up, so the share is theirs. For rows of `unit`, which overlap, the
-    share is that of total, and self_ticks and spread are None.
+    share is that of total, and self_ticks and spread are None. In `busy_names`, self_ticks is None
+    for a span of a whole thread.
 
     key: a name for scripts, only for rows of `unit`. number: the argument of `Grouping.slices`; for
     `operator` also an index into the sets of the link table, for `inference` the position among the

@@ -109,6 +109,7 @@ class Legend(QWidget):
                 p.shown.axis.ns_per_tick,
                 run if i == trace else None,
                 self._is_by_name(p),
+                p.shown.findings.threads,
             )
             for i, p in enumerate(self._scene.rasters)
         ]

@@ -107,7 +107,7 @@ class ClassButton(LegendButton):
         self.amount = "" if self.is_step else amount_text(share)
         self.setFont(theme.font(self.role))
         self.title = self.fontMetrics().elidedText(
-            text, Qt.TextElideMode.ElideRight, theme.px(TITLE_WIDTH)
+            text, Qt.TextElideMode.ElideMiddle, theme.px(TITLE_WIDTH)
         )
         self.setToolTip(class_tip(share, scope))
         self.setAccessibleName(f"{share.title}, {_facts(share, scope)}")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
@@ -46,3 +47,14 @@ def test_a_click_selects_the_slices_of_the_name_and_marks_its_row(panel, session
 def test_it_has_no_costs_of_operators(panel):
     assert panel.costs is None
     assert panel.select_most_expensive() == ""
+
+
+def test_the_names_of_a_plain_profile_add_up_to_its_busy_time(opened, show_panel, data):
+    panel = show_panel(OperatorsPanel, opened(data / "chrome_json" / "kineto_cpu.json"), 815, 560)
+    rows = {row.name: row for row in panel.model.rows}
+    profiler = rows["PyTorch Profiler (0)"]
+    assert profiler.texts[1:3] == (MISSING, MISSING)
+    assert panel.model.contents.headings[2].title == "% of busy time"
+    assert sum(row.keys[2] for row in rows.values()) == pytest.approx(1)
+    assert panel.footer.text().split(", ")[-1].startswith("Busy time")
+    assert "PyTorch Profiler (0)" in panel.note.text()

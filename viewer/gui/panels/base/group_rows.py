@@ -71,10 +71,11 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         durations = [float(t * (1 if spread.in_ns else rate)) for t in ticks]
         if not spread.count:
             durations = [-1.0] * len(ticks)
+        has_self = group.self_ticks is not None and not group.is_apart
         texts: tuple[str, ...] = (
             "",
-            MISSING if group.is_apart else format_time(ns),
-            MISSING if group.is_apart else percent_digits(group.share),
+            format_time(ns) if has_self else MISSING,
+            percent_digits(group.share) if has_self else MISSING,
             MISSING if group.is_apart else format_time(total),
             group_digits(spread.count),
             *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
@@ -115,9 +116,15 @@ def show_whole(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounte
     footer.show_parts(
         tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
         tick_to_ns(table.whole, rate),
-        whole_text(shown.trace, "Total") if table.ungrouped else "Total",
+        _whole_of(shown, table),
         uncounted,
     )
+
+
+def _whole_of(shown: OpenTrace, table: GroupTable) -> str:
+    if table.share_of == figure_terms.BUSY_TIME:
+        return "Busy time"
+    return whole_text(shown.trace, "Total") if table.ungrouped else "Total"
 
 
 def span_of(shown: OpenTrace, scope: TimeScope) -> tuple[int, int]:

@@ -304,7 +304,8 @@ class OperatorDelegate(QStyledItemDelegate):
         at = QRect(left, rect.top(), max(room, 0), rect.height())
         painter.drawText(at, int(LEFT), shown_module)
         at.setLeft(left + metrics.horizontalAdvance(shown_module))
-        op = metrics.elidedText(row.op, Qt.TextElideMode.ElideRight, at.width())
+        # In the middle: aten::…_attention_for_cpu and …_attention_for_cpu_backward end differently.
+        op = metrics.elidedText(row.op, Qt.TextElideMode.ElideMiddle, at.width())
         painter.setPen(theme.color("text1"))
         painter.drawText(at, int(LEFT), op)
         if row.hint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viewer.analysis.statistics.busy_names import BusyNames
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.group_rows import group_contents
@@ -15,15 +16,21 @@ from viewer.view.open_trace import OpenTrace
 
 KEY = "name"
 BY_NAME = "by name"
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListedNames:
-    """The names of a trace in a scope, as in Statistics by name."""
+    """The names of a trace in a scope.
+
+    The figures are those of Statistics by name; but the self time of a plain profile is that of
+    Summary and Findings, which counts every instant of a thread once. busy: its names, or None.
+    """
 
     shown: OpenTrace
     scope: TimeScope
     grouping: Grouping
+    busy: BusyNames | None
     table: GroupTable
     contents: OperatorContents
 
@@ -39,9 +46,21 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
     )
 
 
-def list_names(shown: OpenTrace, scope: TimeScope, known: Grouping | None) -> ListedNames:
-    """Group the slices of a trace by name; known: a grouping of this trace to use again."""
-    grouping = known or Grouping(shown.table, shown.axis.ns_per_tick)
-    first, last, _ = scope.span
-    table = grouping.by(KEY, first, last)
-    return ListedNames(shown, scope, grouping, table, group_contents(shown, table, "Name"))
+def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) -> ListedNames:
+    """Group the slices of a trace by name; known: earlier names of this trace, to use again."""
+    if known:
+        grouping, busy = known.grouping, known.busy
+    else:
+        grouping, threads = Grouping(shown.table, shown.axis.ns_per_tick), shown.findings.threads
+        busy = BusyNames(shown.trace, grouping, threads) if threads else None
+    table = busy.table(scope) if busy else grouping.by(KEY, *scope.span[:2])
+    return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
+
+
+def not_counted_text(listed: ListedNames) -> str:
+    """Return which names have no self time, because they cover their whole thread; or ""."""
+    names = [group.label for group in listed.table.groups if group.self_ticks is None]
+    if not names:
+        return ""
+    covers = "covers its whole thread and is" if len(names) == 1 else "cover their threads and are"
+    return f"{', '.join(names[:_MOST_NAMED])} {covers} not counted"

@@ -35,6 +35,7 @@ from viewer.gui.panels.operators.by_name import (
     ListedNames,
     has_only_names,
     list_names,
+    not_counted_text,
 )
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.costs import CostAnswer
@@ -84,7 +85,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         assert shown is not None
         listed = self.answer
         is_known = isinstance(listed, ListedNames) and listed.shown is shown
-        known = listed.grouping if isinstance(listed, ListedNames) and is_known else None
+        known = listed if isinstance(listed, ListedNames) and is_known else None
         slices = len(shown.trace.slices)
         size = 0 if slices <= AT_ONCE else slices  # the limit of the panel counts operator sets
         return Question(list_names, (shown, scope, known), size, about=answer, stays=is_known)
@@ -134,7 +135,8 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         self.subtitle.setText(f"{BY_NAME} · {where} · {name}")
         costs = self._costs.answer
         may_link = KeyKind.OPERATOR_CALL in key_kinds(shown.trace)
-        self.note.setText(self.no_costs(costs).text if costs and may_link else "")
+        link = self.no_costs(costs).text if costs and may_link else ""
+        self.note.setText(link or not_counted_text(listed))
         self.note.setVisible(bool(self.note.text()))
 
     def _show_costs(self, listed: ListedCosts) -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA
+from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings.finding import Family, SliceKeys
 from viewer.analysis.findings.findings import FindingsAnalysis
-from viewer.analysis.findings.thread_time import ThreadTime
 from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
@@ -35,12 +35,12 @@ def plain(*slices: tuple[str, str, int, int]) -> Trace:
 def times(trace: Trace) -> tuple[dict[str, int], int]:
     """The time of every name, and the busy time."""
     work = WorkTime(unlinked(trace))
-    ticks, whole = ThreadTime(work).ticks(WHOLE)
+    ticks, whole = ThreadTime(trace).of(work.group_of_key, len(work.groups)).ticks(WHOLE)
     return dict(work.by_thing(ticks)), whole
 
 
 def spans(trace: Trace) -> list[str]:
-    return [trace.name(i) for i in ThreadTime(WorkTime(unlinked(trace))).whole_spans.tolist()]
+    return [trace.name(i) for i in ThreadTime(trace).whole_spans.tolist()]
 
 
 def hot_spots(trace: Trace):

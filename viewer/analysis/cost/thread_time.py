@@ -12,14 +12,13 @@ else accounts for that time, so it stays in the whole.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from viewer.analysis.cost.costs import made_of_others
-from viewer.analysis.cost.work_time import WorkTime
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.queries import Segments, charge, total_per_group
@@ -32,26 +31,43 @@ COVERS = Fraction(19, 20)
 EXPLAINED = Fraction(1, 2)
 
 
-class ThreadTime:
-    """The busy time of a plain profile; charging happens once, so range queries are cheap."""
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupTime:
+    """The busy time of groups of keys; queries of a range are cheap.
 
-    def __init__(self, work: WorkTime) -> None:
-        self._work = work
-        self._trace = work.table.trace
+    charged: disjoint on each track, with the number of a group, or `groups` for time in none.
+    """
+
+    charged: Segments
+    groups: int
 
     def ticks(self, scope: TimeScope) -> tuple[Ints, int]:
-        """Return the ticks of every group of `WorkTime` (int64), and the busy time of all threads.
-
-        Both are those within a scope.
-        """
-        groups = len(self._work.groups) + 1
-        total = total_per_group(self._segments, groups, *scope.span, warm_up=scope.warm_up)
+        """Return the ticks of every group (int64), and the busy time of all threads, in a scope."""
+        total = total_per_group(self.charged, self.groups + 1, *scope.span, warm_up=scope.warm_up)
         return total[:-1], int(total.sum())
+
+
+class ThreadTime:
+    """The busy time of a plain profile. Charging happens once, on first use."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def of(self, group_of_key: Ints, groups: int) -> GroupTime:
+        """Return the time of groups; group_of_key: per key of the trace its group, -1 for none.
+
+        Spans of a whole thread are in no group.
+        """
+        group = group_of_key[self._trace.slices.key]
+        group[group < 0] = groups
+        group[self.whole_spans] = groups
+        charged = self.of_slices
+        return GroupTime(charged.taken(slice(None), group[charged.group]), groups)
 
     @property
     def threads(self) -> int:
         """The number of threads with any busy time."""
-        return len(np.unique(self._segments.track))
+        return len(np.unique(self.of_slices.track))
 
     @cached_property
     def whole_spans(self) -> Ints:
@@ -74,12 +90,9 @@ class ThreadTime:
         return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
 
     @cached_property
-    def _segments(self) -> Segments:
-        """The busy time: disjoint on each track; a group of `WorkTime`, or their count for none."""
+    def of_slices(self) -> Segments:
+        """The busy time, disjoint on each track; its groups are the numbers of the slices."""
         trace, slices = self._trace, self._trace.slices
-        group = self._work.group_of_key[slices.key]
-        group[group < 0] = len(self._work.groups)
-        group[self.whole_spans] = len(self._work.groups)
         owner = np.arange(len(slices))
         owner[self.not_counted] = -1
         owner[made_of_others(trace)] = -1
@@ -88,9 +101,7 @@ class ThreadTime:
             trace, slices=replace(slices, key=np.arange(len(slices), dtype=np.uint32))
         )
         charged = charge(of_slices, owner)
-        if charged.lanes:
-            charged = started_last(charged, slices)
-        return charged.taken(slice(None), group[charged.group])
+        return started_last(charged, slices) if charged.lanes else charged
 
 
 def spans_of_threads(trace: Trace) -> Ints:
