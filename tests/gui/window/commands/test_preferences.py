@@ -10,6 +10,7 @@ from viewer.gui.window.dialogs.preferences import PreferencesDialog
 from viewer.gui.window.main_window import MainWindow
 from viewer.model.inference_views import Inferences
 from viewer.render.stacking import Density
+from viewer.view.open_trace import AT_ONCE
 
 
 @pytest.fixture
@@ -66,7 +67,12 @@ def test_the_font_size_and_the_editor_are_stored(controller, dialog, qtbot):
     assert dialog.controls["Editor command"].currentText() == "edit {file}"
 
 
-def test_files_are_opened_with_the_inferences_that_are_preferred(controller, dialog, qtbot):
+@pytest.mark.parametrize("at_once", [AT_ONCE, -1], ids=["small", "large"])
+def test_files_are_opened_with_the_inferences_that_are_preferred(
+    controller, dialog, qtbot, monkeypatch, at_once
+):
+    for module in ("workspace_edits", "session"):
+        monkeypatch.setattr(f"viewer.gui.session.{module}.AT_ONCE", at_once)
     pick(dialog, "Show inferences", "Median inference")
     dialog.controls["Include warm-up in figures"].click()
     dialog.close()

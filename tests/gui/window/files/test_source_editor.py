@@ -120,6 +120,19 @@ def test_what_is_wrong_with_a_command_is_shown(controller, source, opened, comma
     assert opened == []
 
 
+@POSIX
+def test_a_batch_file_gets_no_path_that_its_shell_would_run(controller, source, editor):
+    program, written = editor
+    batch = program.rename(program.with_name("edit.cmd"))
+    controller.settings.set(EDITOR, f"'{batch}' {{file}}")
+    hostile = source.with_name("a&b.py")
+    shutil.copy(source, hostile)
+    controller.source.show_source(str(hostile), 3)
+    controller.commands.run("edit.source")
+    assert "cannot safely be given" in controller.window.message.text
+    assert not written.exists()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere .py files may be run")
 def test_without_a_command_the_system_opens_the_file(controller, source, opened):
     source.chmod(0o644)

@@ -29,6 +29,9 @@ EDITORS = (
 )
 # What a bundle of PyInstaller sets for itself, and other programs must not inherit.
 _OF_BUNDLE = ("LD_LIBRARY_PATH", "QT_PLUGIN_PATH", "QML2_IMPORT_PATH")
+# Windows starts batch files through its shell, which gives these signs in a path a meaning.
+_BATCH_FILES = (".bat", ".cmd")
+_SHELL_SIGNS = frozenset('&|<>^%!"')
 _PLACEHOLDER = re.compile(r"\{(file|line)\}")
 
 
@@ -100,6 +103,8 @@ class SourceEditor(QObject):
         program = QStandardPaths.findExecutable(name)
         if not program:
             raise ValueError(f"The editor “{name}” was not found. Choose another in Preferences.")
+        if program.lower().endswith(_BATCH_FILES) and _SHELL_SIGNS & set(path):
+            raise ValueError(f"{name} is a batch file, which cannot safely be given {path}")
         process = QProcess()
         process.setProgram(program)
         process.setArguments(arguments)
