@@ -328,3 +328,12 @@ def test_automatic_density_is_compact_above_eight_levels(levels, height):
     deep = table(Tracked("a", "deep", (Row(),) * levels))
     stock = track_list([deep])
     assert usual_heights(stock, Density.AUTOMATIC).tolist() == [height]
+
+
+@pytest.mark.parametrize(("font_scale", "height"), [(0.9, 14), (1.0, 14), (17 / 13, 18)])
+def test_compact_rows_grow_with_the_font(font_scale, height):
+    assert set(usual_heights(STOCK, Density.COMPACT, font_scale).tolist()) == {height}
+    layout = stack(STOCK, TrackView(), density=Density.COMPACT, font_scale=font_scale)
+    assert set(layout.height[layout.kind == BandKind.ROW].tolist()) == {height}
+    usual = usual_heights(STOCK, Density.COMFORTABLE, font_scale)
+    assert set(usual.tolist()) == {ROW_HEIGHT}

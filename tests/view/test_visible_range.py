@@ -8,7 +8,15 @@ from viewer.model.inference_views import Inferences
 from viewer.render.layout import Axis
 from viewer.resources import SAMPLES
 from viewer.view.open_trace import views_of
-from viewer.view.visible_range import at_same_ticks, axis_length, first_view, limited, zoomed
+from viewer.view.state import ViewState
+from viewer.view.visible_range import (
+    at_same_ticks,
+    axis_length,
+    first_state,
+    first_view,
+    limited,
+    zoomed,
+)
 from viewer.workspace.workspace import Workspace
 
 ATTENTION = next(sample for sample in SAMPLES if sample.key == "attention_xnnpack").paths()[0]
@@ -17,6 +25,15 @@ ATTENTION = next(sample for sample in SAMPLES if sample.key == "attention_xnnpac
 def test_a_first_view_of_nothing_is_the_whole_axis():
     seen = first_view([], 1000)
     assert (seen.t0, seen.t1, seen.run, seen.note) == (-20, 1020, None, "")
+
+
+def test_the_first_state_has_the_preferred_inferences_where_there_are_several():
+    preferred = ViewState(t0=5, t1=6, inferences=Inferences.MEDIAN, warm_up=True)
+    space = Workspace()
+    assert first_state(space, preferred) == ViewState(warm_up=True)
+    space.open(str(ATTENTION))
+    assert first_state(space, preferred) == ViewState(inferences=Inferences.MEDIAN, warm_up=True)
+    assert first_state(space, ViewState()) == ViewState()
 
 
 def test_a_first_view_skips_the_load_and_the_warm_up():

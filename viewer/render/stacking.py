@@ -47,14 +47,15 @@ def stack(
     view: TrackView,
     arrangement: Arrangement | None = None,
     density: Density = Density.COMFORTABLE,
+    font_scale: float = 1.0,
 ) -> TimelineLayout:
     """Stack the visible part of a track list, from top to bottom.
 
     A folded process keeps its header, a folded track its first row. The arrangement is computed
-    unless given.
+    unless given. font_scale: as in `usual_heights`.
     """
     seen = arrange(track_list, view) if arrangement is None else arrangement
-    height = row_heights(track_list, view, density)
+    height = row_heights(track_list, view, density, font_scale)
     on_top = _rows_of(track_list, seen.pinned, seen.folded, height)
     below = _rows_of(track_list, seen.tracks, seen.folded, height)
     shown = seen.processes
@@ -164,20 +165,27 @@ def _slice_height(row: Ints) -> Ints:
     return height
 
 
-def usual_heights(track_list: TrackList, density: Density) -> Ints:
-    """Return the row height of each process in px, as long as the user sets no other."""
+def usual_heights(track_list: TrackList, density: Density, font_scale: float = 1.0) -> Ints:
+    """Return the row height of each process in px, as long as the user sets no other.
+
+    font_scale: the size of labels relative to that of a 13 px font. Compact rows grow with it;
+    the others have room for the largest labels.
+    """
+    compact = max(COMPACT_ROW, round(COMPACT_ROW * font_scale))
     processes = len(track_list.processes)
     if density is not Density.AUTOMATIC:
-        height = COMPACT_ROW if density is Density.COMPACT else ROW_HEIGHT
+        height = compact if density is Density.COMPACT else ROW_HEIGHT
         return np.full(processes, height, np.int64)
     levels = np.zeros(processes, np.int64)
     np.maximum.at(levels, track_list.process, np.diff(track_list.row_ptr))
-    return np.where(levels > MANY_LEVELS, COMPACT_ROW, ROW_HEIGHT)
+    return np.where(levels > MANY_LEVELS, compact, ROW_HEIGHT)
 
 
-def row_heights(track_list: TrackList, view: TrackView, density: Density) -> Ints:
-    """Return the row height of each process in px: the user's choice, else by density."""
-    heights = usual_heights(track_list, density)
+def row_heights(
+    track_list: TrackList, view: TrackView, density: Density, font_scale: float = 1.0
+) -> Ints:
+    """Return the row height of each process in px: the user's choice, else `usual_heights`."""
+    heights = usual_heights(track_list, density, font_scale)
     for part, height in view.heights:
         process = track_list.process_of(part)
         if process >= 0:

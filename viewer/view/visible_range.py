@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.analysis.links.labels import run_number
-from viewer.model.inference_views import Inferences
+from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
 from viewer.render.layout import Axis
@@ -38,6 +38,16 @@ class FirstView:
     t1: int
     run: int | None = None
     note: str = ""
+
+
+def first_state(space: Workspace, preferred: ViewState) -> ViewState:
+    """Return the state in which the first files are shown: inferences and warm-up as preferred.
+
+    Without a trace of several inferences, they are shown as they ran.
+    """
+    has_views = any(map(has_run_views, space.traces))
+    inferences = preferred.inferences if has_views else Inferences.AS_RUN
+    return ViewState(inferences=inferences, warm_up=preferred.warm_up)
 
 
 def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:

@@ -115,7 +115,9 @@ def test_every_control_of_the_start_page_has_a_name_and_a_role(controller):
     assert without_role(controller.window) == set()
 
 
-@pytest.mark.parametrize("command", ["help.about", "help.keys", "help.palette", "file.export"])
+@pytest.mark.parametrize(
+    "command", ["help.about", "help.keys", "help.palette", "file.export", "edit.preferences"]
+)
 def test_every_control_of_a_dialog_has_a_name_and_a_role(shared_window, qtbot, command):
     controller = shared_window.showing_sample("delegate_handle_map")
     controller.commands.actions[command].trigger()
@@ -334,7 +336,9 @@ def test_where_the_keys_are_is_seen_on_the_start_page(controller, qtbot, theme):
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-@pytest.mark.parametrize("command", ["help.about", "help.keys", "help.here", "file.export"])
+@pytest.mark.parametrize(
+    "command", ["help.about", "help.keys", "help.here", "file.export", "edit.preferences"]
+)
 def test_where_the_keys_are_is_seen_in_a_dialog(shared_window, qtbot, command, theme):
     controller = shared_window.showing_sample("delegate_handle_map")
     controller.commands.actions[f"view.theme_{theme}"].trigger()

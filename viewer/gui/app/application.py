@@ -57,7 +57,7 @@ def run(
     from viewer.gui.app.handover_server import HandoverServer
     from viewer.gui.app.windows import Windows
     from viewer.gui.qt import crash_report, fault_log
-    from viewer.gui.qt.settings import THEME, Settings
+    from viewer.gui.qt.settings import FONT_SIZE, THEME, Settings
     from viewer.gui.qt.theme.theme import Theme
 
     # A reader thread releases the interpreter after this long when the window needs it. While
@@ -66,7 +66,8 @@ def run(
     sys.setswitchinterval(_GIVE_UP_AFTER)
     app = _application()
     settings = Settings()
-    look = Theme(app, theme or settings.get(THEME))  # type: ignore[arg-type]
+    chosen = theme or settings.get(THEME)
+    look = Theme(app, chosen, settings.get(FONT_SIZE))  # type: ignore[arg-type]
     windows = Windows(look, settings, app)
     fault = fault_log.last_fault(settings.folder)
     fault_log.begin(settings.folder)

@@ -41,6 +41,8 @@ class Setting(Generic[T]):
 
 
 THEME = Setting("theme", str, "system", "Colors", ("system", "light", "dark"))
+# The size of the interface's text; "normal" is that of the system.
+FONT_SIZE = Setting("font_size", str, "normal", "Font size", ("small", "normal", "large", "larger"))
 DENSITY = Setting(
     "density", str, "automatic", "Row density", ("comfortable", "compact", "automatic")
 )
@@ -48,6 +50,13 @@ DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline pans it"
 SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are animated")
 FLOWS = Setting("flows", bool, True, "Flows of the selected slice are drawn as arrows")
 LEGEND = Setting("legend", bool, True, "Legend of colors below the timeline")
+# The name of a member of `Inferences`, in lower case.
+FIRST_INFERENCES = Setting(
+    "inferences/shown", str, "as_run", "Inferences of files that are opened",
+    ("as_run", "aligned", "median", "mean"),
+)  # fmt: skip
+WARM_UP = Setting("inferences/warm_up", bool, False, "Figures include the warm-up")
+EDITOR = Setting("source/editor", str, "", "Command that opens a source line in an editor")
 HEADER_WIDTH = Setting("timeline/header_width", int, 196, "Width of the column of track names")
 EXPORT_FLOWS = Setting("export/flows", bool, True, "Perfetto exports have flows")
 EXPORT_COUNTERS = Setting("export/counters", bool, True, "Perfetto exports have counters")

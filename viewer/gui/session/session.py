@@ -52,7 +52,7 @@ from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
 from viewer.view.selected_slices import SelectedSpan, nearest_slice
 from viewer.view.state import Area, SliceRef, SliceSet, TrackView, ViewState
-from viewer.view.visible_range import axis_length, first_view, limited, with_margin
+from viewer.view.visible_range import axis_length, first_state, first_view, limited, with_margin
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
 
@@ -86,6 +86,8 @@ class Session(QObject):
         self.workspace = Workspace()
         self.traces: list[OpenTrace] = []
         self.state = ViewState()
+        # How the first files are shown: its `inferences` and `warm_up` apply.
+        self.preferred = ViewState()
         self.first_view_note = ""
         # Cached, as every zoom step needs it and computing it takes a pass over all slices.
         self._span_ns = 1
@@ -155,7 +157,8 @@ class Session(QObject):
         self._edits.catch_up(change)
 
     def _shown_now(self) -> ShownWorkspace:
-        return self.workspace, {Inferences.AS_RUN, self.state.inferences}, self.views
+        shown = self.state if self.workspace.traces else self.preferred
+        return self.workspace, {Inferences.AS_RUN, shown.inferences}, self.views
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
@@ -184,11 +187,16 @@ class Session(QObject):
         before = [t.file.slices.start for t in self.traces]
         programs = [t.table.program for t in self.traces]
         if reset:
-            self.state = ViewState()
+            self.state = first_state(self.workspace, self.preferred)
         self._show(self.state.inferences)
         if reset:
             self._clear_history()
-            self.state = self._first_state()
+            first = first_view(self.traces, self.span_ns())
+            self.first_view_note = first.note
+            run = None if first.run is None else (0, first.run)
+            self.state = replace(self.state, t0=first.t0, t1=first.t1, run=run).at_rates_of(
+                self.workspace.choices
+            )
         else:
             self.state = replace(
                 self.state, slice=None, others=(), operators=None, area=None
@@ -266,13 +274,6 @@ class Session(QObject):
         inferences, views = made
         self.views = views
         self.show_inferences(inferences)
-
-    def _first_state(self) -> ViewState:
-        seen = first_view(self.traces, self.span_ns())
-        self.first_view_note = seen.note
-        run = None if seen.run is None else (0, seen.run)
-        first = ViewState(t0=seen.t0, t1=seen.t1, run=run)
-        return first.at_rates_of(self.workspace.choices)
 
     # -- the visible range -------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ class Timeline(QWidget):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.scene = Scene(session)
+        self.scene.font_scale = theme.scale
         self.view = TimelineView(self.scene, theme)
         self.ruler = RulerBar(self.scene, theme)
         self.marks = BookmarksBar(self.scene, theme)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Qt, SignalInstance
-from PySide6.QtWidgets import QAbstractItemView, QMenu
+from PySide6.QtWidgets import QAbstractScrollArea, QMenu
 
 from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.session.session import Session
@@ -48,9 +48,9 @@ class ContextMenus(QObject):
         for spec in PANELS:
             if not spec.row_commands:
                 continue
-            for rows in docks.by_name[spec.id].findChildren(QAbstractItemView):
+            for rows in docks.by_name[spec.id].findChildren(QAbstractScrollArea):
                 offered: SignalInstance | None = getattr(rows, "menu_offered", None)
-                if offered is not None:  # skips lists of combo boxes
+                if offered is not None:  # skips those without rows, such as lists of combo boxes
                     offered.connect(partial(self._add, spec.row_commands, spec.help_page))
 
     def _on_timeline(self, at: QPoint) -> None:

@@ -49,6 +49,7 @@ from viewer.gui.window.files.folder_drops import FolderDrops
 from viewer.gui.window.files.perfetto_ui import PerfettoUi
 from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.files.sessions import SessionFiles
+from viewer.gui.window.files.source_editor import SourceEditor
 from viewer.gui.window.files.source_paths import SourcePaths
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import PanelChoices
@@ -128,6 +129,7 @@ class WindowController(QObject):
         self.work = BackgroundWork(self.loader, self.saver, window)
         self.opener = FileOpener(session, self.loader, table, self.problems, window)
         self.source_paths = SourcePaths(session, self.source, self.opener, window)
+        self.source_editor = SourceEditor(self.source, window)
         self.exports = ExportActions(session, self.saver, self.work, self.timeline, window)
         self.session_files = SessionFiles(
             session, self.opener, self.saver, self.exports, self.docks, self._confirm_close, window
@@ -157,6 +159,7 @@ class WindowController(QObject):
             session_files=self.session_files,
             close_guard=self.close_guard,
             exports=self.exports,
+            source_editor=self.source_editor,
             perfetto_ui=self.perfetto_ui,
             help=self.help,
         )
@@ -201,6 +204,8 @@ class WindowController(QObject):
         session.selection_changed.connect(self._show_selection)
         session.history_changed.connect(refresh_commands)
         session.ruler_changed.connect(refresh_commands)
+        self.view_settings.changed.connect(refresh_commands)
+        self.source.file_changed.connect(refresh_commands)
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         session.columns_remembered.connect(self._keep_columns)
         Search.of(session).changed.connect(refresh_commands)

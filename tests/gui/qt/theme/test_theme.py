@@ -9,6 +9,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPalette
 from PySide6.QtWidgets import QLabel, QPushButton, QTableView
 
+from viewer.gui.qt.settings import FONT_SIZE
+from viewer.gui.qt.theme.fonts import FONT_SIZES
 from viewer.gui.qt.theme.theme import DARK, LIGHT, Theme, is_dark, make_palette, mix
 from viewer.resources import resource
 
@@ -95,6 +97,35 @@ def test_the_choice_decides_and_is_told_once(theme, qtbot):
     assert theme.color("canvas") == QColor(DARK.canvas)
     with qtbot.assertNotEmitted(theme.changed):
         theme.set_choice("dark")
+
+
+@pytest.fixture
+def sized(qapp, theme):
+    """Make a theme in a font size, as if the application had just started."""
+    font = qapp.font()
+
+    def make(font_size):
+        qapp.setFont(font)
+        return Theme(qapp, "light", font_size)
+
+    yield make
+    make("normal")
+
+
+def test_the_normal_font_size_is_that_of_the_system(theme, sized):
+    assert FONT_SIZE.choices == tuple(FONT_SIZES)
+    normal = sized(FONT_SIZE.default)
+    assert normal.scale == theme.scale
+    assert normal.font("cell") == theme.font("cell")
+
+
+@pytest.mark.parametrize(("font_size", "px"), [("small", 12), ("large", 15), ("larger", 17)])
+def test_the_font_size_scales_all_fonts_and_lengths(theme, sized, font_size, px):
+    other = sized(font_size)
+    for role in ("label", "cell", "code"):
+        ratio = other.font(role).pointSizeF() / theme.font(role).pointSizeF()
+        assert ratio == pytest.approx(px / 13, rel=0.01)
+    assert other.px(130) == round(130 * max(1, theme.scale * px / 13))
 
 
 def test_an_unknown_choice_is_refused(theme):

@@ -13,6 +13,7 @@ from math import ceil
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QContextMenuEvent,
     QFontMetrics,
     QFontMetricsF,
     QMouseEvent,
@@ -24,7 +25,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QTextEdit, QWidget
 
 from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.panels.source.syntax import Highlighter, Language
@@ -71,9 +72,15 @@ class Gutter:
 
 
 class CodeView(QTextEdit):
-    """Read-only code. `line_clicked(line)`: a line or its gutter was clicked, not dragged."""
+    """Read-only code.
+
+    `line_clicked(line)`: a line or its gutter was clicked, not dragged. `menu_offered(QMenu)`: the
+    context menu is about to open, after `line_pointed(line)` if the mouse opens it.
+    """
 
     line_clicked = Signal(int)
+    line_pointed = Signal(int)
+    menu_offered = Signal(QMenu)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -241,6 +248,17 @@ class CodeView(QTextEdit):
         dragged = moved > 4 or self.textCursor().hasSelection()
         if event.button() == Qt.MouseButton.LeftButton and not dragged:
             self.line_clicked.emit(self.line_at(int(event.position().y())))
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the text, with what the window adds to it."""
+        if event.reason() == QContextMenuEvent.Reason.Mouse:
+            y = self.viewport().mapFromGlobal(event.globalPos()).y()
+            self.line_pointed.emit(self.line_at(y))
+        menu = self.createStandardContextMenu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.menu_offered.emit(menu)
+        menu.popup(event.globalPos())
 
 
 class _Side(QWidget):

@@ -63,10 +63,14 @@ class SourcePanel(PagePanel):
 
     `locate_requested(path)`: let the user find the file recorded as `path`.
     `forget_requested(substitution)`: remove a `Substitution` of source paths.
+    `editor_requested`: open the current line in an editor. `file_changed`: another file or none is
+    shown.
     """
 
     locate_requested = Signal(object)
     forget_requested = Signal(object)
+    editor_requested = Signal()
+    file_changed = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -74,12 +78,16 @@ class SourcePanel(PagePanel):
         self._place: tuple[str, int] | None = None
         self._opened_at: tuple[str, int] | None = None  # the line shown before any selection
         self._line_costs = LineCosts({}, ())
+        self._shown_file: str | None = None
+        self._pointed = 0  # the line that was clicked last in the file, 0 for none
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
+        self.code.line_pointed.connect(self._point)
         self.paths_menu = QMenu(self)
         self.paths_menu.aboutToShow.connect(self._fill_paths)
         self.paths = self._paths_button()
         self.paths.setVisible(bool(session.workspace.choices.source_paths))
+        self.editor = self._editor_button()
         self.gutter_title = label("", theme, "header", "text2")
         self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
@@ -109,6 +117,7 @@ class SourcePanel(PagePanel):
         row.addWidget(self.calls)
         row.addWidget(self.note, 1)
         row.addWidget(self.paths)
+        row.addWidget(self.editor)
         return head
 
     def _page(self) -> QWidget:
@@ -127,6 +136,18 @@ class SourcePanel(PagePanel):
     def place(self) -> tuple[str, int] | None:
         """The recorded path and the line shown, None if no file is shown."""
         return self._place
+
+    @property
+    def shown_file(self) -> str | None:
+        """The path of the shown file on this machine, None if no file is shown."""
+        return self._shown_file
+
+    @property
+    def current_line(self) -> int:
+        """The line that was clicked last, else that of the selection, else the first in view."""
+        first, last = self.code.shown_range
+        line = self._pointed or (self._place[1] if self._place else 0) or self.code.line_at(0)
+        return min(max(line, first), last)
 
     @Slot(str, int)
     def show_source(self, path: str, line: int) -> None:
@@ -214,6 +235,22 @@ class SourcePanel(PagePanel):
         button.setMenu(self.paths_menu)
         return button
 
+    def _editor_button(self) -> QToolButton:
+        button = QToolButton()
+        button.setIcon(self._theme.icon("code"))
+        button.setAccessibleName("Open source line in editor")
+        button.setToolTip("Open this line in the editor that is chosen in Preferences")
+        button.clicked.connect(self.editor_requested)
+        button.hide()  # until a file is shown
+        return button
+
+    def _set_file(self, path: str | None) -> None:
+        self._pointed = 0
+        if path != self._shown_file:
+            self._shown_file = path
+            self.editor.setVisible(path is not None)
+            self.file_changed.emit()
+
     @Slot()
     def _fill_paths(self) -> None:
         self.paths_menu.clear()
@@ -265,6 +302,7 @@ class SourcePanel(PagePanel):
                 "Locate the file…",
             )
             return
+        self._set_file(file.shown)
         self.code.show_lines(file.lines, language_of(file.shown), line)
         self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
         self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
@@ -284,6 +322,7 @@ class SourcePanel(PagePanel):
             self.version.setText(version_text(fit))
 
     def _show_sentence(self, sentence: str, button: str = "") -> None:
+        self._set_file(None)
         place = self._stack.show_sentence(sentence, button, self._locate)
         if button and self._session.workspace.choices.source_paths:
             paths = self._paths_button()
@@ -359,7 +398,18 @@ class SourcePanel(PagePanel):
         self.shared.setText("&nbsp;&nbsp;&nbsp;&nbsp;".join(parts))
 
     @Slot(int)
+    def _point(self, line: int) -> None:
+        self._pointed = line
+
+    @Slot(int)
     def _click(self, line: int) -> None:
+        shown = self._shown_file
+        self._select_line(line)
+        if self._shown_file == shown:
+            self._pointed = line
+
+    def _select_line(self, line: int) -> None:
+        """Select the operators of a line, if it has any."""
         answer = self._costs.answer
         self_cost = self._line_costs.self_costs.get(line)
         if answer is None:
@@ -383,6 +433,7 @@ class SourcePanel(PagePanel):
     def _restyle(self) -> None:
         self.code.restyle()
         self.calls.restyle()
+        self.editor.setIcon(self._theme.icon("code"))
         if self.sentence and self._place is None:
             self._show_sentence(self.sentence)
         else:

@@ -6,6 +6,7 @@ a file of its own, because Qt on Linux draws a variable font in its default weig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -22,6 +23,9 @@ FontRole = Literal[
 
 UI_FILES = ("Inter-Regular.ttf", "Inter-Medium.ttf", "Inter-SemiBold.ttf")
 CODE_FILES = ("JetBrainsMono-Regular.ttf",)
+
+# The size of "body", in px where the font of the system has 13.
+FONT_SIZES: Mapping[str, float] = {"small": 12, "normal": 13, "large": 15, "larger": 17}
 
 # Size in px and weight. The design's 650 is 600 here, the heaviest weight that is bundled.
 _SIZES: dict[FontRole, tuple[float, QFont.Weight]] = {

@@ -92,7 +92,7 @@ QPushButton[flat="true"]:hover { background: $pressed; }
 QLineEdit, QAbstractSpinBox, QComboBox { background: $canvas; color: $text1;
   border: 1px solid $line; border-radius: 5px; padding: 0 ${px8}; min-height: ${px26};
   selection-background-color: $accent_fill; selection-color: $on_accent; }
-QLineEdit[small="true"] { padding: 0 ${px4}; min-height: ${px20}; }
+QLineEdit[small="true"] { padding: 0 ${px4}; min-height: 20px; }
 QComboBox { background: $raised; padding: 0 4px 0 ${px10}; }
 QComboBox:hover { background: $pressed; }
 QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { background: transparent;
@@ -205,7 +205,7 @@ QToolButton:focus { padding: 0 4px; }
 QToolButton[framed="true"]:focus { padding: 0 ${px8_1}; }
 QComboBox:focus { padding: 0 3px 0 ${px10_1}; }
 QLineEdit:focus { border: 2px solid $accent; padding: 0 ${px8_1}; min-height: ${px24}; }
-QLineEdit[small="true"]:focus { border-width: 1px; padding: 0 ${px4}; min-height: ${px20}; }
+QLineEdit[small="true"]:focus { border-width: 1px; padding: 0 ${px4}; min-height: 20px; }
 QAbstractSpinBox:focus { border-color: $accent; }
 QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0; }
 QCheckBox:focus, QRadioButton:focus { color: $accent; }

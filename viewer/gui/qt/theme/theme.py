@@ -4,7 +4,8 @@
 `changed` when switching between light and dark. Widgets that paint themselves use its `color`,
 `font`, `px` and `icon`, and repaint on `changed`. It sets its own palettes because
 QStyleHints.setColorScheme does nothing on plain X11 and offscreen. All sizes are in px for a 13 px
-system font, and scale up with larger fonts.
+system font, and scale up with larger fonts. The size of fonts, one of `FONT_SIZES`, is fixed:
+widgets take their sizes from it when they are made.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from viewer.gui.qt.theme import style_sheet
-from viewer.gui.qt.theme.fonts import FontRole, make_font
+from viewer.gui.qt.theme.fonts import FONT_SIZES, FontRole, make_font
 from viewer.gui.qt.theme.tokens import DARK, LIGHT, Tokens, mix
 from viewer.resources import resource
 
@@ -75,12 +76,15 @@ class Theme(QObject):
 
     changed = Signal()
 
-    def __init__(self, app: QApplication, choice: Choice = "system") -> None:
+    def __init__(
+        self, app: QApplication, choice: Choice = "system", font_size: str = "normal"
+    ) -> None:
         super().__init__(app)
         self._app = app
         self._system_dark = is_dark(app.palette())
         system = QFontInfo(app.font())
-        self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX
+        relative = FONT_SIZES[font_size] / FONT_SIZES["normal"]
+        self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX * relative
         self._fonts: dict[FontRole, QFont] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
         # A style sheet can load images from files only, so recolored icons are written here.

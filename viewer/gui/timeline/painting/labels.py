@@ -32,7 +32,7 @@ from viewer.view.state import SliceRef
 LABEL_INSET = 6
 _NARROW, _NARROW_INSET = 30, 2  # px; on narrower slices every pixel is needed for letters
 UNATTRIBUTED_ROOM = 120  # px; narrower unattributed time is recognized by its stripes alone
-_COMPACT = 15  # px; slices up to this height have the small font
+_COMPACT = 15  # px for a 13 px font; slices up to this height have the small font
 # Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
@@ -67,6 +67,7 @@ class LabelPainter:
         """Update cached fonts after the theme changed."""
         self._usual = LabelCache(self.theme.font("label"))
         self._small = LabelCache(self.theme.font("zero_length"))
+        self._compact = self.theme.px(_COMPACT)
 
     def start(self) -> None:
         """Start a frame: no label is painted yet."""
@@ -141,7 +142,7 @@ class LabelPainter:
     ) -> float:
         """Paint the label of a slice; returns the px that it takes, 0 without a label."""
         shown, wide, tall = drawn.shown, room.width(), room.height()
-        labels = self._small if tall <= _COMPACT else self._usual
+        labels = self._small if tall <= self._compact else self._usual
         if tall < labels.line_height - _OVERHANG:
             return 0
         inset = _NARROW_INSET if wide < _NARROW else LABEL_INSET

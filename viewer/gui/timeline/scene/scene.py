@@ -81,6 +81,7 @@ class Scene(QObject):
             self.track_list, session.state.tracks, self.arrangement
         )
         self.density = Density.COMFORTABLE
+        self.font_scale = 1.0  # of labels, relative to a 13 px font
         self.layout: TimelineLayout = self._unscrolled  # with pinned tracks on top of the view
         self._counting = Latest(self)  # computes how busy tracks are
         self._counting.answered.connect(self._counted)
@@ -316,7 +317,9 @@ class Scene(QObject):
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.track_list, tracks, busy)
-        self._unscrolled = stack(self.track_list, tracks, self.arrangement, self.density)
+        self._unscrolled = stack(
+            self.track_list, tracks, self.arrangement, self.density, self.font_scale
+        )
         # Limit the scroll position by the plain layout first: pinned tracks are placed at it.
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)

@@ -25,9 +25,11 @@ from viewer.gui.window.commands.help import (
 from viewer.gui.window.commands.motion import motion_commands
 from viewer.gui.window.commands.panel import panel_commands
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
+from viewer.gui.window.commands.preferences import preferences_commands
 from viewer.gui.window.commands.ruler import ruler_commands
 from viewer.gui.window.commands.search import search_commands
 from viewer.gui.window.commands.selection import copy_commands, selection_commands
+from viewer.gui.window.commands.source import source_commands
 from viewer.gui.window.commands.track import track_commands
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
@@ -42,9 +44,11 @@ def commands_of(context: CommandContext) -> list[Command]:
         *sample_commands(context),
         *keys_and_about_commands(context),
         *_motion_switch(context),
+        *preferences_commands(context),
         *palette_commands(context),
         *guide_commands(context),
         *panel_commands(context),
+        *source_commands(context),
         *_menu_commands(),
         *clock_commands(context),
         *motion_commands(context),
@@ -209,10 +213,6 @@ def _view_commands(context: CommandContext) -> list[Command]:
         docks.toggle_bottom()
         context.table.refresh()
 
-    def pick_theme(choice: str) -> None:
-        view_settings.pick_theme(choice)
-        context.table.refresh()
-
     return [
         Command(
             "view.fit",
@@ -262,7 +262,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
                 f"view.theme_{choice}",
                 title,
                 "View",
-                lambda choice=choice: pick_theme(choice),  # type: ignore[misc]
+                lambda choice=choice: view_settings.pick_theme(choice),  # type: ignore[misc]
                 checked=lambda choice=choice: view_settings.theme == choice,  # type: ignore[misc]
                 group="Theme",
             )
@@ -278,17 +278,12 @@ def _view_commands(context: CommandContext) -> list[Command]:
 def _motion_switch(context: CommandContext) -> list[Command]:
     """The toggle for animated jumps."""
     view_settings = context.view_settings
-
-    def toggle() -> None:
-        view_settings.toggle_motion()
-        context.table.refresh()
-
     return [
         Command(
             "view.motion",
             "S&mooth motion",
             "View",
-            toggle,
+            view_settings.toggle_motion,
             checked=lambda: view_settings.moves_smoothly,
         )
     ]

@@ -29,10 +29,6 @@ def color_commands(context: CommandContext) -> list[Command]:
         set_scheme(session, scheme)
         context.table.refresh()  # Qt unchecks an action that is chosen again
 
-    def toggle_legend() -> None:
-        view_settings.toggle_legend()
-        context.table.refresh()
-
     def step(by: int) -> None:
         """Switch to the next or previous scheme that is available."""
         available = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
@@ -79,7 +75,7 @@ def color_commands(context: CommandContext) -> list[Command]:
             "view.legend",
             "Le&gend of colors",
             "View",
-            toggle_legend,
+            view_settings.toggle_legend,
             ("L",),
             checked=lambda: view_settings.shows_legend,
             group="Color by",

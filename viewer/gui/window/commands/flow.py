@@ -15,16 +15,12 @@ def flow_commands(context: CommandContext) -> list[Command]:
     has_slice = selected_slice(session)
     has_siblings = Precondition("a flow step with several branches", lambda: steps.has_siblings)
 
-    def toggle() -> None:
-        view_settings.toggle_flows()
-        context.table.refresh()
-
     return [
         Command(
             "view.flows",
             "Flows of the selected slice",
             "View",
-            toggle,
+            view_settings.toggle_flows,
             checked=lambda: view_settings.shows_flows,
         ),
         Command(

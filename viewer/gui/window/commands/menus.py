@@ -46,6 +46,10 @@ MENUS = (
             "edit.copy",
             SEPARATOR,
             "search.find",
+            SEPARATOR,
+            "edit.source",
+            SEPARATOR,
+            "edit.preferences",
         ),
     ),
     (

@@ -18,10 +18,6 @@ def motion_commands(context: CommandContext) -> list[Command]:
     view, view_settings = context.timeline.view, context.view_settings
     has_trace = open_profile(context.session)
 
-    def toggle_drag_pans() -> None:
-        view_settings.toggle_drag_pans()
-        context.table.refresh()
-
     def moving(id: str, title: str, way: HeldWay, *keys: str) -> Command:
         def hold(key: Qt.Key) -> None:
             view.hold(key, way)
@@ -41,7 +37,7 @@ def motion_commands(context: CommandContext) -> list[Command]:
             "view.drag_pans",
             "Dra&g to pan (Shift+drag selects)",
             "View",
-            toggle_drag_pans,
+            view_settings.toggle_drag_pans,
             checked=lambda: view_settings.drag_pans,
         ),
     ]

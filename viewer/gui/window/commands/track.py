@@ -64,10 +64,6 @@ def track_commands(context: CommandContext) -> list[Command]:
 
         return change(make)
 
-    def set_density(density: Density) -> None:
-        context.view_settings.set_density(density)
-        context.table.refresh()
-
     def filter_tracks() -> None:
         field.setFocus()
         field.selectAll()
@@ -206,7 +202,7 @@ def track_commands(context: CommandContext) -> list[Command]:
                 f"view.density_{density.value}",
                 title,
                 "View",
-                lambda density=density: set_density(density),  # type: ignore[misc]
+                lambda density=density: context.view_settings.set_density(density),  # type: ignore[misc]
                 checked=lambda density=density: scene.density is density,  # type: ignore[misc]
                 group="Row density",
                 keywords="row height compact",

@@ -301,6 +301,7 @@ class SessionFiles(QObject):
             return
         saved = opening.saved.view
         if saved is not None:
+            session.show_inferences(Inferences.AS_RUN)  # what the saved view refers to
             state, messages = shown_view(saved, session.state, self._traces(), opening.paths)
             session.restore_view(state)
             views = [way for way in Inferences if way.value == saved.inferences]

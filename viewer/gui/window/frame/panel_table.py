@@ -46,7 +46,7 @@ class PanelSpec:
         id: its name, which stored layouts and sessions refer to.
         title: title of the tab, also used in menus.
         factory: "module:class" below `viewer.gui.panels`; the class takes a session and a theme.
-        row_commands: ids of commands added to the row menu of its tables, with separators.
+        row_commands: ids of commands added to the menu of its rows or lines, with separators.
     """
 
     id: str
@@ -103,7 +103,7 @@ PANELS = (
         "selection", "Selection", "selection.panel:SelectionPanel", LEFT, SELECTION,
         ("view.fit", "selection.area", "selection.export", _LINE, "mark.keep"),
     ),
-    PanelSpec("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL),
+    PanelSpec("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL, ("edit.source",)),
     PanelSpec(
         "findings", "Findings", "findings.panel:FindingsPanel", RIGHT, TIME,
         (*_CHOSEN, "panel.operators", "panel.source", _LINE, "mark.keep"),

@@ -1,42 +1,80 @@
-"""Settings of the timeline and the theme: applies and stores the user's choices."""
+"""Applies and stores what the user prefers, for the menus and the Preferences window."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStyle
 
 from viewer.gui.qt.settings import (
     DENSITY,
     DRAG_PANS,
+    EDITOR,
+    FIRST_INFERENCES,
     FLOWS,
+    FONT_SIZE,
     HEADER_WIDTH,
     LEGEND,
     SMOOTH_MOTION,
     THEME,
+    WARM_UP,
 )
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.shell import Shell
+from viewer.model.inference_views import Inferences
 from viewer.render.stacking import Density
+
+# What "Restore Defaults" resets.
+PREFERENCES = (
+    THEME, FONT_SIZE, DENSITY, SMOOTH_MOTION, DRAG_PANS, LEGEND, FLOWS, FIRST_INFERENCES, WARM_UP,
+    EDITOR,
+)  # fmt: skip
 
 
 class ViewSettings(QObject):
-    """Settings that apply to all files: theme, row density, animation, dragging, legend, flows."""
+    """Settings that apply to all files; `changed` after one of `PREFERENCES` changed."""
+
+    changed = Signal()
 
     def __init__(self, session: Session, timeline: Timeline, shell: Shell) -> None:
         super().__init__(shell)
-        self._timeline, self._shell, self._settings = timeline, shell, shell.settings
+        self._session, self._timeline = session, timeline
+        self._shell, self._settings = shell, shell.settings
         self._flows = FlowFeed.of(session)
-        self._flows.show(self._settings.get(FLOWS))
-        timeline.legend.setVisible(self._settings.get(LEGEND))
+        self._apply()
         timeline.set_header_width(self._settings.get(HEADER_WIDTH))
-        timeline.scene.set_density(Density(self._settings.get(DENSITY)))
-        timeline.view.drag_pans = self._settings.get(DRAG_PANS)
-        timeline.scene.animation.enabled = self.moves_smoothly
         timeline.header_width_changed.connect(partial(self._settings.set, HEADER_WIDTH))
+
+    def _apply(self) -> None:
+        """Apply what is stored, except for the theme, which all windows share."""
+        settings, timeline = self._settings, self._timeline
+        self._flows.show(settings.get(FLOWS))
+        timeline.legend.setVisible(settings.get(LEGEND))
+        timeline.scene.set_density(Density(settings.get(DENSITY)))
+        timeline.view.drag_pans = settings.get(DRAG_PANS)
+        timeline.scene.animation.enabled = self.moves_smoothly
+        self._prefer()
+
+    def _prefer(self) -> None:
+        self._session.preferred = replace(
+            self._session.preferred,
+            inferences=self.first_inferences,
+            warm_up=self.includes_warm_up,
+        )
+
+    def restore_defaults(self) -> None:
+        """Restore the default of every one of `PREFERENCES`."""
+        for setting in PREFERENCES:
+            self._settings.reset(setting)  # type: ignore[misc]  # of different types
+        self._shell.theme.set_choice(THEME.default)  # type: ignore[arg-type]
+        self._apply()
+        self.changed.emit()
+
+    # -- appearance ----------------------------------------------------------------------------
 
     @property
     def theme(self) -> str:
@@ -47,23 +85,47 @@ class ViewSettings(QObject):
         """Choose light or dark, or follow the system."""
         self._settings.set(THEME, choice)
         self._shell.theme.set_choice(choice)  # type: ignore[arg-type]
+        self.changed.emit()
+
+    @property
+    def font_size(self) -> str:
+        """The chosen size of fonts, one of `FONT_SIZE.choices`; shown from the next start on."""
+        return self._settings.get(FONT_SIZE)
+
+    def pick_font_size(self, choice: str) -> None:
+        """Choose the size of fonts for the next start."""
+        self._settings.set(FONT_SIZE, choice)
+        self.changed.emit()
+
+    @property
+    def density(self) -> Density:
+        """The height of rows that have no height of their own."""
+        return self._timeline.scene.density
 
     def set_density(self, density: Density) -> None:
         """Choose the height of rows that have no height of their own."""
         self._settings.set(DENSITY, density.value)
         self._timeline.scene.set_density(density)
+        self.changed.emit()
+
+    # -- timeline ------------------------------------------------------------------------------
+
+    @property
+    def can_move_smoothly(self) -> bool:
+        """Whether the desktop allows animations."""
+        hint_type = QStyle.StyleHint.SH_Widget_Animation_Duration
+        return self._shell.style().styleHint(hint_type, None, self._shell) > 0
 
     @property
     def moves_smoothly(self) -> bool:
         """Whether jumps are animated: as chosen, unless the desktop disables animations."""
-        hint_type = QStyle.StyleHint.SH_Widget_Animation_Duration
-        hint = self._shell.style().styleHint(hint_type, None, self._shell)
-        return self._settings.get(SMOOTH_MOTION) and hint > 0
+        return self._settings.get(SMOOTH_MOTION) and self.can_move_smoothly
 
     def toggle_motion(self) -> None:
         """Turn the animation of jumps on or off."""
         self._settings.set(SMOOTH_MOTION, not self._settings.get(SMOOTH_MOTION))
         self._timeline.scene.animation.enabled = self.moves_smoothly
+        self.changed.emit()
 
     @property
     def drag_pans(self) -> bool:
@@ -75,6 +137,7 @@ class ViewSettings(QObject):
         view = self._timeline.view
         view.drag_pans = not view.drag_pans
         self._settings.set(DRAG_PANS, view.drag_pans)
+        self.changed.emit()
 
     @property
     def shows_legend(self) -> bool:
@@ -86,6 +149,7 @@ class ViewSettings(QObject):
         shown = not self.shows_legend
         self._timeline.legend.setVisible(shown)
         self._settings.set(LEGEND, shown)
+        self.changed.emit()
 
     @property
     def shows_flows(self) -> bool:
@@ -96,3 +160,39 @@ class ViewSettings(QObject):
         """Show or hide flow arrows."""
         self._flows.show(not self._flows.visible)
         self._settings.set(FLOWS, self._flows.visible)
+        self.changed.emit()
+
+    # -- inferences and source -----------------------------------------------------------------
+
+    @property
+    def first_inferences(self) -> Inferences:
+        """How the inferences of files are shown when they are opened."""
+        return Inferences[self._settings.get(FIRST_INFERENCES).upper()]
+
+    def set_first_inferences(self, inferences: Inferences) -> None:
+        """Choose how inferences are shown when files are opened."""
+        self._settings.set(FIRST_INFERENCES, inferences.name.lower())
+        self._prefer()
+        self.changed.emit()
+
+    @property
+    def includes_warm_up(self) -> bool:
+        """Whether figures include the warm-up when files are opened."""
+        return self._settings.get(WARM_UP)
+
+    def toggle_warm_up(self) -> None:
+        """Include the warm-up when files are opened, or leave it out."""
+        self._settings.set(WARM_UP, not self.includes_warm_up)
+        self._prefer()
+        self.changed.emit()
+
+    @property
+    def editor(self) -> str:
+        """The command that opens a source line; "" for the system's program for the file."""
+        return self._settings.get(EDITOR)
+
+    def set_editor(self, command: str) -> None:
+        """Choose the command that opens a source line."""
+        if command != self.editor:
+            self._settings.set(EDITOR, command)
+            self.changed.emit()

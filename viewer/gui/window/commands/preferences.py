@@ -1,0 +1,142 @@
+"""The command that opens the Preferences window, and the settings in it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+
+from viewer.gui.qt.commands.command_table import Command, CommandTable
+from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.menus import DENSITY_MENU, THEME_MENU
+from viewer.gui.window.dialogs.preferences import (
+    Choice,
+    PreferencesDialog,
+    Section,
+    Switch,
+    TextChoice,
+)
+from viewer.gui.window.files.source_editor import EDITORS
+from viewer.gui.window.frame.view_settings import ViewSettings
+from viewer.gui.window.toolbar.inference_picker import ENTRIES, INCLUDE_WARM_UP
+from viewer.model.inference_views import Inferences
+from viewer.render.stacking import Density
+
+_FONT_SIZES = (("small", "Small"), ("normal", "Normal"), ("large", "Large"), ("larger", "Larger"))
+
+
+def preferences_commands(context: CommandContext) -> list[Command]:
+    """The command for the Preferences window."""
+    shell, view_settings = context.shell, context.view_settings
+
+    def show_preferences() -> None:
+        """Show the window, whose choices and those of the menus follow one another."""
+        sections = preferences(view_settings, context.table)
+        dialog = PreferencesDialog(sections, shell.theme, shell)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.restore_requested.connect(view_settings.restore_defaults)
+        view_settings.changed.connect(dialog.follow)
+        dialog.open()
+
+    return [
+        Command(
+            "edit.preferences",
+            "&Preferences…",
+            "Edit",
+            show_preferences,
+            ("Ctrl+,",),
+            keywords="settings options",
+        )
+    ]
+
+
+def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Section, ...]:
+    """The settings of the window, named as in the menus."""
+
+    def options_of(ids: tuple[str, ...]) -> list[tuple[str, str]]:
+        """The last part of each id, which is the value, and the command's title."""
+        titles = (table.commands[id].plain_title for id in ids)
+        return [(id.rpartition("_")[2], title) for id, title in zip(ids, titles, strict=True)]
+
+    motion = table.commands["view.motion"].title
+    return (
+        Section(
+            "Appearance",
+            (
+                Choice(
+                    "&Theme",
+                    options_of(THEME_MENU),
+                    lambda: view_settings.theme,
+                    view_settings.pick_theme,
+                ),
+                Choice(
+                    "&Font size",
+                    _FONT_SIZES,
+                    lambda: view_settings.font_size,
+                    view_settings.pick_font_size,
+                    "Changes when Opscope starts again.",
+                ),
+                Choice(
+                    "Row &density",
+                    options_of(DENSITY_MENU),
+                    lambda: view_settings.density.value,
+                    lambda value: view_settings.set_density(Density(value)),
+                ),
+            ),
+        ),
+        Section(
+            "Timeline",
+            (
+                Switch(
+                    motion,
+                    lambda: view_settings.moves_smoothly,
+                    view_settings.toggle_motion,
+                    ""
+                    if view_settings.can_move_smoothly
+                    else "The settings of the desktop turn animations off",
+                ),
+                Switch(
+                    table.commands["view.drag_pans"].title,
+                    lambda: view_settings.drag_pans,
+                    view_settings.toggle_drag_pans,
+                ),
+                Switch(
+                    "&Legend of colors",
+                    lambda: view_settings.shows_legend,
+                    view_settings.toggle_legend,
+                ),
+                Switch(
+                    "Fl&ows of the selected slice",
+                    lambda: view_settings.shows_flows,
+                    view_settings.toggle_flows,
+                ),
+            ),
+        ),
+        Section(
+            "When files are opened",
+            (
+                Choice(
+                    "Show &inferences",
+                    [(way.name.lower(), text) for way, text in ENTRIES.items()],
+                    lambda: view_settings.first_inferences.name.lower(),
+                    lambda name: view_settings.set_first_inferences(Inferences[name.upper()]),
+                ),
+                Switch(
+                    INCLUDE_WARM_UP.replace("warm", "&warm"),
+                    lambda: view_settings.includes_warm_up,
+                    view_settings.toggle_warm_up,
+                ),
+            ),
+        ),
+        Section(
+            "Source",
+            (
+                TextChoice(
+                    "&Editor command",
+                    EDITORS,
+                    "System default",
+                    lambda: view_settings.editor,
+                    view_settings.set_editor,
+                    "{file} and {line} are filled in. The system default does not use the line.",
+                ),
+            ),
+        ),
+    )
