@@ -1,10 +1,12 @@
 """Ranges of the axis: what is seen at first, and what a range may be, without a session."""
 
 from fractions import Fraction
+from itertools import accumulate, pairwise
 
 import pytest
 
 from viewer.model.inference_views import Inferences
+from viewer.model.times import plain_spaces
 from viewer.render.layout import Axis
 from viewer.resources import SAMPLES
 from viewer.view.open_trace import views_of
@@ -74,13 +76,35 @@ def test_ticks_stay_in_view_at_another_rate():
     assert at_same_ticks(1000, 1001, slow, Axis(Fraction(1, 100), 0)) == (1, 2)
 
 
-def test_a_first_view_names_only_what_lies_before_it(tmp_path):
-    """A profile of three inferences far apart, without any load."""
-    rows = [f"npu,forward,Method::execute,{start},100,forward" for start in (0, 5_000, 9_000)]
-    path = tmp_path / "runs.csv"
+def view_of_runs(folder, *runs):
+    """The first view of a profile of inferences, each with start and end, and the picked one."""
+    rows = [f"npu,forward,Method::execute,{start},{end - start},forward" for start, end in runs]
+    path = folder / "runs.csv"
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns,method", *rows]))
     space = Workspace()
-    space.open(str(path))
+    trace = space.open(str(path))
     shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
     seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
+    return seen, None if seen.run is None else trace.runs[seen.run]
+
+
+def back_to_back(*lengths):
+    return pairwise(accumulate(lengths, initial=0))
+
+
+def test_a_first_view_of_slow_inferences_is_the_median_one(tmp_path):
+    seen, run = view_of_runs(tmp_path, *back_to_back(900, 101, 2000, 99, 100, 103))
+    assert plain_spaces(seen.note) == "Showing run 2 of 6, the median (one is slow)"
+    assert run.end - run.start == 101
+    assert (seen.t0, seen.t1) == (898, 1003)
+
+
+def test_a_first_view_of_usual_inferences_is_all_of_them(tmp_path):
+    seen, run = view_of_runs(tmp_path, *back_to_back(200, 101, 102, 99, 100, 103))
+    assert (seen.note, run) == ("", None)
+
+
+def test_a_first_view_names_only_what_lies_before_it(tmp_path):
+    """Three inferences far apart, without any load."""
+    seen, _ = view_of_runs(tmp_path, (0, 100), (5_000, 5_100), (9_000, 9_100))
     assert seen.note == "Showing run 2 of 3 (skipping run 1)"

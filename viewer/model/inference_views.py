@@ -67,16 +67,19 @@ def median_run(trace: Trace) -> Trace:
     Of an even number it is the shorter of the middle two, so that it is an inference that ran: its
     times are those of the file, which the medians of all its slices together would not be.
     """
+    of_methods = median_of_methods(trace)[:MOST_TRACKS]
+    names = [
+        f"median of {count}, {run.label}" if count > 1 else run.label for run, count in of_methods
+    ]
+    return _aligned(trace, [run for run, _ in of_methods], names)
+
+
+def median_of_methods(trace: Trace) -> list[tuple[Run, int]]:
+    """The inference of median duration of each method, and of how many it is the median."""
     of_method: dict[tuple[str, int], list[Run]] = {}
     for run in counted_inferences(trace, warm_up=False):
         of_method.setdefault((trace.tracks[run.track].process, run.scope), []).append(run)
-    groups = list(of_method.values())[:MOST_TRACKS]
-    chosen = [median_inference(runs) for runs in groups]
-    names = [
-        f"median of {len(runs)}, {run.label}" if len(runs) > 1 else run.label
-        for runs, run in zip(groups, chosen, strict=True)
-    ]
-    return _aligned(trace, chosen, names)
+    return [(median_inference(runs), len(runs)) for runs in of_method.values()]
 
 
 def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:

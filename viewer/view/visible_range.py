@@ -13,6 +13,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
+from viewer.model.warm_up import median_inference
 from viewer.render.layout import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
@@ -54,7 +55,8 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     """Return the initial view for an axis of `whole` ns.
 
     It shows the whole axis; or one inference, not the first, if loading would fill the view; or the
-    first file, if the others are far away from it.
+    one of median duration, if slow ones would fill it; or the first file, if the others are far
+    away from it.
     """
     everything = FirstView(*with_margin(0, whole))
     if not traces:
@@ -66,20 +68,25 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
         note = f"Showing {name} · the other files are far away in time"
         return FirstView(*with_margin(*spans[0]), note=note)
     runs = list(first.trace.inferences())
-    length = first.trace.end - first.trace.start
-    if not runs or sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * length:
+    if not runs:
         return everything
     of_track = [run for run in runs if run.track == runs[0].track]
-    run = next((run for run in of_track if run.number > 1 and not run.warms_up), runs[0])
-    skipped = ["load"] * any(r.kind is RunKind.LOAD for r in first.trace.runs)
-    if run.number > 1:
-        skipped.append("warm-up" if of_track[0].warms_up else "run 1")
-    joined = " and ".join(skipped)
-    return FirstView(
-        *with_margin(*run_span_ns(first, run)),
-        first.trace.runs.index(run),
-        f"Showing {run_number(run)}{f' (skipping {joined})' if joined else ''}",
-    )
+    outliers = first.findings.outliers if first.trace is first.file else None
+    if outliers and not outliers.name:  # of a single method
+        run = median_inference([run for run in of_track if not run.warms_up])
+        slow = f"{outliers.slow} are slow" if outliers.slow > 1 else "one is slow"
+        note = f"Showing {run_number(run)}, the median ({slow})"
+    elif sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * (first.trace.end - first.trace.start):
+        return everything
+    else:
+        run = next((run for run in of_track if run.number > 1 and not run.warms_up), runs[0])
+        skipped = ["load"] * any(r.kind is RunKind.LOAD for r in first.trace.runs)
+        if run.number > 1:
+            skipped.append("warm-up" if of_track[0].warms_up else "run 1")
+        note = f"Showing {run_number(run)}"
+        note += f" (skipping {' and '.join(skipped)})" if skipped else ""
+    position = first.trace.runs.index(run)
+    return FirstView(*with_margin(*run_span_ns(first, run)), position, note)
 
 
 def file_span_ns(shown: OpenTrace) -> tuple[int, int]:

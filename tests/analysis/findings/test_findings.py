@@ -365,6 +365,16 @@ def test_slow_steady_inferences():
     assert single.action == "Look into inference 3, which took 2.0 times the median"
 
 
+def test_slow_inferences_with_a_tenth_of_the_time_distort_the_sums():
+    def outliers(*lengths):
+        return FindingsAnalysis(dump(*runs(*lengths))).outliers
+
+    found = outliers(900, 100, 200, 100, 100, 131)
+    assert found.text == "2 of 5 inferences after warm-up took up to 2.0 times the median"
+    assert outliers(900, 100, 131, *[100] * 6) is None  # 31 of 731 ns
+    assert outliers(900, 100, 900, 100, 100) is None  # too few to compare
+
+
 def test_inferences_that_warm_up_are_not_slow_ones():
     """Of 12 the first three warm up, however long they take."""
     silent = found(dump(*runs(900, 800, 700, *[100] * 8, 130)), Family.SLOW_RUNS)

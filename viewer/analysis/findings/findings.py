@@ -31,7 +31,7 @@ from viewer.analysis.findings.finding import (
     SliceNumbers,
 )
 from viewer.analysis.findings.gaps import dma, gaps
-from viewer.analysis.findings.inferences import slow_runs, warm_up
+from viewer.analysis.findings.inferences import Outliers, outliers, slow_runs, warm_up
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
@@ -78,6 +78,11 @@ class FindingsAnalysis:
         """The same for the groups of work."""
         work, threads = self._work, self.threads
         return threads.of(work.group_of_key, len(work.groups)) if threads else None
+
+    @cached_property
+    def outliers(self) -> Outliers | None:
+        """The slow inferences that distort figures of all inferences, None if there are none."""
+        return outliers(self.table)
 
     @cached_property
     def _overview(self) -> UnitOverview:

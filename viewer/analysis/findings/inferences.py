@@ -42,6 +42,8 @@ LEAST_COMPARED = 5
 TIMES = Fraction(13, 10)
 # In a normal distribution 1 inference in 2,600 exceeds the median by this much: 3.4 σ.
 DEVIATIONS = 5
+# If slow inferences take this part of the time beyond their median, sums say little about the rest.
+OUTLIERS = Fraction(1, 10)
 # For this many scopes, the events that took longer are listed: two passes over all each.
 _EXPLAINED = 12
 
@@ -182,6 +184,39 @@ def slowest_inference(context: FindingContext) -> SlowestInference | None:
     why = _difference(context, run, middle).strip() if is_slow else ""
     place = scope.place(run).run
     return SlowestInference(place, run.number, scope.name, _length(run), _length(middle), why)
+
+
+@dataclass(frozen=True, slots=True)
+class Outliers:
+    """Slow inferences after the warm-up that distort sums over all inferences.
+
+    slow, of: how many of how many of one scope. name: " of Execute 2" or "". times: how many times
+    the median the slowest took, "52.5 times".
+    """
+
+    slow: int
+    of: int
+    name: str
+    times: str
+
+    @property
+    def text(self) -> str:
+        """Them in words: "5 of 22 inferences after warm-up took up to 52.5 times the median"."""
+        of = f"{counted(self.of, 'inference')} after warm-up{self.name}"
+        return f"{group_digits(self.slow)} of {of} took up to {self.times} the median"
+
+
+def outliers(table: LinkTable) -> Outliers | None:
+    """Return the slow inferences that take much more than the median; None if there are none."""
+    for scope in _scopes(table):
+        if len(scope.steady) < LEAST_COMPARED:
+            continue
+        middle, deviation = _middle(scope.steady)
+        slow = _slow_ones(scope.steady, _length(middle), deviation)
+        more = sum(_length(run) - _length(middle) for run in slow)
+        if slow and more >= OUTLIERS * sum(map(_length, scope.steady)):
+            return Outliers(len(slow), len(scope.steady), scope.name, _times(slow[0], middle))
+    return None
 
 
 def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:

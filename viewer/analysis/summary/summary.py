@@ -17,7 +17,7 @@ from viewer.analysis.cost.lines import lines_text, place_of
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.findings.finding import FindingContext
 from viewer.analysis.findings.findings import Findings, FindingsAnalysis
-from viewer.analysis.findings.inferences import SlowestInference, slowest_inference
+from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
@@ -62,7 +62,8 @@ class Summary:
     busy: what the busy time is the sum of, "" if inferences are timed. threads: with any busy time,
     0 if unknown. costs: empty without a program. delegation: None unless the runtime calls
     delegates. expensive: shares are of `expensive_whole`; is_linked: whether they are operators;
-    without_shared: whether calls that several operators share are left out.
+    without_shared: whether calls that several operators share are left out. outliers: the slow
+    inferences that distort figures of all inferences, or None.
     """
 
     scope: TimeScope
@@ -80,6 +81,7 @@ class Summary:
     is_linked: bool
     without_shared: bool
     slowest: SlowestInference | None
+    outliers: Outliers | None
     findings: Findings
 
 
@@ -118,6 +120,7 @@ def summary_of(
         is_linked=is_linked,
         without_shared=without_shared,
         slowest=slowest_inference(context),
+        outliers=findings.outliers,
         findings=findings.found_in(context),
     )
 

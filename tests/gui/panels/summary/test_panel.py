@@ -13,6 +13,7 @@ from viewer.gui.panels.summary.parts_bar import parts_of
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 
 
@@ -52,6 +53,39 @@ def test_the_first_row_is_the_picked_inference_the_delegated_share_and_the_media
     }
     include_warm_up(panel.session, included=True)
     assert figures(panel)["median"] == "52.007 µs"
+
+
+def test_with_the_median_view_its_figures_are_those_of_the_median_inference(panel, show_panel):
+    pick_run(panel.session, None)
+    panel.session.show_inferences(Inferences.MEDIAN)
+    assert panel.answer.scope.run.number == 5
+    assert figures(panel) == {
+        "median after warm-up": "51.207 µs",
+        "delegated": "57.5 %",
+        "slowest": "115.072 µs",
+    }
+    findings = show_panel(FindingsPanel, panel.session)
+    delegation = show_panel(DelegationPanel, panel.session)
+    assert panel.answer.summary.findings == findings.answer.findings
+    assert delegation.answer.scope == panel.answer.scope
+    panel.session.show_inferences(Inferences.MEAN)
+    assert panel.answer.scope.is_whole
+
+
+def test_slow_inferences_are_named_before_sums_of_all(opened, show_panel, tmp_path):
+    path = tmp_path / "runs.csv"
+    lengths = (900, 101, 2000, 99, 100, 103)
+    rows = [f"npu,forward,Method::execute,{i * 5000},{n},forward" for i, n in enumerate(lengths)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns,method", *rows]))
+    panel = show_panel(SummaryPanel, opened(path), 372, 760)
+    pick_run(panel.session, None)
+    labels = [plain_spaces(one.text()) for one in panel.card.findChildren(QLabel)]
+    assert any(
+        one.startswith("1 of 5 inferences after warm-up took up to 19.8 t") for one in labels
+    )
+    link(panel, "Show the median inference").clicked.emit()
+    assert panel.session.state.inferences is Inferences.MEDIAN
+    assert panel.answer.scope.run.number == 2
 
 
 @pytest.mark.parametrize("run", [None, 1, 3])

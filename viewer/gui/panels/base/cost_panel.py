@@ -23,7 +23,7 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows, QuietTree
 from viewer.gui.session.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.model.times import counted
+from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
 
 Answer = TypeVar("Answer")
@@ -98,8 +98,12 @@ class CostPanel(AnswerPanel[Answer]):
 
     def show_subject(self, answer: CostAnswer) -> None:
         """Show above the table which trace and time range the costs are for."""
-        name = display_name(answer.shown.trace.path)
-        self.subtitle.setText(f"{scope_text(answer.shown, answer.scope)} · {name}")
+        shown, name = answer.shown, display_name(answer.shown.trace.path)
+        where, outliers = scope_text(shown, answer.scope), shown.findings.outliers
+        if outliers and answer.scope.is_whole and shown.trace is shown.file:
+            # Sums of all inferences say little about a usual one.
+            where += f", {group_digits(outliers.slow)} of them slow"
+        self.subtitle.setText(f"{where} · {name}")
 
     def show_record(self, program: Program, counts: str, others: int) -> None:
         """Show above and below the table that it lists a program without costs.

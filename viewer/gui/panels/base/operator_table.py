@@ -304,8 +304,9 @@ class OperatorDelegate(QStyledItemDelegate):
         at = QRect(left, rect.top(), max(room, 0), rect.height())
         painter.drawText(at, int(LEFT), shown_module)
         at.setLeft(left + metrics.horizontalAdvance(shown_module))
-        # In the middle: aten::…_attention_for_cpu and …_attention_for_cpu_backward end differently.
-        op = metrics.elidedText(row.op, Qt.TextElideMode.ElideMiddle, at.width())
+        # Names in the middle: aten::…_for_cpu and aten::…_for_cpu_backward differ at their ends.
+        where = Qt.TextElideMode.ElideRight if row.operators else Qt.TextElideMode.ElideMiddle
+        op = metrics.elidedText(row.op, where, at.width())
         painter.setPen(theme.color("text1"))
         painter.drawText(at, int(LEFT), op)
         if row.hint:

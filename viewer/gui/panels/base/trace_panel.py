@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences, has_run_views, median_of_methods
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import OpenTrace
@@ -22,13 +23,20 @@ def current_scope(session: Session, *, ranges: bool, by_inference: bool = False)
     """Return the current trace, with inferences as they ran, and the scope of its figures.
 
     ranges: whether the scope may be a selected range, not only an inference. by_inference: whether
-    the figures are per inference, so that the warm-up is left out unless it is included.
+    the figures are per inference, so that the warm-up is left out unless it is included, and the
+    median is the inference that it is.
     """
     trace = session.current_trace
     if trace is None:
         return None, WHOLE
-    scope = session.scope(trace, ranges=ranges)
-    return session.as_run(trace), per_inference(scope, session.state) if by_inference else scope
+    shown, scope = session.as_run(trace), session.scope(trace, ranges=ranges)
+    if not by_inference:
+        return shown, scope
+    if scope.is_whole and session.state.inferences is Inferences.MEDIAN:
+        of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else []
+        if len(of_methods) == 1:  # no one inference stands for several methods
+            return shown, TimeScope(run=of_methods[0][0])
+    return shown, per_inference(scope, session.state)
 
 
 def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:

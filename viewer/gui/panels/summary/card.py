@@ -129,16 +129,28 @@ class SummaryCard(SectionColumn):
         if self.column.count():
             self.begin("")
         self.column.addLayout(row)
-        view = _VIEW_NAMES.get(self._session.state.inferences)
-        if view is not None:
+        inferences = self._session.state.inferences
+        if inferences in _VIEW_NAMES and not self._is_median:
+            view = _VIEW_NAMES[inferences]
             text = f"Figures of the inferences as they ran; the timeline shows {view}."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
+        elif summary.outliers and picked is None:
+            text = f"{summary.outliers.text}, and weigh in the figures of all inferences."
+            self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
+            show = partial(self._session.show_inferences, Inferences.MEDIAN)
+            self.line("Show the median inference", show)
+
+    @property
+    def _is_median(self) -> bool:
+        """Whether the figures are those of the median inference, because the view shows it."""
+        is_median = self._session.state.inferences is Inferences.MEDIAN
+        return is_median and self._summary.inference is not None
 
     def _key_figures(self) -> None:
         summary, file = self._summary, self._shown.file
         median, picked, slowest = summary.median, summary.inference, summary.slowest
         figures: list[tuple[FigureLink, Action]] = []
-        if picked is not None:
+        if picked is not None and not (self._is_median and median is not None):
             position = next(i for i, run in enumerate(file.runs) if run is picked)
             ticks = picked.end - picked.start
             figures.append((self._time(ticks, self._scope_text()), self._pick(position)))
@@ -164,7 +176,7 @@ class SummaryCard(SectionColumn):
             number, unit = _split_share(share_text(report.delegated, report.whole))
             link = FigureLink(number, unit, "delegated", self._theme)
             figures.insert(1, (link, self._panel("delegation")))
-        if picked is None and slowest is not None and len(figures) < 3:
+        if len(figures) < 3 and slowest is not None and (picked is None or self._is_median):
             figures.append((self._time(slowest.ticks, "slowest"), self._pick(slowest.run)))
         self.figures(figures)
 
