@@ -8,7 +8,7 @@ from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.findings.panel import FindingsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.summary.links import FigureLink, FindingLink, TextLink
-from viewer.gui.panels.summary.panel import NOTHING, SummaryPanel
+from viewer.gui.panels.summary.panel import NO_SLICES, NOTHING, SummaryPanel
 from viewer.gui.panels.summary.parts_bar import parts_of
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import include_warm_up, pick_run
@@ -229,3 +229,10 @@ def test_a_large_trace_is_summarized_once_the_panel_is_seen(sample, make_panel, 
     panel.show()
     qtbot.waitUntil(lambda: panel.card is not None)
     assert figures(panel)["delegated"] == "57.6 %"
+
+
+def test_a_profile_without_slices_says_how_to_record_one(show_files, qtbot):
+    panel = show_files(SummaryPanel, "etdump/SYN_no_runs.etdp")
+    assert panel.sentence == NO_SLICES
+    with qtbot.waitSignal(panel.open_dialog_requested):
+        panel.empty.pressed.emit()

@@ -27,7 +27,10 @@ from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see its main figures."
-NO_SLICES = "This profile has no slices."
+NO_SLICES = (
+    "This profile has no slices. Save it after an inference, with a runtime that was built with "
+    "event tracing."
+)
 
 
 @has_role(QAccessible.Role.Grouping)
@@ -107,7 +110,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
     def show_answer(self, answer: SummaryAnswer) -> None:
         """Show the sections of a trace."""
         if not len(answer.shown.trace.slices):
-            self.show_sentence(NO_SLICES)
+            self.show_sentence(NO_SLICES, "Open another profile…", self.open_dialog_requested)
             return
         before, had_focus = self.page.verticalScrollBar().value(), self._list_has_focus()
         is_same = isinstance(self.card, SummaryCard) and self.card.path == answer.shown.file.path
