@@ -283,8 +283,11 @@ class WindowController(QObject):
         self._show_range()
         self._show_selection()
         self.commands.refresh()
-        if window.pages.currentWidget() is self.timeline:
+        page = window.pages.currentWidget()
+        if page is self.timeline:
             self.timeline.view.setFocus()
+        elif page is not None and not is_empty:
+            page.setFocus()  # a note with a button
 
     @Slot(object)
     def _added(self, complaints: list[str]) -> None:

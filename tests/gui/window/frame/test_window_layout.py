@@ -19,6 +19,7 @@ def test_it_begins_with_the_start_page_and_nothing_else(controller):
 def test_a_record_alone_shows_operators_and_says_what_is_missing(controller, qtbot):
     open_files(qtbot, controller, ATTENTION_RECORD)
     assert controller.window.pages.currentWidget() is controller.layout.note
+    assert controller.window.focusWidget().text() == "Open a profile…"
     assert controller.operators.table.model().rowCount() > 10
     assert not controller.toolbar._link_action.isVisible()
     assert not controller.commands.actions["view.fit"].isEnabled()

@@ -23,6 +23,7 @@ class EmptyNote(QWidget):
         self._button = QPushButton("Open a profile…")
         self._button.setProperty("primary", True)
         self._button.clicked.connect(self.open_requested)
+        self.setFocusProxy(self._button)
         # In a centered layout, a wrapped label needs the height of its text at this width.
         body.setMinimumHeight(body.heightForWidth(body.width()))
         column = QVBoxLayout(self)
