@@ -16,7 +16,6 @@ from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 from tests.builders import bench_sizes, many_operators
 from tests.builders.many_operators import RUNS
 from tests.gui.events import controller_of, put_away
-from viewer.gui.qt.background import Latest
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.window.controller import WindowController
 from viewer.view.state import Area
@@ -45,7 +44,7 @@ def wait(controller: WindowController) -> float:
         began = time.perf_counter()
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
         longest = max(longest, time.perf_counter() - began)
-        busy = any(latest.pending for latest in controller.window.findChildren(Latest))
+        busy = any(latest.pending for latest in controller.window.background_tasks())
         busy |= any(t.isActive() and t.interval() <= 50 and t.isSingleShot()
                     for t in controller.window.findChildren(QTimer))  # fmt: skip
         quiet = 0 if busy else quiet + 1

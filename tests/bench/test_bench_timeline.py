@@ -27,7 +27,6 @@ from tests.builders import many_slices
 from tests.builders.bench_sizes import rounds
 from tests.builders.stocks import Tracked, table
 from tests.gui.events import CTRL, wheel
-from viewer.gui.qt.background import Latest
 from viewer.model.trace import Slices
 from viewer.render import stacking
 from viewer.render.arrangement import TrackView
@@ -125,7 +124,7 @@ class Shown:
         qtbot.waitUntil(lambda: len(self.session.traces) == 1, timeout=120_000)
         # The panels beside work out their figures in threads, and would be counted with the frames.
         qtbot.waitUntil(
-            lambda: not any(x.pending for x in controller.window.findChildren(Latest)),
+            lambda: not any(x.pending for x in controller.window.background_tasks()),
             timeout=300_000,
         )
         for dock in controller.window.findChildren(QDockWidget):

@@ -70,6 +70,7 @@ def make_panel(theme, qtbot):
     def make(kind: Callable[[Session, Theme], PanelT], session: Session) -> PanelT:
         made = kind(session, theme)
         qtbot.addWidget(made)
+        theme.apply_to(made)
         return made
 
     return make

@@ -70,7 +70,13 @@ def release_modifiers(widget):
 
 def settle(qtbot, shown):
     """Wait for answers of the background and for layouts."""
-    qtbot.waitUntil(lambda: not any(x.pending for x in shown.window.findChildren(Latest)))
+    window = shown.window
+
+    def tasks():
+        in_window = isinstance(window, MainWindow)
+        return window.background_tasks() if in_window else window.findChildren(Latest)
+
+    qtbot.waitUntil(lambda: not any(task.pending for task in tasks()))
     for _ in range(3):
         QCoreApplication.processEvents()
 

@@ -82,7 +82,8 @@ class SharedWindow:
             self._controls = [
                 control
                 for kind in (QLineEdit, QComboBox, QHeaderView)
-                for control in self._controller.window.findChildren(kind)
+                for root in (self._controller.window, self._controller.docks.unshown)
+                for control in root.findChildren(kind)
             ]
             self._baseline = self._now()
         return self._controller

@@ -27,6 +27,7 @@ class TimelineHarness:
     def __init__(self, qtbot, theme: Theme) -> None:
         self.theme, self._qtbot = theme, qtbot
         self.window = QWidget()
+        theme.apply_to(self.window)
         self.session = Session(self.window)
         self.timeline = Timeline(self.session, theme)
         column = self._column = QVBoxLayout(self.window)

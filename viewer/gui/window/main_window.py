@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QCoreApplication, Qt, QThread, QTimer, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
@@ -70,6 +71,13 @@ class MainWindow(Shell):
     def has_controller(self) -> bool:
         """Whether the controller exists yet."""
         return self._controller is not None
+
+    def background_tasks(self) -> list[Latest]:
+        """All that computes in the background, for panels that have not been shown too."""
+        roots: list[QWidget] = [self]
+        if self._controller is not None:
+            roots.append(self._controller.docks.unshown)
+        return [latest for root in roots for latest in root.findChildren(Latest)]
 
     @property
     def panels(self) -> PanelRegistry:
@@ -204,7 +212,7 @@ class MainWindow(Shell):
             self.closing.emit()
             controller.shut_down()
         self._next_panel.stop()
-        for latest in self.findChildren(Latest):
+        for latest in self.background_tasks():
             latest.shutdown()
         if controller is None:
             self.settings.set(WINDOW_GEOMETRY, self.saveGeometry())
@@ -226,7 +234,7 @@ class MainWindow(Shell):
         quiet = 0
         while quiet < 10 and time.monotonic() < deadline:
             QCoreApplication.processEvents()
-            waiting = animation.is_moving or any(x.pending for x in self.findChildren(Latest))
+            waiting = animation.is_moving or any(x.pending for x in self.background_tasks())
             quiet = 0 if waiting else quiet + 1
             if waiting:
                 QThread.msleep(2)  # let worker threads run

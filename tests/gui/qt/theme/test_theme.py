@@ -5,9 +5,9 @@ from dataclasses import asdict
 from xml.etree import ElementTree
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPalette
-from PySide6.QtWidgets import QLabel, QPushButton, QTableView
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QTableView, QWidget
 
 from viewer.gui.qt.settings import FONT_SIZE
 from viewer.gui.qt.theme.fonts import FONT_SIZES
@@ -23,12 +23,11 @@ ICONS = """
 
 @pytest.fixture
 def theme(qapp):
-    palette, sheet = qapp.palette(), qapp.styleSheet()
+    palette = qapp.palette()
     theme = Theme(qapp, "light")
     yield theme
     qapp.styleHints().colorSchemeChanged.disconnect(theme._follow_scheme)
     theme.deleteLater()
-    qapp.setStyleSheet(sheet)
     qapp.setPalette(palette)
 
 
@@ -159,8 +158,9 @@ def test_the_palette_and_the_sheet_have_the_colors(theme, qtbot):
         button.setProperty("primary", True)
         label = QLabel("assumed")
         label.setProperty("tone", "warning")
-        qtbot.addWidget(button)
-        qtbot.addWidget(label)
+        for widget in (button, label):
+            qtbot.addWidget(widget)
+            theme.apply_to(widget)
         assert label.palette().color(QPalette.ColorRole.Window) == QColor(tokens.panel)
         button.resize(120, 28)
         assert button.grab().toImage().pixelColor(60, 4) == QColor(tokens.accent_fill)
@@ -170,9 +170,41 @@ def test_the_palette_and_the_sheet_have_the_colors(theme, qtbot):
         assert tokens.warning.lower() in inks
 
 
+def test_a_window_follows_a_switch_with_the_dialogs_that_it_has(theme, qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    theme.apply_to(window)
+    dialog = QDialog(window)
+    for choice, tokens in (("dark", DARK), ("light", LIGHT)):
+        theme.set_choice(choice)
+        dialog.resize(40, 40)
+        assert dialog.grab().toImage().pixelColor(20, 20) == QColor(tokens.panel)
+
+
+def test_a_switch_styles_each_widget_at_most_twice(theme, qtbot):
+    # With the sheet on the application, Qt styles a widget once for each of its ancestors.
+    class Restyled(QWidget):
+        times = 0
+
+        def changeEvent(self, event):
+            self.times += event.type() is QEvent.Type.StyleChange
+
+    window = parent = QWidget()
+    qtbot.addWidget(window)
+    theme.apply_to(window)
+    for _ in range(8):
+        parent = QWidget(parent)
+    deep = Restyled(parent)
+    window.show()
+    deep.times = 0
+    theme.set_choice("dark")
+    assert 1 <= deep.times <= 2
+
+
 def test_controls_have_the_height_of_the_toolbar(theme, qtbot):
     button = QPushButton("Open")
     qtbot.addWidget(button)
+    theme.apply_to(button)
     assert button.sizeHint().height() == theme.px(28)
 
 
@@ -182,6 +214,7 @@ def test_fonts_keep_their_proportions_and_tables_have_theirs(theme, qtbot):
     assert theme.font("cell").pointSizeF() == pytest.approx(body * 12.5 / 13)
     table = QTableView()
     qtbot.addWidget(table)
+    theme.apply_to(table)
     table.ensurePolished()
     table.horizontalHeader().ensurePolished()
     assert table.font().pointSizeF() == pytest.approx(theme.font("cell").pointSizeF(), abs=0.01)

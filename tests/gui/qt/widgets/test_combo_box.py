@@ -20,6 +20,7 @@ def test_the_chosen_row_has_a_check_and_the_row_below_the_pointer_a_fill(qtbot):
     theme = dark_theme()
     box = ComboBox(theme)
     qtbot.addWidget(box)
+    theme.apply_to(box)
     box.addItems(["Operator", "Module"])
     box.show()
     box.showPopup()

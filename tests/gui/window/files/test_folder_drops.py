@@ -28,6 +28,8 @@ def test_dropped_files_are_added(controller, qtbot):
 
 
 def test_files_can_be_dropped_on_every_part(attention, qtbot):
+    for panel in ("problems", "details"):
+        attention.docks.show_panel(panel)
     parts = attention.timeline, attention.operators, attention.source, attention.problems
     parts += attention.timeline.headers, attention.timeline.overview, attention.window.menuBar()
     parts += canvas(attention), attention.operators.table.viewport(), attention.details.viewport()

@@ -264,3 +264,14 @@ def test_to_close_all_and_open_again_leaves_no_widget_behind(attention, qtbot):
         settle(qtbot, attention)
         open_sample(qtbot, attention, "attention_xnnpack")
     assert parts() == before
+
+
+def test_a_panel_comes_into_the_window_when_it_is_first_shown(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    docks, window = controller.docks, controller.window
+    bookmarks = docks.by_name["marks"]
+    assert window.isAncestorOf(docks.by_name["operators"])
+    assert bookmarks.parent() is docks.unshown
+    docks.show_panel("marks")
+    assert window.isAncestorOf(bookmarks)
+    assert bookmarks.isVisible()

@@ -124,3 +124,16 @@ def test_a_small_window_scrolls_and_stacks_the_cards(page, qtbot):
     qtbot.waitUntil(lambda: page.cards[2].y() > page.cards[0].y())
     assert page.verticalScrollBar().maximum() > 0
     assert page.horizontalScrollBar().maximum() == 0
+
+
+def test_a_hidden_page_follows_the_theme_once_it_is_shown(page, theme):
+    page.show()
+    before = page.widget()
+    page.hide()
+    theme.set_choice("light")
+    assert page.widget() is before
+    page.show()
+    after = page.widget()
+    assert after is not before
+    theme.set_choice("dark")
+    assert page.widget() is not after

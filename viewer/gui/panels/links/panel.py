@@ -164,7 +164,7 @@ class Section(QWidget):
         self._path = shown.trace.path
         self.records: list[QRadioButton] = []
         self.methods: MethodChoosers | None = None  # if the program has several methods
-        self.columns = _wide_chooser("Column of identifiers", self._theme)
+        self.columns: QComboBox | None = None  # if a column matches or was chosen
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(theme.px(8))
@@ -244,21 +244,21 @@ class Section(QWidget):
         if not matches and chosen.column is None:
             return
         several = len({program.path for program, _ in found}) > 1
-        self.columns.addItem(NO_COLUMN, None)
+        self.columns = columns = _wide_chooser("Column of identifiers", theme)
+        columns.addItem(NO_COLUMN, None)
         for program, match in found:
             where = display_name(program.path) if several else "the map"
-            self.columns.addItem(_match_text(match, where), match.column)
+            columns.addItem(_match_text(match, where), match.column)
         if chosen.column is not None and chosen.column not in matches:
-            self.columns.addItem(
-                f"{chosen.column} · not in the map of any open ETRecord", chosen.column
-            )
-        self.columns.setCurrentIndex(self.columns.findData(chosen.column))
-        explain(self.columns, self.columns.currentText())
-        self.columns.activated.connect(self._identify)
+            text = f"{chosen.column} · not in the map of any open ETRecord"
+            columns.addItem(text, chosen.column)
+        columns.setCurrentIndex(columns.findData(chosen.column))
+        explain(columns, columns.currentText())
+        columns.activated.connect(self._identify)
         row = QHBoxLayout()
         row.setSpacing(theme.px(12))
         row.addWidget(label("Identifiers", theme, "cell"))
-        row.addWidget(self.columns, 1)
+        row.addWidget(columns, 1)
         self._column.addLayout(row)
         by_chance = chosen.column in matches and not matches[chosen.column].words
         note = f"{_WHY[chosen.by]} · {BY_CHANCE}" if by_chance else _WHY[chosen.by]
@@ -303,7 +303,8 @@ class Section(QWidget):
         pair_files(self._session, self._path, program_path)
 
     def _identify(self, index: int) -> None:
-        set_identifier_column(self._session, self._path, self.columns.itemData(index))
+        if self.columns is not None:
+            set_identifier_column(self._session, self._path, self.columns.itemData(index))
 
 
 def _wide_chooser(name: str, theme: Theme) -> QComboBox:

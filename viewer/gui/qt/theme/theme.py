@@ -1,11 +1,11 @@
 """The look of the application: color tokens, fonts by role, icons, and light or dark mode.
 
-`Theme(app)` sets the Fusion style, a palette and a style sheet built from the tokens. It emits
-`changed` when switching between light and dark. Widgets that paint themselves use its `color`,
-`font`, `px` and `icon`, and repaint on `changed`. It sets its own palettes because
-QStyleHints.setColorScheme does nothing on plain X11 and offscreen. All sizes are in px for a 13 px
-system font, and scale up with larger fonts. The size of fonts, one of `FONT_SIZES`, is fixed:
-widgets take their sizes from it when they are made.
+`Theme(app)` sets the Fusion style and a palette, and `apply_to` gives a window the style sheet
+built from the tokens. It emits `changed` when switching between light and dark. Widgets that paint
+themselves use its `color`, `font`, `px` and `icon`, and repaint on `changed`. It sets its own
+palettes because QStyleHints.setColorScheme does nothing on plain X11 and offscreen. All sizes are
+in px for a 13 px system font, and scale up with larger fonts. The size of fonts, one of
+`FONT_SIZES`, is fixed: widgets take their sizes from it when they are made.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from PySide6.QtGui import (
     QPixmap,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from viewer.gui.qt.theme import style_sheet
 from viewer.gui.qt.theme.fonts import FONT_SIZES, FontRole, make_font
@@ -75,6 +75,7 @@ class Theme(QObject):
     """The look of the application; switch it with `set_choice`."""
 
     changed = Signal()
+    _sheet_changed = Signal(str)
 
     def __init__(
         self, app: QApplication, choice: Choice = "system", font_size: str = "normal"
@@ -117,6 +118,16 @@ class Theme(QObject):
             raise ValueError(f"no theme {choice!r}; there are {', '.join(get_args(Choice))}")
         self._choice = choice
         self._update()
+
+    def apply_to(self, window: QWidget) -> None:
+        """Give a window without a parent the style sheet, now and after each switch.
+
+        Everything in the window inherits it, and so do the windows of which it is the parent. It is
+        not the sheet of the application, because Qt then styles each widget once for each of its
+        ancestors when the sheet changes: 8 times on average.
+        """
+        window.setStyleSheet(self._sheet)
+        self._sheet_changed.connect(window.setStyleSheet)
 
     def color(self, token: str) -> QColor:
         """A token of the current theme as a shared QColor, which must not be modified."""
@@ -168,10 +179,11 @@ class Theme(QObject):
         self._app.setPalette(palette)
         QToolTip.setPalette(palette)
         pictures = {name: self._picture(name) for name in style_sheet.PICTURES}
-        self._app.setStyleSheet(style_sheet.make(asdict(self.tokens), pictures, self.px))
+        self._sheet = style_sheet.make(asdict(self.tokens), pictures, self.px)
+        self._sheet_changed.emit(self._sheet)
 
     def _set_fonts(self) -> None:
-        """Set the fonts of all widgets, after the first style sheet, which resets them."""
+        """Set the fonts of all widgets, after the style, which resets them."""
         QApplication.setFont(self.font("body"))
         for widget_class, role in _WIDGET_FONTS.items():
             QApplication.setFont(self.font(role), widget_class)  # type: ignore[arg-type]
@@ -193,7 +205,8 @@ class Theme(QObject):
         color = getattr(self.tokens, token)
         # Qt caches images by path, so each color needs its own file.
         path = Path(self._pictures.filePath(f"{icon}-{color[1:]}.svg"))
-        path.write_bytes(_recolored(icon, color))
+        if not path.exists():
+            path.write_bytes(_recolored(icon, color))
         return path.as_posix()
 
 

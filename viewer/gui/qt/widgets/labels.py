@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSizePolicy,
-    QStackedWidget,
     QTextEdit,
     QVBoxLayout,
     QWidget,
@@ -32,6 +31,7 @@ from PySide6.QtWidgets import (
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.page_stack import PageStack
 
 # px; the key column is as wide as its keys, between these; longer keys are wrapped or elided.
 _LEAST_KEYS, _MOST_KEYS = 56, 96
@@ -289,7 +289,7 @@ class KeyValueGrid(QWidget):
         self.rows[key if key and key not in self.rows else f"{key}({number})"] = text
 
 
-class PageOrSentence(QStackedWidget):
+class PageOrSentence(PageStack):
     """A panel's page, or an empty state in its place."""
 
     def __init__(self, page: QWidget, theme: Theme, parent: QWidget) -> None:

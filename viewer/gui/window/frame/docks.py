@@ -65,6 +65,11 @@ class Docks(QObject):
         self._recent: list[str] = []
         self.is_restored = False  # whether the sizes are those of an earlier window
         self.by_name = dict(panels)
+        # The parent of panels until they are first shown. A change of theme styles every widget in
+        # the window, so they come into it only then.
+        self.unshown = QWidget()
+        for panel in panels.values():
+            panel.setParent(self.unshown)
         self._actions: dict[str, QAction] = {}
         window.setDockOptions(QMainWindow.DockOption.AllowNestedDocks)
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
@@ -82,9 +87,6 @@ class Docks(QObject):
             window.addDockWidget(RIGHT if area is PanelArea.SIDE else BOTTOM, dock)
             dock.hide()
             self.areas[area], self._docks[area] = tabs, dock
-            for name in tabs_of(area):
-                if name in panels:
-                    tabs.stack.addWidget(panels[name])
         left, right = (self._docks[area] for area in _BELOW)
         window.splitDockWidget(left, right, Qt.Orientation.Horizontal)
 
@@ -225,9 +227,6 @@ class Docks(QObject):
             names = [name for name in self._names_in(area) if self.is_open(name)]
             recent = (name for name in reversed(self._recent) if name in names)
             front = next(recent, names[0] if names else "")
-            for name in self._names_in(area):
-                if tabs.stack.indexOf(self.by_name[name]) < 0:
-                    tabs.stack.addWidget(self.by_name[name])
             tabs.show_tabs(names, [self.title(name) for name in names], front)
             tabs.show_page(self.by_name.get(front))
             is_below = area in _BELOW

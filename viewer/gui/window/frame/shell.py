@@ -11,7 +11,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
-    QStackedWidget,
     QToolBar,
     QVBoxLayout,
     QWidget,
@@ -21,6 +20,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.focus_frame import FocusFrame
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.page_stack import PageStack
 from viewer.gui.window.frame.message_bar import MessageBar
 from viewer.gui.window.frame.status_bar import StatusBar
 from viewer.gui.window.start_page.page import StartPage
@@ -47,6 +47,7 @@ class Shell(QMainWindow):
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
         self.theme, self.settings = theme, settings
+        theme.apply_to(self)
         self.setWindowTitle("Opscope")
         self.resize(USUAL_SIZE.boundedTo(self.screen().availableGeometry().size()))
         bar = self.menuBar()
@@ -55,13 +56,13 @@ class Shell(QMainWindow):
         self.toolbar.setMovable(False)
         self.toolbar.setFixedHeight(theme.px(TOOLBAR_HEIGHT))
         self.addToolBar(self.toolbar)
-        self.status = StatusBar()
+        self.status = StatusBar(self)
         self.setStatusBar(self.status)
         self.message = MessageBar(theme)
         self.start_page = StartPage(theme, settings)
         self.reading = QLabel("Reading…")
         self.reading.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.pages = QStackedWidget()
+        self.pages = PageStack()
         for page in (self.start_page, self.reading):
             self.pages.addWidget(page)
         self.center = center = QWidget()

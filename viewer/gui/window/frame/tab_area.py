@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QStackedWidget, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QTabBar, QToolButton, QWidget
 
 from viewer.gui.panels.base.page_panel import plain_column
 from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.widgets.page_stack import PageStack
 
 _MORE = "…"
 
@@ -101,7 +102,8 @@ class TabArea(QWidget):
         menu = QMenu(self.more)
         menu.aboutToShow.connect(self._list_more)
         self.more.setMenu(menu)
-        self.stack = _Pages()
+        self.stack = PageStack()
+        self.stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         column = plain_column(self)
         column.addWidget(self.head)
         column.addWidget(self.stack, 1)
@@ -142,6 +144,8 @@ class TabArea(QWidget):
     def show_page(self, page: QWidget | None) -> None:
         """Show the panel of the current tab."""
         if page is not None and self.stack.currentWidget() is not page:
+            if self.stack.indexOf(page) < 0:
+                self.stack.addWidget(page)
             self.stack.setCurrentWidget(page)
 
     @Slot(int)
@@ -214,17 +218,3 @@ class TabArea(QWidget):
         """Fit the tabs once the style sheet applies."""
         super().showEvent(event)  # type: ignore[arg-type]
         self._fit()
-
-
-class _Pages(QStackedWidget):
-    """A stack that is as small as its current page allows: others do not widen the window."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-
-    @guard(QSize(0, 0))
-    def minimumSizeHint(self) -> QSize:
-        """That of the current page."""
-        page = self.currentWidget()
-        return QSize() if page is None else page.minimumSizeHint()

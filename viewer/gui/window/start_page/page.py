@@ -76,6 +76,7 @@ class StartPage(QScrollArea):
         self._has_last_session = False
         self._pictures: dict[str, Thumbnail] = {}
         self._gone: frozenset[str] = frozenset()
+        self._is_stale = False  # whether the theme has changed while the page was hidden
         self._wanted = False  # whether the pictures of the samples are
         self._recent = self._side = QWidget()
         self._replaced: QWidget | None = None
@@ -88,7 +89,7 @@ class StartPage(QScrollArea):
         self._drawer.answered.connect(self._take_pictures)
         self._seeker = Latest(self)
         self._seeker.answered.connect(self._take_missing)
-        theme.changed.connect(self._rebuild)
+        theme.changed.connect(self._retheme)
         self._rebuild()
         self.refresh_recent()
 
@@ -101,6 +102,8 @@ class StartPage(QScrollArea):
     def showEvent(self, event: QShowEvent) -> None:
         # Not on a paint event: a scroll area is covered by its contents and may never get one.
         super().showEvent(event)
+        if self._is_stale:
+            self._rebuild()
         self._draw_samples()
 
     def _draw_samples(self) -> None:
@@ -148,7 +151,13 @@ class StartPage(QScrollArea):
     # -- the page ----------------------------------------------------------------------------
 
     @Slot()
+    def _retheme(self) -> None:
+        self._is_stale = True
+        if self.isVisible():
+            self._rebuild()
+
     def _rebuild(self) -> None:
+        self._is_stale = False
         theme = self._theme
         page = QWidget()
         self._content = QWidget()
