@@ -161,7 +161,8 @@ def test_of_an_absent_file_the_recorded_lines_are_shown_with_their_costs(alone, 
     assert (lines[1], code.marked, alone.current_line) == ("", (52,), 52)
     assert code.gutter == panel.code.gutter, "as with the file"
     assert alone.shared.text() == panel.shared.text()
-    assert alone.shown_file is None
+    assert alone.shown_file is None, "there is no file to open in an editor"
+    assert alone.editor.isHidden()
     assert alone.note.text() == RECORDED
 
 
