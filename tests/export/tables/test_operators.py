@@ -1,10 +1,12 @@
 """Operators as rows: what a record says of each, and what each cost in a profile."""
 
 import csv
+import json
 
 import pytest
 
 from tests.paths import SAMPLES
+from viewer.analysis.cost.costs import Costs
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
@@ -40,6 +42,29 @@ def test_every_operator_of_the_record_has_its_costs(tmp_path):
     assert [int(row["own_ticks"]) for row in rows] == own
     assert [int(row["shared_ticks"]) for row in rows] == shared
     assert sum(own) > 0 < sum(shared)
+
+
+def test_shared_times_add_up_over_distinct_groups(tmp_path):
+    rows, space = table(tmp_path, DUMP, RECORD)
+    costs = Costs(space.links(space.traces[0])).table()
+    times = {}
+    for row in rows:
+        numbers, ticks = json.loads(row["shared_groups"]), json.loads(row["shared_group_ticks"])
+        assert sum(ticks) == int(row["shared_ticks"])
+        assert json.loads(row["shared_group_ns"]) == ticks, "1 tick = 1 ns"
+        times |= zip(numbers, ticks, strict=True)
+    assert sum(times.values()) == costs.shared
+    assert sum(int(row["shared_ticks"]) for row in rows) > costs.shared, "it repeats"
+    assert list(times.values()) != []
+    assert [times[number] for number in sorted(times)] == sorted(times.values(), reverse=True)
+    sharing = [{i for i, row in enumerate(rows) if n in json.loads(row["shared_groups"])} for n in
+               sorted(times)]  # fmt: skip
+    assert sharing == [set(row.operators) for row in costs.rows if row.is_shared]
+
+
+def test_the_inferences_that_the_costs_cover_are_stated(tmp_path):
+    rows, _ = table(tmp_path, DUMP, RECORD)
+    assert {(row["inferences"], row["warm_up_inferences"]) for row in rows} == {("5", "1")}
 
 
 def test_a_record_alone_has_no_costs(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.analysis.delegates.delegation import recorded
+from viewer.analysis.delegates.lowering_counts import lowering_counts
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 
@@ -20,17 +21,19 @@ class HeldCount:
 
 def program_contents(program: Program) -> tuple[HeldCount, ...]:
     """Return what an ETRecord, a debug handle map or an MLIR text holds, without what it lacks."""
-    report = recorded(program)
-    delegated = {i for instance in report.instances for i in instance.operators}
-    outside = {i for row in report.not_delegated_rows for i in row.operators} - delegated
+    lowered = lowering_counts(recorded(program))
     files = {op.source.path for op in program.operators if op.source}
     operators = sum(not op.is_function for op in program.operators)
     counts = (
         HeldCount(len(program.methods), "method", "model"),
         HeldCount(operators, "operator", "operators"),
-        HeldCount(len(delegated), "delegated operator", "delegation"),
-        HeldCount(len(outside) if delegated else 0, "operator outside delegates", "delegation"),
-        HeldCount(len(report.instances), "delegate", "delegation"),
+        HeldCount(lowered.delegated, "operator delegated", "delegation"),
+        HeldCount(lowered.partly, "operator partly delegated", "delegation"),
+        HeldCount(
+            lowered.not_delegated if lowered.calls else 0, "operator not delegated", "delegation"
+        ),
+        HeldCount(lowered.backends, "backend", "delegation"),
+        HeldCount(lowered.calls, "delegate call", "delegation"),
         HeldCount(len(files), "source file", "source"),
     )
     return tuple(one for one in counts if one.count)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile
+from viewer.program.sources.recorded_lines import quoted_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +33,13 @@ class VersionFit:
 def version_fit(program: Program, file: SourceFile) -> VersionFit:
     """Compare a file with every line of it that the program's stack traces quote.
 
-    Leading and trailing whitespace is ignored, because Python strips it when it records a line.
+    Leading and trailing whitespace is ignored.
     """
-    quoted: dict[int, set[str]] = {}
-    for operator in program.operators:
-        for frame in operator.frames:
-            if frame.path == file.recorded and frame.text.strip():
-                quoted.setdefault(frame.line, set()).add(frame.text.strip())
+    recorded = quoted_texts(program, file.recorded)
+    quoted = {line: texts for line, texts in sorted(recorded.items()) if texts}
     unlike = tuple(
         (line, min(texts))
-        for line, texts in sorted(quoted.items())
+        for line, texts in quoted.items()
         if (file.line(line) or "").strip() not in texts
     )
     return VersionFit(len(quoted), unlike)

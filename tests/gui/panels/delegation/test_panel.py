@@ -7,13 +7,21 @@ from PySide6.QtGui import QGuiApplication
 
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.gui.panels.delegation import page as delegation_page
-from viewer.gui.panels.delegation.page import NO_CALLS, NONE_CALLED, UPPER_BOUND, DelegationLine
+from viewer.gui.panels.delegation.page import (
+    NO_CALLS,
+    NONE_CALLED,
+    NONE_OUTSIDE,
+    PARTLY,
+    UPPER_BOUND,
+    DelegationLine,
+)
 from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
 from viewer.model.scope import STEADY
 from viewer.model.trace import KeyKind
+from viewer.resources import SAMPLES
 
 NARROW = "\u202f"
 
@@ -233,6 +241,21 @@ def test_a_record_alone_lists_calls_and_leads_to_the_source(show_files, qtbot):
     with qtbot.waitSignal(panel.source_requested) as asked:
         panel.table.chosen.emit(row_of(panel, "max_pool2d"))
     assert asked.args[1] == 20
+
+
+def test_a_record_alone_counts_partly_delegated_operators_once(opened, show_panel):
+    panel = show_panel(DelegationPanel, opened(SAMPLES[0].paths()[1]))
+    found = titles(panel)
+    assert found["Delegates"].startswith(
+        "30 operators delegated, 2 partly, 6 not delegated · 1 backend, 10 delegate calls"
+    )
+    assert "2 operators partly delegated, 6 not delegated" in found["Not delegated"]
+    assert PARTLY in found["Not delegated"]
+
+
+def test_a_record_of_a_wholly_delegated_model_says_so(show_files):
+    panel = show_files(DelegationPanel, "etrecord/demo_str.etrecord")
+    assert titles(panel)["Not delegated"] == NONE_OUTSIDE
 
 
 def test_where_there_is_nothing_it_says_what_to_open(make_panel, show_files):

@@ -18,6 +18,7 @@ from viewer.gui.session.source_paths import add_substitution, remove_substitutio
 from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.program.program import Frame, GraphNode, Operator
 from viewer.program.sources.files import Substitution
+from viewer.program.sources.recorded_lines import GAP
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 
@@ -57,11 +58,13 @@ def test_a_record_alone_opens_its_file_at_the_first_operator(opened, show_panel,
 
 
 def test_a_file_that_is_not_here_can_be_located_before_anything_is_selected(
-    opened, show_panel, attention_record, tmp_path
+    opened, show_panel, attention_record, tmp_path, qtbot
 ):
     moved = shutil.copy(attention_record, tmp_path)
     panel = show_panel(SourcePanel, opened(moved), 735, 560)
-    assert panel.sentence.startswith(f"models.py was not found: neither at {RECORDED}")
+    with qtbot.waitSignal(panel.locate_requested) as asked:
+        panel.missing.button.click()
+    assert asked.args == [RECORDED]
 
 
 def test_files_that_record_no_source_lines_say_so(opened, show_panel):
@@ -141,16 +144,70 @@ def test_a_click_on_a_line_without_cost_changes_nothing(panel):
     assert panel.session.state == before
 
 
-def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(opened, make_panel, tmp_path):
+@pytest.fixture
+def alone(opened, show_panel, tmp_path):
+    """The panel of the attention sample without its source, at the most expensive line."""
     for path in SAMPLES[0].paths():
         shutil.copy(path, tmp_path)
     session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
-    panel = make_panel(SourcePanel, session)
-    session.select_operators(0, (ATTENTION_0,))
-    assert panel.sentence == (
-        f"models.py was not found: neither at {RECORDED}, where it was recorded, nor in or near "
-        "the folders of the open files. Locate it once; Opscope then finds all sources of the same "
-        "folder."
+    return show_panel(SourcePanel, session, 735, 560)
+
+
+def test_of_an_absent_file_the_recorded_lines_are_shown_with_their_costs(alone, panel):
+    code = alone.code
+    assert list(code.numbers) == [33, GAP, 48, 49, 50, 51, 52, 53, 54, GAP, 64]
+    lines = code.toPlainText().splitlines()
+    assert lines[6] == "a = torch.nn.functional.scaled_dot_product_attention(q, k, v)"
+    assert (lines[1], code.marked, alone.current_line) == ("", (52,), 52)
+    assert code.gutter == panel.code.gutter, "as with the file"
+    assert alone.shared.text() == panel.shared.text()
+    assert alone.shown_file is None, "there is no file to open in an editor"
+    assert alone.editor.isHidden()
+    assert alone.note.text() == RECORDED
+
+
+def test_a_notice_says_that_the_file_is_absent_and_where_it_was_looked_for(alone, tmp_path):
+    notice = "models.py was not found; these are the 9 lines that the ETRecord quotes."
+    assert alone.missing.text.text() == notice
+    searched = f"Searched:\n{RECORDED}\n{tmp_path}, and 3 levels above"
+    assert alone.missing.text.hint == f"{notice}\n{searched}"
+    assert alone.missing.button.accessibleDescription() == searched
+
+
+def test_a_click_on_a_recorded_line_selects_its_operators(alone, qtbot):
+    code = alone.code
+    for line, label in ((48, "blocks.0.qkv · linear"), (54, "blocks.0.ln2 · layer_norm")):
+        at = QPoint(300, code.top_of(line) + 5)
+        qtbot.mouseClick(code.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        (chosen,) = alone.session.state.operators[1]
+        assert operator_of(alone.session, 0, chosen).label == label
+        assert code.marked == (line,)
+
+
+def test_a_click_on_a_gap_selects_nothing(alone):
+    before = alone.session.state
+    y = alone.code.top_of(48) - alone.code.line_height + 5
+    assert alone.code.line_at(y) == 0
+    alone.code.line_clicked.emit(0)
+    assert alone.session.state == before
+
+
+def test_a_file_that_was_located_takes_the_place_of_its_recorded_lines(alone):
+    alone.session.select_operators(0, (ATTENTION_0,))
+    assert not alone.missing.isHidden()
+    models = Path(SAMPLES[0].paths()[0]).parent
+    add_substitution(alone.session, Substitution("/home/user/models", str(models)))
+    assert alone.missing.isHidden()
+    assert alone.code.numbers[0] == 1
+    assert alone.code.marked == (52,)
+
+
+def test_a_file_that_is_neither_here_nor_quoted_says_where_it_was_recorded(alone):
+    alone.show_source("/home/user/models/other.py", 3)
+    assert alone.sentence == (
+        "other.py was not found: neither at /home/user/models/other.py, where it was recorded, nor "
+        "in or near the folders of the open files. Locate it once; Opscope then finds all sources "
+        "of the same folder."
     )
 
 
@@ -167,7 +224,7 @@ def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
         session = opened(*(runs / Path(p).name for p in SAMPLES[0].paths()))
         panel = make_panel(SourcePanel, session)
         session.select_operators(0, (ATTENTION_0,))
-        assert (panel.sentence == "") is is_shown
+        assert panel.missing.isHidden() is is_shown
         assert not is_shown or panel.note.text() == f"shown from {source}"
 
 
@@ -229,6 +286,27 @@ def test_of_a_very_long_file_the_lines_around_are_shown(theme, qtbot):
     assert last - first + 1 == MOST_LINES
     assert first <= 10_000 <= last
     assert view.toPlainText().splitlines()[10_000 - first] == "x10000"
+
+
+def test_of_very_many_recorded_lines_those_around_are_shown(theme, qtbot):
+    view = CodeView(theme)
+    qtbot.addWidget(view)
+    numbers = [n for line in range(10, 40_010, 10) for n in (line, GAP)]
+    view.show_lines(tuple(map(str, numbers)), "python", 20_000, numbers)
+    assert len(view.numbers) == MOST_LINES
+    assert view.shows(20_000)
+    assert view.line_at(view.top_of(20_000) + 5) == 20_000
+    assert view.toPlainText().splitlines() == list(map(str, view.numbers))
+
+
+def test_a_line_between_those_shown_is_not_marked(theme, qtbot):
+    view = CodeView(theme)
+    qtbot.addWidget(view)
+    view.show_lines(("a", "", "b"), "python", 3, (3, GAP, 8))
+    view.mark([5])
+    assert view.marked_rects() == []
+    view.mark([8])
+    assert len(view.marked_rects()) == 1
 
 
 def test_python_is_colored_by_words():
@@ -323,16 +401,12 @@ def test_folded_frames_unfold_by_a_click(theme, qtbot):
     assert links_of(SimpleNamespace(calls=calls)) == []
 
 
-def test_from_a_call_whose_file_is_not_here_one_walks_on(opened, show_panel, tmp_path):
-    for path in SAMPLES[0].paths():
-        shutil.copy(path, tmp_path)
-    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
-    panel = show_panel(SourcePanel, session)
-    session.select_operators(0, (ATTENTION_0,))
-    assert panel.sentence
-    assert panel.calls.isVisible()
-    panel.calls.linkActivated.emit("0")
-    assert panel.place == (RECORDED, 64)
+def test_from_a_call_whose_file_is_not_here_one_walks_on(alone):
+    alone.session.select_operators(0, (ATTENTION_0,))
+    assert alone.missing.isVisible()
+    assert alone.calls.isVisible()
+    alone.calls.linkActivated.emit("0")
+    assert (alone.place, alone.code.marked) == ((RECORDED, 64), (64,))
 
 
 # -- another version -------------------------------------------------------------------------------

@@ -213,7 +213,7 @@ def test_a_record_alone_shows_what_it_holds_and_the_next_step(
     opened, show_panel, attention_record, qtbot
 ):
     panel = show_panel(SummaryPanel, opened(attention_record), 372, 700)
-    assert {"38", "operators", "delegates"} <= set(texts(panel))
+    assert {"38", "operators", "2", "operators partly delegated"} <= set(texts(panel))
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.card.button.click()
 

@@ -29,7 +29,8 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     shutil.copy(Path(ATTENTION).parent / "models.py", here)
     open_files(qtbot, controller, *runs.iterdir())
     controller.session.select_operators(0, (9,))
-    assert "models.py was not found" in controller.source.sentence
+    assert "models.py was not found" in controller.source.missing.text.text()
+    assert not controller.source.missing.isHidden()
     chosen = [str(tmp_path / "gone.py"), "", str(here)]
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
     controller.source.locate_requested.emit(controller.source.place[0])
@@ -37,7 +38,7 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     controller.source.locate_requested.emit(controller.source.place[0])
     assert controller.settings.source_paths() == []
     controller.source.locate_requested.emit(controller.source.place[0])
-    assert controller.source.sentence == ""
+    assert controller.source.missing.isHidden()
     assert controller.source.note.text().startswith(f"shown from {here}")
     assert controller.settings.source_paths() == [("/home/user", str(tmp_path))]
     again = MainWindow(controller.theme, controller.settings)
@@ -49,7 +50,8 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     (substitution,) = controller.session.workspace.choices.source_paths
     controller.source.forget_requested.emit(substitution)
     assert controller.settings.source_paths() == []
-    assert "models.py was not found" in controller.source.sentence
+    assert "models.py was not found" in controller.source.missing.text.text()
+    assert not controller.source.missing.isHidden()
 
 
 def test_a_text_of_a_profile_is_located_opened_and_found_again(

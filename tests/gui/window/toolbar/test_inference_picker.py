@@ -6,7 +6,12 @@ from PySide6.QtGui import QAccessible
 
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION, pick_inference, show_inferences
-from viewer.gui.panels.base.inference_list import InferenceList, InferenceModel, InferenceRow
+from viewer.gui.panels.base.inference_list import (
+    NUMBERING,
+    InferenceList,
+    InferenceModel,
+    InferenceRow,
+)
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
 from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
@@ -40,6 +45,13 @@ def test_a_row_is_number_time_and_whether_it_warms_up(attention):
         "5 of 5 · 51.207 µs",
     ]
     assert plain_spaces(attention.toolbar.run.text()) == "2 of 5 · 55.212 µs"
+
+
+def test_the_tooltip_of_a_row_says_that_the_inspector_counts_from_zero(attention):
+    model = attention.toolbar.run.popup.model
+    found = {model.index(row).data(Qt.ItemDataRole.ToolTipRole) for row in range(len(model.rows))}
+    assert found == {NUMBERING}
+    assert model.rows[0].number == 1
 
 
 def test_it_picks_an_inference_and_follows_the_keys(attention, qtbot):

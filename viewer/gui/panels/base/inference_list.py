@@ -42,6 +42,9 @@ from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import RunKind, Trace
 
 WARM_UP = "warm-up"
+NUMBERING = (
+    "Inferences are counted from 1; the Inspector counts event_blocks and their raw values from 0."
+)
 ROW_HEIGHT = 22
 _EDGE, _GAP, _BAR = 8, 8, 8
 _LEAST_BAR, _MOST_NAME = 40, 120
@@ -151,6 +154,8 @@ class InferenceModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             current = ", current" if row.run == self.current else ""
             return f"Inference {row.text.replace(' · ', ', ')}{current}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return NUMBERING
         return row if role == Qt.ItemDataRole.UserRole else None
 
 

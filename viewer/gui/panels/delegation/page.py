@@ -8,6 +8,7 @@ from enum import Enum
 
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.delegation import DelegationReport, Instance, NotDelegated, Unlinked
+from viewer.analysis.delegates.lowering_counts import lowering_counts
 from viewer.analysis.links.link_table import LinkState
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
@@ -43,6 +44,8 @@ ALL_DELEGATED = "No operator ran outside delegates."
 NONE_RECORDED = (
     "The ETRecord has no delegates: no operator was delegated, or the delegates are not recorded."
 )
+NONE_OUTSIDE = "All operators are delegated."
+PARTLY = "Operators that are partly delegated are in both lists."
 _OTHERS = "others with less time"
 _TIME = (
     "Time of the calls, or the self time of what was not delegated. The hatched part of a bar is "
@@ -173,16 +176,16 @@ def _most(not_delegated: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
 def record_page(program: Program, report: DelegationReport) -> DelegationPage:
     """Return the report of an ETRecord without a profile, which has no times."""
     several = len(program.methods) > 1
-    calls = counted(len(report.instances), "delegate call") if report.instances else ""
-    delegated = {i for row in report.instances for i in row.operators}
-    counts = f"{calls} · {counted(len(delegated), 'delegated operator')}"
+    counts = lowering_counts(report)
+    text = " · ".join(filter(None, (counts.operators_text, counts.calls_text)))
     rows = _Rows()
-    _section(rows, DELEGATES, *((counts,) if calls else ("", NONE_RECORDED)))
+    _section(rows, DELEGATES, *((text,) if counts.calls else ("", NONE_RECORDED)))
     for row in report.instances:
         count = MISSING if row.why else group_digits(len(row.operators))
         _instance(rows, row, several, ("", count), (row.label, len(row.operators)))
-    not_delegated = counted(len(report.not_delegated_rows), "instruction")
-    _section(rows, NOT_DELEGATED, f"{not_delegated} with operators")
+    outside = replace(counts, delegated=0).operators_text
+    below = PARTLY if counts.partly else NONE_OUTSIDE if counts.delegated and not outside else ""
+    _section(rows, NOT_DELEGATED, outside, below)
     for out in report.not_delegated_rows:
         texts = "", group_digits(len(out.operators))
         _outside(rows, out, texts, (out.label, len(out.operators)))

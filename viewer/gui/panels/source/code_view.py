@@ -1,11 +1,12 @@
 """A source code view with a gutter: line numbers, self time with a bar, and shared lines.
 
-Every line has the same height, so the gutter computes positions arithmetically and paints only the
-visible lines.
+Each line is one row. Every row has the same height, so the gutter computes positions arithmetically
+and paints only the visible rows.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -33,6 +34,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.time_cells import paint_time, unit_slot
 from viewer.model.times import split_time
+from viewer.program.sources.recorded_lines import GAP
 
 LINE = 19
 # Coloring 3000 lines takes about 70 ms; of a longer file only this many lines are shown.
@@ -86,8 +88,9 @@ class CodeView(QTextEdit):
         super().__init__()
         self._theme = theme
         self._gutter = Gutter({})
-        self._first = 1
         self._shown: tuple[str, ...] = ()
+        self._numbers: Sequence[int] = range(1, 1)  # the line of each row, `GAP` for none
+        self._rows: dict[int, int] = {}  # line -> row, ascending
         self._marked: tuple[int, ...] = ()
         self._pressed = QPoint()
         self._centered = 0, 0  # the line that `reveal` centered, and the scroll position then
@@ -118,15 +121,29 @@ class CodeView(QTextEdit):
         self.mark(self._marked)
         self._place()
 
-    def show_lines(self, lines: tuple[str, ...], language: Language, around: int) -> None:
-        """Show a file, or `MOST_LINES` lines of a longer one around a line."""
-        first = 1
+    def show_lines(
+        self,
+        lines: tuple[str, ...],
+        language: Language,
+        around: int,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        """Show lines, or `MOST_LINES` of more around a line.
+
+        numbers: the line of each row, ascending, `GAP` for a row between lines that are not
+        adjacent. Without it, the lines are those of a whole file.
+        """
+        numbers = range(1, len(lines) + 1) if numbers is None else numbers
         if len(lines) > MOST_LINES:
-            first = min(max(around - MOST_LINES // 2, 1), len(lines) - MOST_LINES + 1)
-            lines = lines[first - 1 : first - 1 + MOST_LINES]
-        if lines is self._shown or (lines == self._shown and first == self._first):
+            later = (row for row, number in enumerate(numbers) if number >= around)
+            middle = numbers.index(around) if around in numbers else next(later, len(lines))
+            start = min(max(middle - MOST_LINES // 2, 0), len(lines) - MOST_LINES)
+            shown = slice(start, start + MOST_LINES)
+            lines, numbers = lines[shown], numbers[shown]
+        if (lines, numbers) == (self._shown, self._numbers):
             return
-        self._first, self._shown = first, lines
+        self._shown, self._numbers = lines, numbers
+        self._rows = {number: row for row, number in enumerate(numbers) if number != GAP}
         self._marked, self._centered = (), (0, 0)
         self._highlighter.language = language
         self.setPlainText("\n".join(lines))
@@ -140,8 +157,13 @@ class CodeView(QTextEdit):
 
     @property
     def shown_range(self) -> tuple[int, int]:
-        """The first and last line shown."""
-        return self._first, self._first + max(len(self._shown), 1) - 1
+        """The first and last line shown; 1 and 1 without any."""
+        return min(self._rows, default=1), max(self._rows, default=1)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The line of each row, `GAP` for a row between lines that are not adjacent."""
+        return self._numbers
 
     @property
     def line_height(self) -> int:
@@ -162,26 +184,45 @@ class CodeView(QTextEdit):
 
     def reveal(self, line: int) -> None:
         """Scroll to a line, unless it is well in view."""
-        top = (line - self._first) * self.line_height + _MARGIN
+        top = self._row(line) * self.line_height + _MARGIN
         bar, room = self.verticalScrollBar(), self.viewport().height()
         if not bar.value() + self.line_height <= top <= bar.value() + room - 2 * self.line_height:
             # Qt lays out the document up to the cursor; without this the scroll range is too short.
-            block = self.document().findBlockByNumber(line - self._first)
+            block = self.document().findBlockByNumber(self._row(line))
             if block.isValid():
                 self.setTextCursor(QTextCursor(block))
             bar.setValue(top - room // 2)
             self._centered = line, bar.value()
         self.horizontalScrollBar().setValue(0)
 
+    def row_at(self, y: int) -> int:
+        """Return the row at a y coordinate of the viewport; there may be none with that number."""
+        return (y + self.verticalScrollBar().value() - self._offset) // self.line_height
+
     def line_at(self, y: int) -> int:
-        """Return the line at a y coordinate of the viewport; it may be past the last line."""
-        offset = y + self.verticalScrollBar().value() - self._offset
-        return offset // self.line_height + self._first
+        """Return the line at a y coordinate of the viewport; 0 if no line is there."""
+        row = self.row_at(y)
+        return self._numbers[row] if 0 <= row < len(self._numbers) else 0
 
     def top_of(self, line: int) -> int:
         """Return the y coordinate of a line's top in the viewport."""
-        offset = (line - self._first) * self.line_height + self._offset
-        return offset - self.verticalScrollBar().value()
+        return self.top_of_row(self._row(line))
+
+    def top_of_row(self, row: int) -> int:
+        """Return the y coordinate of a row's top in the viewport."""
+        return row * self.line_height + self._offset - self.verticalScrollBar().value()
+
+    def shows(self, line: int) -> bool:
+        """Whether a line is among those shown."""
+        return line in self._rows
+
+    def _row(self, line: int) -> int:
+        """Return the row of a line; of a line that is not shown, that of the next line."""
+        if line in self._rows:
+            return self._rows[line]
+        shown = list(self._rows)
+        at = bisect_left(shown, line)
+        return self._rows[shown[at]] if at < len(shown) else len(self._numbers)
 
     @property
     def _offset(self) -> int:
@@ -202,7 +243,8 @@ class CodeView(QTextEdit):
     def marked_rects(self) -> list[QRect]:
         """Return the visible parts of the highlighted lines, in viewport coordinates."""
         room = self.viewport().rect()
-        lines = (QRect(0, self.top_of(n), room.width(), self.line_height) for n in self._marked)
+        height, marked = self.line_height, filter(self.shows, self._marked)
+        lines = (QRect(0, self.top_of(n), room.width(), height) for n in marked)
         return [line.intersected(room) for line in lines if line.intersects(room)]
 
     @property
@@ -219,8 +261,7 @@ class CodeView(QTextEdit):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        for line in self._marked:
-            band = QRect(0, self.top_of(line), self.viewport().width(), self.line_height)
+        for band in self.marked_rects():
             painter.fillRect(band, self._theme.color("selection"))
         painter.end()
         super().paintEvent(event)
@@ -232,7 +273,7 @@ class CodeView(QTextEdit):
         line, value = self._centered
         if line and self.verticalScrollBar().value() == value:
             # The user has not scrolled: the line was centered before the panel had its size.
-            top = (line - self._first) * self.line_height + _MARGIN
+            top = self._row(line) * self.line_height + _MARGIN
             self.verticalScrollBar().setValue(top - self.viewport().height() // 2)
             self._centered = line, self.verticalScrollBar().value()
 
@@ -298,11 +339,14 @@ class _Side(QWidget):
         theme, view = self._theme, self._view
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme.color("panel"))
-        first, last = view.shown_range
         height = view.line_height
         numbers, self_time, share, bar = self._columns()
-        for line in range(max(view.line_at(0), first), min(view.line_at(self.height()), last) + 1):
-            y = view.top_of(line)
+        last = min(view.row_at(self.height()), len(view.numbers) - 1)
+        for row in range(max(view.row_at(0), 0), last + 1):
+            y, line = view.top_of_row(row), view.numbers[row]
+            if line == GAP:
+                self._text(painter, numbers, y, "⋯", "code", "text3")
+                continue
             marked = line in view.marked
             if marked:
                 painter.fillRect(QRectF(0, y, self.width(), height), theme.color("selection"))
@@ -343,8 +387,9 @@ class _Side(QWidget):
             painter.drawLine(int(x), int(min(middles)), int(x), int(max(middles)))
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)
-            for middle in middles:
-                painter.drawEllipse(QRectF(x - 2, middle - 2, 5, 5))
+            for line, middle in zip(bracket.lines, middles, strict=True):
+                if view.shows(line):
+                    painter.drawEllipse(QRectF(x - 2, middle - 2, 5, 5))
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

@@ -1,7 +1,8 @@
 """The Source panel: the file of the selected operator, with the cost of each line.
 
 Before anything is selected, it is the file with the most expensive line, and that line is in view;
-without costs, the file and line of the first operator.
+without costs, the file and line of the first operator. Of a file that is not found, the lines that
+the ETRecord quotes are shown.
 The self time of a line is that of operators on this line alone. Time shared by several lines is
 shown as a bracket and as a number in the footer, never divided.
 """
@@ -29,6 +30,13 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
+from viewer.gui.panels.source.missing_file import (
+    LOCATE,
+    MissingFile,
+    not_found_text,
+    quoted_text,
+    searched_text,
+)
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -40,6 +48,7 @@ from viewer.model.times import counted, format_share, format_time, tick_to_ns
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import SourceFile, file_name
+from viewer.program.sources.recorded_lines import recorded_lines
 from viewer.program.sources.versions import VersionFit, version_fit
 
 NOTHING = "Select an operator to see its source."
@@ -93,6 +102,8 @@ class SourcePanel(PagePanel):
         self.calls.chosen.connect(self._walk)
         self.version = ElidedLabel("", theme, "caption", "warning")
         self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
+        self.missing = MissingFile(theme)
+        self.missing.locate_requested.connect(self._locate)
         self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
         self.note.least = theme.px(_LEAST_PATH)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -102,7 +113,7 @@ class SourcePanel(PagePanel):
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self.refresh)
         session.sources_changed.connect(self._look_again)
-        self._costs.changed.connect(self._recount)
+        self._costs.changed.connect(self._take_costs)
         theme.changed.connect(self._restyle)
         self.refresh()
 
@@ -130,6 +141,7 @@ class SourcePanel(PagePanel):
         column = plain_column(page)
         for widget in (Hairline(theme), self.version, self.code, Hairline(theme), self._foot):
             column.addWidget(widget)
+        column.insertWidget(1, self.missing)  # the last child, so that the code gets the focus
         return page
 
     @property
@@ -293,25 +305,42 @@ class SourcePanel(PagePanel):
         path, line = self._place
         self.calls.show_path(operator, self._place, file_name(path))
         file = self._session.workspace.source(path)
-        if file is None:
-            name = file_name(path)
-            self._show_sentence(
-                f"{name} was not found: neither at {path}, where it was recorded, nor in or near "
-                f"the folders of the open files. Locate it once; Opscope then finds all sources of "
-                f"the same folder.",
-                "Locate the file…",
-            )
+        if file is not None:
+            self._set_file(file.shown)
+            self.code.show_lines(file.lines, language_of(file.shown), line)
+            self._check_version(file)
+            self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
+            self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
+        elif self._show_recorded():
+            self._set_file(None)
+            self.version.hide()
+            self.note.setText(path)
+            self.note.hint = f"Recorded as {path}"
+        else:
+            self._show_sentence(not_found_text(path), LOCATE)
             return
-        self._set_file(file.shown)
-        self.code.show_lines(file.lines, language_of(file.shown), line)
-        self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
-        self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
+        self.missing.setVisible(file is None)
         explain(self.calls, self.note.hint)  # there is no room for the path next to many calls
-        self._check_version(file)
         self._head.show()
         self.show_page()
         self._recount()
         self.code.reveal(line)
+
+    def _show_recorded(self) -> bool:
+        """Show the recorded lines of a file that was not found; return whether there are any."""
+        if self._place is None:
+            return False
+        path, line = self._place
+        space, answer = self._session.workspace, self._costs.answer
+        # The text is that of the program with the costs, if others quote another version.
+        first = answer.shown.table.program if answer else None
+        programs = sorted(space.programs, key=lambda program: program is not first)
+        recorded = recorded_lines(programs, path)
+        if recorded.quoted:
+            self.code.show_lines(recorded.texts, language_of(path), line, recorded.numbers)
+            searched = searched_text(path, space.paths, space.choices.source_paths)
+            self.missing.show_notice(quoted_text(path, recorded.quoted), searched)
+        return bool(recorded.quoted)
 
     def _check_version(self, file: SourceFile) -> None:
         """Show a note if the file differs from the source quoted in an open ETRecord."""
@@ -335,6 +364,11 @@ class SourcePanel(PagePanel):
         self._head.setVisible(self._place is not None and len(self.calls.steps) > 1)
 
     @Slot()
+    def _take_costs(self) -> None:
+        if self._shown_file is None:
+            self._show_recorded()  # another program may have the costs, and other lines
+        self._recount()
+
     def _recount(self) -> None:
         """Update the costs and the highlighted lines."""
         answer = self._costs.answer

@@ -63,5 +63,5 @@ class ModelCard(SectionColumn):
 
 
 def _plural(noun: str) -> str:
-    first, space, rest = noun.partition(" outside ")
-    return f"{first}s{space}{rest}"
+    first, space, rest = noun.partition(" ")
+    return f"{first}s{space}{rest}" if first == "operator" else f"{noun}s"

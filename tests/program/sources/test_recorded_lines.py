@@ -1,0 +1,68 @@
+"""The lines that stack traces quote, for a source file that is not here."""
+
+import pytest
+
+from tests.gui.events import SAMPLE
+from viewer.formats import open_file
+from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+from viewer.program.sources.recorded_lines import (
+    GAP,
+    MOST_CHARACTERS,
+    RecordedLines,
+    recorded_lines,
+)
+
+MODEL = "/home/user/model.py"
+
+
+def program(*lines, path=MODEL):
+    """A program with one operator per (line, text)."""
+    operators = tuple(
+        Operator(i, "forward", i, (GraphNode(f"n{i}", "aten.add.Tensor", i, (frame,)),))
+        for i, frame in enumerate(Frame(path, line, "forward", text) for line, text in lines)
+    )
+    return Program("a.etrecord", "ETRecord", "", (Method("forward", operators),))
+
+
+def test_lines_are_in_order_with_gaps_between_those_that_are_not_adjacent():
+    quoted = program((9, "return y"), (4, "x = x + 1"), (5, "y = f(x)"), (4, "x = x + 1"))
+    assert recorded_lines([quoted], MODEL) == RecordedLines(
+        (4, 5, GAP, 9), ("x = x + 1", "y = f(x)", "", "return y"), quoted=3
+    )
+
+
+def test_all_lines_of_the_calls_that_led_to_an_operator_are_quoted():
+    record = open_file(SAMPLE["attention_xnnpack"].paths()[1])
+    lines = recorded_lines([record], "/home/user/models/models.py")
+    assert lines.quoted == 9
+    assert lines.numbers == (33, GAP, *range(48, 55), GAP, 64)
+    assert lines.texts[0] == "return self.fc2(self.act(self.fc1(x)))"
+
+
+def test_a_line_without_text_stays_beside_quoted_ones_since_it_may_have_a_cost():
+    lines = recorded_lines([program((4, "x = 1"), (5, ""))], MODEL)
+    assert lines == RecordedLines((4, 5), ("x = 1", ""), quoted=1)
+
+
+@pytest.mark.parametrize(
+    "no_text", [program((4, ""), (5, "  ")), program((4, "x"), path="/b.py"), program((0, "x"))]
+)
+def test_without_any_text_there_are_no_lines(no_text):
+    assert recorded_lines([no_text], MODEL) == RecordedLines()
+
+
+def test_a_text_stays_on_one_line_and_shows_what_it_hides():
+    hostile = program((1, "a\rb\u2028c\u2029d\x1b[31m\u202ee\0"), (2, "y" * 10**6))
+    first, second = recorded_lines([hostile], MODEL).texts
+    assert first == "a\\rb\\u2028c\\u2029d\\x1b[31m\\u202ee\\x00"
+    assert second == "y" * MOST_CHARACTERS + "…"
+
+
+def test_programs_of_one_version_of_the_file_add_up():
+    both = [program((4, "x = 1"), (6, "")), program((4, "x = 1"), (5, "y = 2"), (6, "z = 3"))]
+    assert recorded_lines(both, MODEL).texts == ("x = 1", "y = 2", "z = 3")
+
+
+def test_a_program_of_another_version_is_left_out():
+    other = program((4, "x = 2"), (9, "return x"))
+    assert recorded_lines([program((4, "x = 1")), other], MODEL).texts == ("x = 1",)

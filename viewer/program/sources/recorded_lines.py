@@ -1,0 +1,73 @@
+"""The lines of a source file that stack traces quote, for a file that is not on this machine.
+
+A quoted text is untrusted: it may be of any length and contain control characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from viewer.model.text import one_line
+from viewer.program.program import Program
+
+MOST_CHARACTERS = 2000  # of a line; more would only make the view slow
+GAP = 0  # the number of a row between lines that are not adjacent
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLines:
+    """Rows of text, ascending: lines and the gaps between them; empty if no text was recorded.
+
+    numbers: the line of each row, `GAP` between lines that are not adjacent. texts: what was
+    recorded, without indentation. quoted: the number of lines with a text.
+    """
+
+    numbers: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+    quoted: int = 0
+
+
+def quoted_texts(program: Program, path: str) -> dict[int, set[str]]:
+    """The texts of each line of the file recorded as `path`; empty sets for lines without text.
+
+    Whitespace around a text is left out, because Python strips it when it records a line.
+    """
+    found: dict[int, set[str]] = {}
+    for node in program.nodes:
+        for frame in node.frames:
+            if frame.path == path and frame.line > 0:
+                texts = found.setdefault(frame.line, set())
+                if text := frame.text.strip():
+                    texts.add(text)
+    return found
+
+
+def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
+    """All lines of a file that the programs name, with the text that they quote.
+
+    Programs that quote another version of the file than an earlier one are left out.
+    """
+    lines: dict[int, set[str]] = {}
+    for program in programs:
+        found = quoted_texts(program, path)
+        if all(lines[n] & found[n] for n in lines.keys() & found if lines[n] and found[n]):
+            lines |= {n: lines.get(n, set()) | texts for n, texts in found.items()}
+    quoted = sum(map(bool, lines.values()))
+    if not quoted:
+        return RecordedLines()
+    numbers, rows, before = [], [], 0
+    for number, texts in sorted(lines.items()):
+        if before and number > before + 1:
+            numbers.append(GAP)
+            rows.append("")
+        numbers.append(number)
+        rows.append(_shown(min(texts, default="")))
+        before = number
+    return RecordedLines(tuple(numbers), tuple(rows), quoted)
+
+
+def _shown(text: str) -> str:
+    """A text on one line, cut if it is very long."""
+    cut = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
+    return one_line(cut)
