@@ -98,7 +98,7 @@ class Session(QObject):
         # Views of the inferences of open traces, made on first use.
         self.views: Views = {}
         # Extra work to do for each opened trace; pure functions, as they may run in a thread.
-        self.also: list[Work] = []
+        self.also: list[Work] = [lambda shown: shown.findings.outliers]  # for the first view
         self._edits = WorkspaceEdits(self._shown_now, self.also, self)
         self._edits.about_to_change.connect(self.about_to_change)
         self._edits.done.connect(self._show_edited)
