@@ -48,7 +48,7 @@ from viewer.model.times import counted, format_share, format_time, tick_to_ns
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import SourceFile, file_name
-from viewer.program.sources.recorded_lines import recorded_lines
+from viewer.program.sources.recorded_lines import RecordedLines, recorded_lines
 from viewer.program.sources.versions import VersionFit, version_fit
 
 NOTHING = "Select an operator to see its source."
@@ -211,7 +211,7 @@ class SourcePanel(PagePanel):
     def _opening_place(self) -> tuple[str, int] | None:
         """Return the most expensive line; without costs, the line of the first operator.
 
-        In the first file that can be read; if there is none, in the first, which can be located.
+        In the first file that can be shown; if there is none, in the first, which can be located.
         """
         answer, space = self._costs.answer, self._session.workspace
         if space.traces and (answer is None or self._session.number_of(answer.shown) is None):
@@ -219,8 +219,12 @@ class SourcePanel(PagePanel):
         program = answer.shown.table.program if answer else None
         lines = most_expensive_lines(program, answer.table) if answer and program else ()
         lines = lines or tuple(chain.from_iterable(map(first_lines, space.programs)))
-        readable = (place for place in lines[:_MOST_LOOKED_FOR] if space.source(place[0]))
-        return next(readable, next(iter(lines), None))
+        shown = (
+            place
+            for place in lines[:_MOST_LOOKED_FOR]
+            if space.source(place[0]) or self._recorded(place[0]).quoted
+        )
+        return next(shown, next(iter(lines), None))
 
     def _position(self) -> FilePosition | None:
         """Return the first position in the selected slice's location, linked or not."""
@@ -330,17 +334,20 @@ class SourcePanel(PagePanel):
         """Show the recorded lines of a file that was not found; return whether there are any."""
         if self._place is None:
             return False
-        path, line = self._place
-        space, answer = self._session.workspace, self._costs.answer
-        # The text is that of the program with the costs, if others quote another version.
-        first = answer.shown.table.program if answer else None
-        programs = sorted(space.programs, key=lambda program: program is not first)
-        recorded = recorded_lines(programs, path)
+        (path, line), space = self._place, self._session.workspace
+        recorded = self._recorded(path)
         if recorded.quoted:
             self.code.show_lines(recorded.texts, language_of(path), line, recorded.numbers)
             searched = searched_text(path, space.paths, space.choices.source_paths)
             self.missing.show_notice(quoted_text(path, recorded.quoted), searched)
         return bool(recorded.quoted)
+
+    def _recorded(self, path: str) -> RecordedLines:
+        """Return the recorded lines of a file."""
+        # The text is that of the program with the costs, if others quote another version.
+        first = self._costs.answer.shown.table.program if self._costs.answer else None
+        programs = self._session.workspace.programs
+        return recorded_lines(sorted(programs, key=lambda program: program is not first), path)
 
     def _check_version(self, file: SourceFile) -> None:
         """Show a note if the file differs from the source quoted in an open ETRecord."""
