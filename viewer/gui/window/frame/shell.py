@@ -55,7 +55,7 @@ class Shell(QMainWindow):
         self.toolbar.setMovable(False)
         self.toolbar.setFixedHeight(theme.px(TOOLBAR_HEIGHT))
         self.addToolBar(self.toolbar)
-        self.status = StatusBar()
+        self.status = StatusBar(theme)
         self.setStatusBar(self.status)
         self.message = MessageBar(theme)
         self.start_page = StartPage(theme, settings)
