@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import QCoreApplication
-from PySide6.QtGui import QGuiApplication, QImage, QStatusTipEvent
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.copy_formats import CopyFormat, formatted, row_count
 from viewer.model.times import counted
 
 
+@runtime_checkable
+class ShowsMessages(Protocol):
+    """A window that shows messages in its status bar."""
+
+    def show_text(self, text: str) -> None:
+        """Show a message for a while."""
+
+
 def _say(source: QWidget, text: str) -> None:
-    """Show a message in the status bar of a widget's window."""
-    QCoreApplication.sendEvent(source, QStatusTipEvent(text))
+    window = source.window()
+    if isinstance(window, ShowsMessages):
+        window.show_text(text)
 
 
 def copy_text(source: QWidget, text: str, what: str) -> None:

@@ -6,8 +6,8 @@ to show things in it; what it shows about a session is up to them.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QStatusTipEvent
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
@@ -73,6 +73,10 @@ class Shell(QMainWindow):
         self.setCentralWidget(center)
         self._focus_frame = FocusFrame(theme, self)
 
+    def show_text(self, text: str) -> None:
+        """Show a message in the status bar, for a part of the window."""
+        self.status.show_text(text)
+
     def lay_out(self) -> None:
         """Apply the layout of message bar and pages now."""
         self._column.activate()
@@ -85,15 +89,6 @@ class Shell(QMainWindow):
         self.addToolBar(toolbar)
 
     # -- Qt overrides ------------------------------------------------------------------------
-
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        """Show the message of a part of the window; a menu sends empty ones."""
-        if isinstance(event, QStatusTipEvent):
-            if event.tip():
-                self.status.show_text(event.tip())
-            return True
-        return bool(super().event(event))
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
