@@ -249,6 +249,24 @@ def test_a_new_bookmark_is_named_in_the_bar_and_no_key_is_a_shortcut(rows, qtbot
     assert not bar.field.isVisible()
 
 
+@pytest.mark.parametrize("end", [Qt.Key.Key_Return, Qt.Key.Key_Escape])
+def test_naming_a_bookmark_does_not_scroll_the_tracks(harness, tmp_path, qtbot, end):
+    path = tmp_path / "tracks.csv"
+    lines = [f"p,t{i},a,{20_000 * i},10000" for i in range(60)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
+    harness.open(path)
+    scene, bar = harness.timeline.scene, harness.timeline.marks
+    harness.session.select_slice(SliceRef(0, 30))
+    scene.scroll_to(300)
+    assert scene.scroll == 300
+    bar.ask_name(bookmarks.keep(harness.session, None))
+    qtbot.keyClicks(bar.field, "here")
+    qtbot.keyClick(bar.field, end)
+    harness.settle()
+    assert scene.scroll == 300
+    assert harness.timeline.view.hasFocus()
+
+
 def test_escape_while_naming_removes_the_new_bookmark(rows, qtbot):
     rows.session.select_slice(SliceRef(0, 0))
     bar = rows.timeline.marks

@@ -9,7 +9,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.session import Session
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import Clock, KeyKind
+from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 from viewer.view.visible_range import file_span_ns
@@ -109,8 +109,10 @@ def test_from_no_run_far_out_one_steps_to_the_first_or_the_last(session):
 
 
 def test_from_no_run_one_steps_from_the_one_in_view(session):
-    span = view_of(session)[1] - view_of(session)[0]
-    pick_run(session, None)  # the first view is of run 2
+    first = view_of(session)  # of run 2
+    span = first[1] - first[0]
+    pick_run(session, None)
+    session.set_range(*first)
     navigation.step_run(session, 1)
     assert picked(session) == 3
     assert view_of(session)[1] - view_of(session)[0] == span
@@ -129,6 +131,59 @@ def test_a_whole_run_in_view_is_followed_by_the_next_at_the_same_zoom_and_place(
     navigation.step_run(session, 1)
     shift = run_span_ns(session, 0, runs[now + 1])[0] - start
     assert view_of(session) == (before[0] + shift, before[1] + shift)
+
+
+@pytest.fixture
+def uneven(qapp):
+    """Four inferences of 10 ms, 250 µs, 250 µs and 12 ms, 100 µs apart."""
+    builder = TraceBuilder("a.csv", "test", "", Clock("us", Fraction(1000)))
+    track, scope, key = builder.track("p", "t"), builder.scope("m"), builder.key(KeyKind.PLAIN, "a")
+    start = 0
+    for length in (10_000, 250, 250, 12_000):
+        end = start + length
+        builder.add(
+            track=track, start=np.array([start]), end=np.array([end]),
+            name=builder.intern("a"), key=key,
+        )  # fmt: skip
+        builder.run(RunKind.INFERENCE, "m", track, scope, start, end)
+        start = end + 100
+    session = Session()
+    session.add([builder.build()])
+    return session
+
+
+def shows_whole_run(session):
+    """Whether the picked inference is in view, and as wide as the view but for its margin."""
+    start, end = run_span_ns(session, 0, session.traces[0].trace.runs[session.state.run[1]])
+    t0, t1 = view_of(session)
+    return t0 < start < end < t1 and t1 - t0 < 1.1 * (end - start)
+
+
+def test_an_inference_that_does_not_fit_the_view_or_is_a_sliver_in_it_is_zoomed_to(uneven):
+    pick_run(uneven, (0, 0))
+    navigation.step_run(uneven, 1)
+    assert shows_whole_run(uneven), "of 250 µs after one of 10 ms"
+    span = view_of(uneven)[1] - view_of(uneven)[0]
+    navigation.step_run(uneven, 1)
+    assert view_of(uneven)[1] - view_of(uneven)[0] == span
+    assert shows_whole_run(uneven), "of the same length"
+    navigation.step_run(uneven, 1)
+    assert shows_whole_run(uneven), "of 12 ms after one of 250 µs"
+    start = run_span_ns(uneven, 0, uneven.traces[0].trace.runs[3])[0]
+    uneven.set_range(start + 6_000_000, start + 6_010_000)
+    navigation.step_run(uneven, -1)
+    assert shows_whole_run(uneven), "shorter than the place in the last one"
+
+
+def test_all_inferences_shows_everything(uneven):
+    pick_run(uneven, (0, 1))
+    before = uneven.state
+    pick_run(uneven, None)
+    assert uneven.state.run is None
+    t0, t1 = view_of(uneven)
+    assert t0 < 0 < uneven.span_ns() < t1
+    uneven.undo()
+    assert uneven.state == before
 
 
 # -- files of one clock, hours apart ---------------------------------------------------------------

@@ -362,6 +362,25 @@ def test_a_step_zooms_to_a_hit_that_is_too_narrow_and_is_undone_at_once(attentio
     assert session.state == before
 
 
+def test_a_step_shows_all_of_a_hit_that_is_longer_than_the_view(attention):
+    session, shown = attention.session, attention.session.traces[0]
+    Search.of(session).set_query("op:linear")
+    attention.settle()
+    hits = Search.of(session).hits
+    at = max(range(len(hits)), key=lambda at: np.diff(shown.span_ns(hits.ref(at).index))[0])
+    start, end = shown.span_ns(hits.ref(at).index)
+    for t0, t1 in ((start - 2 * (end - start), start + 10), (start + 10, start + 20)):
+        session.clear_selection()
+        session.select_slice(hits.ref((at - 1) % len(hits)))
+        session.set_range(t0, t1)
+        before = session.state
+        Search.of(session).step(1)
+        assert session.state.slice == hits.ref(at)
+        assert session.state.t0 <= start < end <= session.state.t1
+        session.undo()
+        assert session.state == before
+
+
 def test_tracks_tell_how_many_hits_they_have(attention):
     session, scene = attention.session, attention.timeline.scene
     assert track_title(scene, 0, 0)[1] == "5 inferences"

@@ -53,7 +53,8 @@ def choose(text):
 
 
 def titles(controller, ids):
-    return [controller.commands.commands[id].plain_title for id in ids if id != "-"]
+    own = {"edit.copy_markdown": "Copy as Markdown", "edit.copy_json": "Copy as JSON"}
+    return [own.get(id, controller.commands.commands[id].plain_title) for id in ids if id != "-"]
 
 
 def test_every_command_in_a_menu_exists(controller):
@@ -76,6 +77,9 @@ def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
     assert {"Hide this track", "Pin this track on top", "Add bookmark"} <= set(said)
     choose("Copy name")
     assert QApplication.clipboard().text() == shown.label(index)
+    choose("Copy as Markdown")
+    assert QApplication.clipboard().text().startswith("| Name |")
+    assert attention.window.status.said.text() == "Copied 1 row as Markdown"
     choose("Show Source")
     assert attention.source.isVisible()
 
@@ -112,7 +116,8 @@ def test_the_menu_of_an_operator_selects_it(attention, qtbot):
     table = attention.operators.table
     found = ask(table.viewport(), row_of(table, 1))
     assert found[0] == "Copy row"
-    assert found[2:] == [*titles(attention, ROWS["operators"]), "Help"]
+    assert found[1:3] == ["Copy table as TSV", "Copy table as Markdown"]
+    assert found[3:] == [*titles(attention, ROWS["operators"]), "Help"]
     assert attention.session.state.operators[1] == attention.operators.model.rows[1].operators
     choose("Show Graph")
     settle(qtbot, attention)
@@ -134,7 +139,7 @@ def test_the_menu_of_a_hit_selects_its_slice(attention, qtbot):
     settle(qtbot, attention)
     table = attention.hits.table
     found = ask(table.viewport(), row_of(table, 3))
-    assert found[1:] == [*titles(attention, ROWS["search"]), "Help"]
+    assert found[2:] == [*titles(attention, ROWS["search"]), "Help"]
     assert attention.session.state.slice == Search.of(attention.session).hits.ref(3)
 
 
@@ -159,7 +164,8 @@ def test_the_menu_of_a_problem_leads_to_the_links(attention, qtbot):
     settle(qtbot, controller)
     table = controller.problems.table
     found = ask(table.viewport(), row_of(table))
-    assert found == ["Copy rows as TSV", *titles(controller, ROWS["problems"]), "Help"]
+    copying = ["Copy rows as TSV", "Copy rows as Markdown"]
+    assert found == [*copying, *titles(controller, ROWS["problems"]), "Help"]
     choose("Show Links")
     settle(qtbot, controller)
     assert controller.links.isVisible()

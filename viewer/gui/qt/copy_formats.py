@@ -26,9 +26,7 @@ def formatted(tsv: str, form: CopyFormat) -> str:
     """
     if form is CopyFormat.TEXT:
         return tsv
-    head, *lines = [line.split("\t") for line in tsv.splitlines() if line]
-    rows = [line for line in lines if len(line) == len(head)]
-    notes = ["\t".join(line) for line in lines if len(line) != len(head)]
+    head, rows, notes = _parts(tsv)
     if form is CopyFormat.JSON:
         # A column without a heading, such as that of a bar, has nothing to say.
         objects: list[dict[str, object]] = [
@@ -40,6 +38,18 @@ def formatted(tsv: str, form: CopyFormat) -> str:
     table = [head, ["---"] * len(head), *rows]
     text = "".join(f"| {' | '.join(map(_escaped, row))} |\n" for row in table)
     return text + "".join(f"\n{note}\n" for note in notes)
+
+
+def row_count(tsv: str) -> int:
+    """The number of tab-separated rows, without headings and notes."""
+    return len(_parts(tsv)[1])
+
+
+def _parts(tsv: str) -> tuple[list[str], list[list[str]], list[str]]:
+    """The headings, rows and notes."""
+    head, *lines = [line.split("\t") for line in tsv.splitlines() if line] or [[]]
+    rows = [line for line in lines if len(line) == len(head)]
+    return head, rows, ["\t".join(line) for line in lines if len(line) != len(head)]
 
 
 def _value(cell: str) -> int | str:

@@ -11,16 +11,14 @@ from viewer.view import visible_range
 
 
 def pick_run(session: Session, run: tuple[int, int] | None) -> None:
-    """Compute costs for one inference (None for all), and show it as it ran."""
+    """Compute costs for one inference and show it as it ran; None: for all, and show everything."""
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
-        state = replace(session.state, run=run)
+        span = 0, session.span_ns()
         if run is not None:
-            one = session.traces[run[0]].trace.runs[run[1]]
-            span = run_span_ns(session, run[0], one)
-            t0, t1 = session.limited(*visible_range.with_margin(*span))
-            state = replace(state, t0=t0, t1=t1)
-        session.change(state)
+            span = run_span_ns(session, run[0], session.traces[run[0]].trace.runs[run[1]])
+        t0, t1 = session.limited(*visible_range.with_margin(*span))
+        session.change(replace(session.state, run=run, t0=t0, t1=t1))
 
 
 def include_warm_up(session: Session, *, included: bool) -> None:

@@ -17,6 +17,8 @@ from viewer.model.trace import RunKind
 from viewer.view.state import SliceRef
 from viewer.view.visible_range import file_span_ns, run_in_view, with_margin, zoomed
 
+_SLIVER = 8  # an inference narrower than the view by this factor is zoomed to
+
 
 def zoom(
     session: Session,
@@ -84,7 +86,10 @@ def step_slice(session: Session, by: int) -> None:
 
 
 def step_run(session: Session, by: int) -> None:
-    """Move to the next (1) or previous (-1) inference of the current trace, at the same zoom."""
+    """Move to the next (1) or previous (-1) inference of the current trace.
+
+    Keeps the zoom and the place in the inference, unless the inference would be cut or a sliver.
+    """
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
         trace = run_trace(session)
@@ -106,9 +111,15 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     if now is None:
         pick_run(session, (trace, chosen))
         return
-    first = run_span_ns(session, trace, runs[now])[0]
-    shift = run_span_ns(session, trace, runs[chosen])[0] - first
-    t0, t1 = session.limited(state.t0 + shift, state.t1 + shift)
+    start, end = run_span_ns(session, trace, runs[now])
+    first, last = run_span_ns(session, trace, runs[chosen])
+    t0, t1 = session.limited(state.t0 + first - start, state.t1 + first - start)
+    if start <= state.t0 and state.t1 <= end:
+        fits = first <= t0 and t1 <= last  # the same part, to compare it
+    else:
+        fits = t0 <= first and last <= t1 and (last - first) * _SLIVER >= t1 - t0
+    if not fits:
+        t0, t1 = session.limited(*with_margin(first, last))
     # The selected slice belongs to the previous inference, so only the new inference stays
     # selected.
     session.change(replace(state, slice=None, others=(), run=(trace, chosen), t0=t0, t1=t1))

@@ -20,6 +20,7 @@ from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, ViewState
+from viewer.view.visible_range import with_margin
 
 # Edits of the query closer together than this, in seconds, are one undo step.
 TYPING_BURST = 1.5
@@ -198,9 +199,9 @@ class Search(Feed[SearchQuestion, Hits]):
     def step(self, by: int) -> None:
         """Select the next (`by` 1) or previous (-1) hit, and wrap around at the end.
 
-        Starts from the selected slice, else from the left edge of the view. Zooms in on a hit that
-        would be too narrow to see. If the search is still running, the step is taken when it is
-        done.
+        Starts from the selected slice, else from the left edge of the view. Shows all of the hit:
+        zooms in if it would be too narrow to see, out if it is longer than the view. If the search
+        is still running, the step is taken when it is done.
         """
         if self.pending:
             self._step = by
@@ -223,9 +224,15 @@ class Search(Feed[SearchQuestion, Hits]):
         length = end - start
         with session.one_step():
             session.select_slice(ref, reveal=True)
-            if 0 < length * _TOO_NARROW < session.state.t1 - session.state.t0:
+            t0, t1 = session.state.t0, session.state.t1
+            if 0 < length * _TOO_NARROW < t1 - t0:
                 before = (start + end - length * _ZOOMED) // 2
                 session.set_range(before, before + length * _ZOOMED)
+            elif length > t1 - t0:
+                session.set_range(*with_margin(start, end))
+            elif start < t0 or end > t1:
+                before = (start + end - (t1 - t0)) // 2
+                session.set_range(before, before + t1 - t0)
 
     def select(self, at: int) -> None:
         """Select the hit at a position in time order, and scroll to it, expanding its track."""

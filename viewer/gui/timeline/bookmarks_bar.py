@@ -131,12 +131,12 @@ class BookmarksBar(QWidget):
         if naming is None or naming not in session.state.marks:
             return
         number, name = session.state.marks.index(naming), self.field.text().strip()
+        self.left.emit()  # before: Qt passes the focus of a hidden field on, which scrolls to it
         self.field.hide()
         if not kept:
             remove(session, number)
         elif name and name != naming.name:
             edit(session, number, name=name)
-        self.left.emit()
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:

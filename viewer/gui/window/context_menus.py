@@ -34,6 +34,8 @@ SLICE = (
     "go.next_flow", "go.previous_flow", SEPARATOR, "mark.measure", "mark.keep", SEPARATOR,
     "tracks.pin", "tracks.hide", SEPARATOR, "file.export",
 )  # fmt: skip
+# These are titled for the submenu "Copy as".
+_TITLES = {"edit.copy_markdown": "Copy as &Markdown", "edit.copy_json": "Copy as &JSON"}
 
 
 class ContextMenus(QObject):
@@ -66,5 +68,5 @@ class ContextMenus(QObject):
         self._table.refresh()
         if menu.actions():
             menu.addSeparator()
-        self._table.add_to(menu, (*ids, SEPARATOR))
+        self._table.add_to(menu, (*ids, SEPARATOR), _TITLES)
         menu.addAction("Help", partial(self._help.show_help, page))

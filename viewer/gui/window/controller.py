@@ -303,7 +303,7 @@ class WindowController(QObject):
 
     @Slot()
     def _show_selection(self) -> None:
-        self.window.status.show_text(selection_text(self.session))
+        self.window.status.show_selection(selection_text(self.session))
         self.clock.follow()
         self.timeline.view.announce(spoken_text(self.session))
 
@@ -312,7 +312,7 @@ class WindowController(QObject):
         """Show the new statistics of the selection."""
         answer = SelectionFeed.of(self.session).answer
         self.docks.count_selected(0 if answer is None else answer.slices)
-        self.window.status.show_text(selection_text(self.session))
+        self.window.status.show_selection(selection_text(self.session))
         self.commands.refresh()
 
     @Slot()

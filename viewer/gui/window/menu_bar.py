@@ -20,6 +20,7 @@ from viewer.gui.window.commands.menus import (
     MOVE_MENU,
     PANELS_MENU,
     RULER_MENU,
+    SAMPLE_MENU,
     THEME_MENU,
 )
 from viewer.gui.window.files.recent_menus import RecentMenus
@@ -58,6 +59,9 @@ class MenuBar(QObject):
         copy_as = QMenu("Cop&y as", menus["Edit"])
         table.add_to(copy_as, COPY_MENU)
         menus["Edit"].insertMenu(table.actions["search.find"], copy_as)
+        samples = QMenu("Open a &sample", menus["Help"])
+        table.add_to(samples, SAMPLE_MENU)
+        menus["Help"].insertMenu(table.actions["help.recording"], samples)
         table.add_to(menus["View"].addMenu("&Theme"), THEME_MENU)
         menus["File"].insertMenu(table.actions["file.last_session"], recent.files)
         menus["File"].insertMenu(table.actions["file.reload"], recent.sessions)

@@ -44,6 +44,14 @@ def test_a_click_selects_the_slices_of_the_name_and_marks_its_row(panel, session
     assert marked_rows(panel.table) == [row]
 
 
+def test_names_are_filtered_by_name_and_operators_also_by_module_and_line(
+    panel, sample, show_panel
+):
+    assert panel.filter.placeholderText() == "Filter by name"
+    operators = show_panel(OperatorsPanel, sample("attention_xnnpack"))
+    assert operators.filter.placeholderText() == "Filter by module, operator or line"
+
+
 def test_it_has_no_costs_of_operators(panel):
     assert panel.costs is None
     assert panel.select_most_expensive() == ""

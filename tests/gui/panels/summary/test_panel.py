@@ -140,7 +140,7 @@ def test_other_figures_open_their_panels(panel):
     link(panel, "100 % linked · match 1.00").click()
     assert asked == ["delegation", "delegation", "findings", "problems", "links"]
     panel.show_problems(0)
-    assert "No problems found" in texts(panel)
+    assert "No problems in the files" in texts(panel)
 
 
 def test_a_finding_leads_to_its_place(panel):

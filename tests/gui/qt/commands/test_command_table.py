@@ -15,6 +15,7 @@ from viewer.gui.window.commands.menus import (
     MOVE_MENU,
     PANELS_MENU,
     RULER_MENU,
+    SAMPLE_MENU,
     THEME_MENU,
 )
 
@@ -100,6 +101,7 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
     listed["View"] |= own - {SEPARATOR}
     listed["Edit"] |= {*COPY_MENU} - {SEPARATOR}
     listed["Go"] |= {*PANELS_MENU}
+    listed["Help"] |= {*SAMPLE_MENU}
     placed = [id for ids in listed.values() for id in ids]
     assert sorted(placed) == sorted(controller.commands.commands)
     for id, one in controller.commands.commands.items():
@@ -111,12 +113,20 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
     [
         ("Clock rate", CLOCK_MENU), ("Color by", COLOR_MENU), ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU), ("Panels", PANELS_MENU), ("Copy as", COPY_MENU),
-        ("Row density", DENSITY_MENU), ("Theme", THEME_MENU),
+        ("Row density", DENSITY_MENU), ("Theme", THEME_MENU), ("Open a sample", SAMPLE_MENU),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(controller, title, ids):
     places = {controller.commands.commands[id].place for id in ids if id != SEPARATOR}
     assert places == {title}
+
+
+def test_the_samples_are_a_submenu_of_help(controller):
+    entries = [action.text() for action in controller.window.menus["Help"].actions()]
+    assert "Open a &sample" in entries
+    (menu,) = (a.menu() for a in controller.window.menus["Help"].actions() if a.menu())
+    actions = controller.commands.actions
+    assert menu.actions() == [actions[id] for id in SAMPLE_MENU]
 
 
 def test_every_key_is_one_that_qt_knows_and_means_one_thing(controller):

@@ -1,6 +1,6 @@
 """Titles of sorted columns."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QStyleOptionHeaderV2
 
@@ -31,3 +31,19 @@ def test_a_sorted_title_at_the_right_makes_room_for_the_arrow(qtbot):
     assert text(1) != "Self"
     header.setSortIndicator(0, Qt.SortOrder.DescendingOrder)
     assert text(0) == text(1) == "Self"
+
+
+def test_a_click_that_sorts_shows_the_first_rows(qtbot):
+    model = QStandardItemModel(300, 1)
+    for row in range(300):
+        model.setItem(row, 0, QStandardItem(f"{row * 7 % 300:03}"))
+    table = QuietTable("Times")
+    qtbot.addWidget(table)
+    table.setModel(model)
+    table.setSortingEnabled(True)
+    table.show()
+    table.scrollToBottom()
+    header = table.horizontalHeader()
+    qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(30, 8))
+    assert table.indexAt(QPoint(5, 5)).row() == 0
+    assert table.indexAt(QPoint(5, 5)).data() in ("000", "299")

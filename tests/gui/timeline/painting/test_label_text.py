@@ -50,6 +50,8 @@ def test_a_bar_has_no_namespaces(label, bar):
          ["XnnpackBackend · 5 ops", "Xnnpack · 5 ops", "5 ops"]),
         ("XnnpackBackend · 1 op", ["XnnpackBackend · 1 op", "Xnnpack · 1 op", "1 op"]),
         ("forward · run 2", ["forward · run 2", "run 2", "2"]),
+        ("forward · run 3 of 25",
+         ["forward · run 3 of 25", "run 3 of 25", "3 of 25", "3"]),
         ("forward · run 2 of 3, did not finish",
          ["forward · run 2 of 3, did not finish", "run 2 of 3, did not finish", "did not finish"]),
         ("blocks.0.attn · linear", ["blocks.0.attn · linear", "attn · linear", "linear"]),
@@ -68,7 +70,7 @@ def test_shorter_forms_longest_first(label, forms):
 @pytest.mark.parametrize(
     ("room", "text"),
     [(220, "blocks.0.attn · linear"), (219, "attn · linear"), (129, "linear"), (59, "line…"),
-     (50, "line…"), (40, "lin…"), (39, "lin"), (29, "li"), (19, ""), (0, ""), (-20, "")],
+     (50, "line…"), (40, "lin…"), (39, "lin"), (30, "lin"), (29, ""), (0, ""), (-20, "")],
 )  # fmt: skip
 def test_the_longest_form_that_fits(room, text):
     assert fitting("blocks.0.attn · linear", room, ten) == text

@@ -1,5 +1,7 @@
 """Flows in the window: keys that walk along them, arrows that are switched, back and forward."""
 
+import json
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -116,6 +118,33 @@ def test_at_the_end_of_a_flow_nothing_moves(attention, qtbot):
     before = session.state
     qtbot.keyClick(attention.window, Key.Key_BracketRight)
     assert session.state == before
+    assert attention.window.status.said.text() == "No flow from this slice"
+
+
+def test_a_flow_at_a_slice_inside_the_selected_one_is_told(controller, qtbot, tmp_path):
+    path = tmp_path / "nested.json"
+    one, two = {"pid": 1, "tid": 1}, {"pid": 1, "tid": 2}
+    events = [
+        {"ph": "X", "name": "outer", "ts": 0, "dur": 100, **one},
+        {"ph": "X", "name": "inner", "ts": 10, "dur": 40, **one},
+        {"ph": "X", "name": "outer", "ts": 200, "dur": 100, **two},
+        {"ph": "X", "name": "inner", "ts": 210, "dur": 40, **two},
+        {"ph": "s", "id": 1, "name": "f", "cat": "f", "ts": 20, **one},
+        {"ph": "f", "id": 1, "name": "f", "cat": "f", "ts": 220, "bp": "e", **two},
+    ]
+    path.write_text(json.dumps({"traceEvents": events}))
+    open_files(qtbot, controller, path)
+    shown, said = controller.session.traces[0], controller.window.status.said
+    slices = range(len(shown.trace.slices))
+    first, last = [SliceRef(0, i) for i in slices if shown.label(i) == "outer"]
+    controller.session.select_slice(first)
+    controller.commands.run("go.next_flow")
+    assert said.text() == "No flow from this slice · one starts at a slice inside it"
+    controller.commands.run("go.previous_flow")
+    assert said.text() == "No flow to this slice"
+    controller.session.select_slice(last)
+    controller.commands.run("go.previous_flow")
+    assert said.text() == "No flow to this slice · one ends at a slice inside it"
 
 
 def test_without_a_slice_or_a_record_there_are_no_steps(controller, qtbot):

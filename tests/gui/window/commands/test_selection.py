@@ -3,8 +3,12 @@
 import json
 
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
 
 from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.qt.clipboard import copy_as
+from viewer.gui.qt.copy_formats import CopyFormat, formatted
+from viewer.gui.qt.widgets.tables import offer_markdown
 from viewer.view.state import SliceRef
 
 
@@ -51,4 +55,26 @@ def test_rows_of_the_focused_table_are_copied(attention):
     table.selectRow(1)
     rows = json.loads(copied(attention, "edit.copy_json"))
     assert len(rows) == 1
+    assert attention.window.status.said.text() == "Copied 1 row as JSON"
     assert copied(attention, "edit.copy_markdown").splitlines()[1].startswith("| --- |")
+
+
+def test_what_was_copied_from_a_table_is_told(attention):
+    attention.commands.actions["panel.operators"].trigger()
+    table, said = attention.panels.of(OperatorsPanel).table, attention.window.status.said
+    table.copy_all()
+    count = table.model().rowCount()
+    assert said.text() == f"Copied {count} rows as TSV"
+    text = QGuiApplication.clipboard().text()
+    assert len(text.splitlines()) == count + 1
+    menu = QMenu()
+    offer_markdown(menu, table, "Copy table as TSV", table.copy_all)
+    menu.actions()[0].trigger()
+    assert said.text() == f"Copied {count} rows as Markdown"
+    assert QGuiApplication.clipboard().text() == formatted(text, CopyFormat.MARKDOWN)
+
+
+def test_without_rows_to_copy_the_clipboard_keeps_its_text(attention):
+    QGuiApplication.clipboard().setText("a text")
+    copy_as(attention.window, lambda: None, CopyFormat.JSON)
+    assert QGuiApplication.clipboard().text() == "a text"

@@ -1,14 +1,18 @@
 """The page of all keys: complete, current, small enough, and the way to change keys."""
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QSize
+from PySide6.QtWidgets import QLabel, QScrollArea
 
 from viewer.gui.window.commands.menus import MOUSE_HELP
 from viewer.gui.window.dialogs.key_sheet import TASKS, KeySheet, tasks_of
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 
 
-@pytest.fixture
-def sheet(controller):
+@pytest.fixture(params=[(1920, 1050)])
+def sheet(controller, request, monkeypatch):
+    """The page on a screen of the given size."""
+    monkeypatch.setattr(KeySheet, "room", lambda sheet: QSize(*request.param))
     controller.commands.run("help.keys")
     made = controller.window.findChild(KeySheet)
     yield made
@@ -28,10 +32,24 @@ def test_every_command_has_a_task(controller):
     assert all(id.startswith(starts) for id in controller.commands.commands)
 
 
+@pytest.mark.parametrize("sheet", [(1280, 940)], indirect=True)
 def test_the_page_fits_a_small_screen(sheet):
     assert sheet.sizeHint().width() <= 1280
     assert sheet.sizeHint().height() <= 800
     assert sheet.height() >= sheet.sizeHint().height()  # nothing is cut
+    assert not sheet.findChild(QScrollArea).verticalScrollBar().isVisible()
+
+
+@pytest.mark.parametrize("sheet", [(1024, 700), (640, 480)], indirect=True)
+def test_on_a_narrow_screen_the_page_has_fewer_columns_and_scrolls(sheet):
+    room, scroll = sheet.room(), sheet.findChild(QScrollArea)
+    QCoreApplication.processEvents()
+    assert sheet.width() <= room.width()
+    assert sheet.height() <= room.height()
+    assert scroll.verticalScrollBar().isVisible()
+    columns = scroll.widget().findChildren(QLabel)
+    assert columns
+    assert all(label.geometry().right() < scroll.viewport().width() for label in columns)
 
 
 def test_it_shows_current_keys(controller, sheet):

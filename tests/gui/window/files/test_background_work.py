@@ -66,7 +66,7 @@ def test_several_loads_tell_how_far_each_is(controller, qtbot):
         "demo_str_x4.etdp 1.0 MB of 4.0 MB", "demo_str_x4.csv 50 MB of 200 MB", "1 more"
     )  # fmt: skip
     told = "Reading " + " · ".join(parts)
-    qtbot.waitUntil(lambda: status._task.toolTip().replace(THIN, " ") == told)
+    qtbot.waitUntil(lambda: status._task.text().replace(THIN, " ") == told)
     qtbot.waitUntil(status.progress.isVisible)
     assert status.progress.value() == 250  # of 1000
     with qtbot.waitSignal(controller.loader.all_done):

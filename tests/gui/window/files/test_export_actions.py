@@ -7,6 +7,7 @@ import pytest
 from tests.gui.events import open_files, settle
 from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
+from viewer.model.times import group_digits
 
 
 def answer_save_dialog(monkeypatch, path, file_type):
@@ -20,6 +21,13 @@ def answer_save_dialog(monkeypatch, path, file_type):
     dialog = "viewer.gui.window.files.export_actions.QFileDialog.getSaveFileName"
     monkeypatch.setattr(dialog, answer)
     return proposed
+
+
+def test_the_number_of_exported_slices_has_groups_of_digits(attention):
+    attention.exports._counts = "slices"
+    attention.exports.report_saved("out.csv", 6016)
+    assert attention.window.status.said.text() == f"Wrote out.csv · {group_digits(6016)} slices"
+    assert group_digits(6016) != "6016"
 
 
 @pytest.mark.parametrize("suffix", [".pftrace", ".csv"])

@@ -9,6 +9,7 @@ from tests.gui.events import open_files
 from tests.gui.window.shown import CSV, THIN, message
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.gui.window.commands.menus import CLOCK_MENU
+from viewer.gui.window.frame import clock_button
 
 
 @pytest.fixture
@@ -170,3 +171,13 @@ def test_clocks_of_delegates_are_reached_with_the_keyboard(qnn, qtbot):
     qtbot.keyClick(menu, Qt.Key.Key_Right)
     qtbot.keyClick(menu.activeAction().menu(), Qt.Key.Key_8)
     assert list(delegate_menus(qnn)) == [f"cycles: 800{THIN}MHz chosen"]
+
+
+def test_a_long_text_of_clocks_is_cut_and_told_in_full_by_the_tooltip(cycles, monkeypatch):
+    long = "a clock of a delegate with a very long name " * 9
+    monkeypatch.setattr(clock_button, "clock_text", lambda session: long)
+    cycles.clock.follow()
+    assert cycles.clock.text().endswith("…")
+    assert cycles.clock.sizeHint().width() < clock_button.MOST_WIDTH + 60
+    assert long in cycles.clock.toolTip()
+    assert cycles.clock.accessibleName() == long

@@ -133,9 +133,41 @@ def test_a_command_opens_what_was_closed_and_it_stays(attention, qtbot):
     assert docks.choices.closed == ["graph"]
     assert not docks.is_open("graph")
     attention.commands.run("panel.graph")
-    assert tabs(attention)[LEFT] == MODEL_TABS, "in its place"
+    assert tabs(attention)[LEFT] == ("operators", "model", "delegation", "graph")
     assert docks.areas[LEFT].front == "graph"
     assert docks.choices.closed == []
+
+
+@pytest.mark.parametrize("width", [1600, 1300, 1000])
+def test_a_tab_that_opens_by_itself_comes_last_and_moves_no_other(attention, qtbot, width):
+    session, docks = attention.session, attention.docks
+    width_of(qtbot, attention, width)
+    first = tabs(attention)
+
+    def places():
+        return {
+            name: (area, tabs.bar.tabRect(at).left())
+            for area, tabs in docks.areas.items()
+            for at, name in enumerate(tabs.names)
+            if tabs.bar.isTabVisible(at)
+        }
+
+    for name, opens in (
+        ("selection", lambda: session.select_area(Area(0, 10**6, frozenset({(0, 0)})))),
+        ("search", lambda: Search.of(session).set_query("linear")),
+        ("events", lambda: docks.show_panel("events")),
+        ("links", lambda: docks.show_panel("links")),
+    ):
+        before = places()
+        opens()
+        qtbot.waitUntil(lambda name=name: docks.is_open(name))
+        after = places()
+        area = after[name][0]
+        assert docks.areas[area].names[-1] == name
+        assert {own: at for own, at in before.items() if after.get(own, at) != at} == {}
+    session.close_all()
+    open_sample(qtbot, attention, "attention_xnnpack")
+    assert tabs(attention) == first, "files start with the order of the panel table"
 
 
 def test_a_search_and_bookmarks_open_their_panels_and_close_them(attention, qtbot):

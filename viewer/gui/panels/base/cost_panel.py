@@ -28,6 +28,8 @@ from viewer.program.program import Program
 
 Answer = TypeVar("Answer")
 
+FILTER_HINT = "Filter by module, operator or line"
+
 
 class CostPanel(AnswerPanel[Answer]):
     """A filter above a cost table, with a footer and a note below it.
@@ -54,8 +56,7 @@ class CostPanel(AnswerPanel[Answer]):
         """name: the accessible name of the filter."""
         super().__init__(session, theme, parent)
         self._costs = CostFeed.of(session)
-        hint = "Filter by module, operator or line"
-        self.filter = FilterLine(hint, name, table, theme)
+        self.filter = FilterLine(FILTER_HINT, name, table, theme)
         self.filter.textChanged.connect(self._filter)
         self.subtitle = subtitle_label(theme)
         self.footer = CostFooter(theme)

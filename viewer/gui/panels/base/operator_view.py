@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, Qt, Slot
-from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents
 from viewer.gui.panels.base.operator_table import OperatorDelegate, OperatorModel
+from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.sort_header import SortHeader
@@ -16,6 +17,7 @@ from viewer.gui.qt.widgets.tables import (
     add_copying,
     fit_columns,
     marked_rows,
+    offer_markdown,
     paint_faint,
     pop_up,
     select_row,
@@ -106,7 +108,7 @@ class OperatorView(RowTable):
         self._put(range(len(self._model.rows)))
 
     def _put(self, rows: list[int] | range) -> None:
-        QGuiApplication.clipboard().setText(self._model.tsv(rows))
+        copy_tsv(self, self._model.tsv(rows))
 
     @Slot(QPoint)
     def _menu(self, at: QPoint) -> None:
@@ -115,6 +117,7 @@ class OperatorView(RowTable):
         rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
         rows.setEnabled(count > 0)
         menu.addAction("Copy table as TSV", self.copy_all)
+        offer_markdown(menu, self, "Copy table as TSV", self.copy_all)
         pop_up(menu, self, at)
 
     @guard

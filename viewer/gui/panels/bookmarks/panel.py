@@ -7,11 +7,11 @@ current bookmark.
 from __future__ import annotations
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from viewer.gui.panels.base.page_panel import PagePanel
 from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn, BookmarksModel
+from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import let_copy, marked_rows
@@ -84,7 +84,7 @@ class BookmarksPanel(PagePanel):
         """Copy the selected row."""
         rows = marked_rows(self.table)
         if rows:
-            QGuiApplication.clipboard().setText(self.model.tsv(rows))
+            copy_tsv(self, self.model.tsv(rows))
 
 
 class BookmarksView(ColumnTable[BookmarkColumn]):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import Family, PanelRef
@@ -22,6 +21,7 @@ from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
+from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
@@ -160,7 +160,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         copied = [rows[i] for i in selected] or list(rows)
         if copied:
             text = "\n".join([self.subtitle.text(), *(row.plain for row in copied)])
-            QGuiApplication.clipboard().setText(f"{text}\n")
+            copy_text(self, f"{text}\n", counted(len(copied), "finding"))
 
 
 def _answer(

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QToolButton, QVBoxLayout, QWidget
 
 from viewer.analysis.cost.operators import OperatorCosts, operator_costs
@@ -39,6 +39,7 @@ from viewer.gui.panels.graph.question import (
     work_out,
 )
 from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView
+from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
@@ -475,7 +476,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     def copy(self) -> None:
         """Copy a picture of the whole graph."""
         if self.view.picture is not None and not self.is_empty:
-            QGuiApplication.clipboard().setImage(self.view.image())
+            copy_picture(self, self.view.image(), "a picture of the graph")
 
     @Slot()
     def _ask_to_save(self) -> None:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import (
     QFontMetrics,
-    QGuiApplication,
     QKeyEvent,
     QPainter,
     QPaintEvent,
@@ -25,10 +24,18 @@ from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.delegate import ModuleDelegate
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ModuleModel
+from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
-from viewer.gui.qt.widgets.tables import QuietTree, add_copying, paint_faint, pop_up, select_row
+from viewer.gui.qt.widgets.tables import (
+    QuietTree,
+    add_copying,
+    offer_markdown,
+    paint_faint,
+    pop_up,
+    select_row,
+)
 from viewer.model.times import counted
 from viewer.render.palette import Palette
 
@@ -367,7 +374,7 @@ class ModuleView(QuietTree):
         text = self._model.rows.tsv(listed[:MOST_COPIED], self.shown_cells)
         if len(listed) > MOST_COPIED:
             text += f"{counted(len(listed) - MOST_COPIED, 'more row')} not copied\n"
-        QGuiApplication.clipboard().setText(text)
+        copy_tsv(self, text)
 
     @Slot(QPoint)
     def _menu(self, at: QPoint) -> None:
@@ -376,6 +383,7 @@ class ModuleView(QuietTree):
         rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
         rows.setEnabled(count > 0)
         menu.addAction("Copy open rows as TSV", self.copy_all)
+        offer_markdown(menu, self, "Copy open rows as TSV", self.copy_all)
         menu.addSeparator()
         index = self.currentIndex().siblingAtColumn(0)
         below = menu.addAction("Expand all", lambda: self.open_modules(index))

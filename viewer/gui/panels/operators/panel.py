@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import set_label
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.cost_panel import CostPanel
+from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
 from viewer.gui.panels.base.group_rows import select_group, show_whole
 from viewer.gui.panels.base.operator_contents import (
     ColumnKind,
@@ -155,6 +155,8 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         self.note.setVisible(bool(without_cost))
 
     def _show_contents(self, contents: OperatorContents) -> None:
+        with_operators = any(row.operators for row in contents.rows)
+        self.filter.setPlaceholderText(FILTER_HINT if with_operators else "Filter by name")
         with_costs = any(h.kind is ColumnKind.SHARE for h in contents.headings)
         self.table.show_contents(contents, sorted_by=1 if with_costs else -1)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from PySide6.QtCore import QObject, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QGuiApplication, QIcon
+from PySide6.QtGui import QFontMetrics, QIcon
 from PySide6.QtWidgets import (
     QHeaderView,
     QStyledItemDelegate,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -220,4 +221,4 @@ class ProblemsPanel(PagePanel):
     def copy(self) -> None:
         """Copy the selected rows, or all rows if none is selected."""
         marked = marked_rows(self.table)
-        QGuiApplication.clipboard().setText(self.model.tsv(marked or list(range(self.count))))
+        copy_tsv(self, self.model.tsv(marked or list(range(self.count))))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import overload
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
 from viewer.gui.panels.program.rows import TITLES, ProgramRow, file_row, placed
+from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -145,7 +146,7 @@ class ProgramTree(QuietTree):
             if row is not None
         ]
         if lines:
-            QGuiApplication.clipboard().setText("\n".join(["\t".join(TITLES), *lines]) + "\n")
+            copy_tsv(self, "\n".join(["\t".join(TITLES), *lines]) + "\n")
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:

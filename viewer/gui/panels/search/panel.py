@@ -52,6 +52,7 @@ class HitsPanel(AnswerPanel[Ints]):
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
         self._by = Order()
         self.model = HitsModel(theme, self)
+        self._is_resorted = False  # until the answer to `_sort` is shown
         self.table = HitsView(self.model, theme)
         let_copy(self.table, self.copy)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
@@ -106,6 +107,7 @@ class HitsPanel(AnswerPanel[Ints]):
     def _sort(self, column: int) -> None:
         """Sort by the clicked column; a second click reverses the order."""
         self._by = self._by.after_click(COLUMNS[column])
+        self._is_resorted = True
         self.refresh()
 
     def _why_nothing(self) -> str:
@@ -132,6 +134,9 @@ class HitsPanel(AnswerPanel[Ints]):
         self.subtitle.setText(text)
         self.table.fit_columns()
         self._mark()
+        if self._is_resorted:
+            self._is_resorted = False
+            self.table.scrollToTop()
 
     @Slot()
     def _mark(self) -> None:

@@ -298,7 +298,7 @@ class SummaryCard(SectionColumn):
         rows: list[Sequence[QWidget | None]] = []
         if problems is not None:
             icon, token = ("warning", "warning") if problems else ("check", "ok")
-            text = counted(problems, "problem") if problems else "No problems found"
+            text = counted(problems, "problem") if problems else "No problems in the files"
             link = self.text(text, self._panel("problems"), elided=True)
             rows.append((self._icon(icon, token), link))
         table = self._shown.table

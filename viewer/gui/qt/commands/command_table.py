@@ -221,11 +221,17 @@ class CommandTable(QObject):
 
     # -- menus -------------------------------------------------------------------------------
 
-    def add_to(self, menu: QMenu, ids: Iterable[str]) -> None:
-        """Append commands to a menu, with a separator for each `SEPARATOR`."""
+    def add_to(self, menu: QMenu, ids: Iterable[str], titles: Mapping[str, str] = {}) -> None:
+        """Append commands to a menu, with a separator for each `SEPARATOR`.
+
+        titles: those that differ from the command's, by id; such an entry lasts for one menu.
+        """
         for id in ids:
             if id == SEPARATOR:
                 menu.addSeparator()
+            elif id in titles:
+                action = menu.addAction(titles[id], self.actions[id].trigger)
+                action.setEnabled(self.actions[id].isEnabled())
             else:
                 menu.addAction(self.actions[id])
 

@@ -10,7 +10,6 @@ from html import escape
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import (
     QAction,
-    QGuiApplication,
     QKeySequence,
     QPainter,
     QPaintEvent,
@@ -29,6 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.page_stack import PageStack
@@ -213,7 +213,7 @@ class KeyFigure(QWidget):
             copy = QAction(f"Copy {nanoseconds} ns", self)
             copy.setShortcut(QKeySequence.StandardKey.Copy)
             copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(nanoseconds))
+            copy.triggered.connect(lambda: copy_text(self, nanoseconds, f"{nanoseconds} ns"))
             self.addAction(copy)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHeaderView, QStyleOptionHeader
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionHeader
 
 from viewer.gui.qt.crash_report import guard
 
@@ -12,12 +12,13 @@ _ROOM = "\u00a0" * 5
 
 
 class SortHeader(QHeaderView):
-    """A horizontal header with clickable titles."""
+    """A horizontal header with clickable titles; a click that sorts shows the first rows."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self.setSectionsClickable(True)
         self.setHighlightSections(False)
+        self.sectionClicked.connect(self._show_top)  # emitted once the rows are sorted
 
     @guard
     def initStyleOptionForIndex(self, option: QStyleOptionHeader, section: int) -> None:
@@ -25,3 +26,9 @@ class SortHeader(QHeaderView):
         sorted_by = option.sortIndicator != QStyleOptionHeader.SortIndicator.None_
         if sorted_by and option.textAlignment & Qt.AlignmentFlag.AlignRight:
             option.text = option.text + _ROOM
+
+    @Slot()
+    def _show_top(self) -> None:
+        table = self.parent()
+        if self.isSortIndicatorShown() and isinstance(table, QAbstractItemView):
+            table.scrollToTop()

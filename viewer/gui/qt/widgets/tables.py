@@ -18,7 +18,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QAction,
-    QGuiApplication,
     QKeyEvent,
     QKeySequence,
     QPainter,
@@ -35,6 +34,8 @@ from PySide6.QtWidgets import (
     QTreeView,
 )
 
+from viewer.gui.qt.clipboard import copy_as, copy_tsv
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
@@ -73,14 +74,25 @@ def fit_columns(
 def let_copy(
     table: QAbstractItemView, copy: Callable[[], None], title: str = "Copy rows as TSV"
 ) -> None:
-    """Let Ctrl+C and a context menu with the single entry `title` copy rows."""
+    """Let Ctrl+C and a context menu with the entry `title` copy rows; TSV also as Markdown."""
 
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
         menu.addAction(title, copy)
+        if title.endswith("TSV"):
+            offer_markdown(menu, table, title, copy)
         pop_up(menu, table, at)
 
     add_copying(table, copy, offer)
+
+
+def offer_markdown(
+    menu: QMenu, table: QAbstractItemView, title: str, copy: Callable[[], None]
+) -> None:
+    """Add the entry `title` for Markdown instead of TSV, which `copy` copies."""
+    menu.addAction(
+        title.replace("TSV", "Markdown"), lambda: copy_as(table, copy, CopyFormat.MARKDOWN)
+    )
 
 
 def add_copying(
@@ -161,7 +173,7 @@ def copy_rows(table: QTableView, tsv: Callable[[Sequence[int]], str], most: int,
     text = tsv(rows[:most])
     if len(rows) > most:
         text += f"{counted(len(rows) - most, 'more row')}: {rest}\n"
-    QGuiApplication.clipboard().setText(text)
+    copy_tsv(table, text)
 
 
 class FilterLine(EscapeField):

@@ -66,7 +66,8 @@ def variants(label: str) -> list[str]:
         # That an inference did not finish matters more than its number, which is in the overview.
         if right.endswith(NOT_FINISHED):
             return [label, right, NOT_FINISHED.removeprefix(", ")]
-        return [label, right, right.removeprefix("run ")]
+        number = right.removeprefix("run ")
+        return list(dict.fromkeys((label, right, number, number.split()[0])))
     tail = left.rpartition(".")[2]
     # The tail of a name such as "blocks.0" is meaningless on its own.
     return [label, right] if tail.isdecimal() else [label, f"{tail} · {right}", right]
@@ -75,7 +76,7 @@ def variants(label: str) -> list[str]:
 def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
     """The longest form that fits into `room` px, else its beginning, else "".
 
-    A beginning is at least three letters and "…", or two or three letters alone.
+    A beginning is at least three letters and "…", or three letters alone.
     """
     forms = variants(label)
     for form in forms:
@@ -91,11 +92,9 @@ def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
             high = middle - 1
     if low >= _FEWEST:
         return last[:low].rstrip() + "…"
-    for letters in (_FEWEST, _FEWEST - 1):
-        start = last[:letters]
-        if len(start) == letters and start.isalnum() and width_of(start) <= room:
-            return start
-    return ""
+    start = last[:_FEWEST]
+    is_word = len(start) == _FEWEST and start.isalnum()
+    return start if is_word and width_of(start) <= room else ""
 
 
 class LabelCache:

@@ -12,6 +12,7 @@ def flow_commands(context: CommandContext) -> list[Command]:
     """The flow commands, including the toggle for arrows, which is stored."""
     session, view_settings = context.session, context.view_settings
     steps = FlowSteps(session)
+    steps.stopped.connect(context.shell.status.show_text)
     has_slice = selected_slice(session)
     has_siblings = Precondition("a flow step with several branches", lambda: steps.has_siblings)
 

@@ -146,13 +146,11 @@ MENUS = (
             "help.keys",
             "help.customize_keys",
             SEPARATOR,
-            *(f"sample.{s.key}" for s in SAMPLES),
-            SEPARATOR,
             "help.about",
         ),
     ),
 )
-# Submenus of View, except COPY_MENU, which is in Edit, and PANELS_MENU, which is in Go.
+# Submenus of View, except COPY_MENU in Edit, PANELS_MENU in Go and SAMPLE_MENU in Help.
 CLOCK_MENU = (
     "clock.file",
     *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES),
@@ -167,6 +165,7 @@ COLOR_MENU = (
     SEPARATOR,
     "view.legend",
 )
+SAMPLE_MENU = tuple(f"sample.{sample.key}" for sample in SAMPLES)
 COPY_MENU = (
     *(f"edit.copy_{form.name.lower()}" for form in CopyFormat),
     SEPARATOR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -19,14 +19,15 @@ from viewer.gui.panels.base.slice_facts import run_of
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.links.panel import LinksPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.qt.clipboard import copy_as, copy_text, copy_tsv
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.qt.copy_formats import CopyFormat, formatted
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
-from viewer.model.times import tick_to_ns
+from viewer.model.times import counted, tick_to_ns
 from viewer.model.trace import Run, RunKind
 
 MOST_COPIED = 10_000  # slices
@@ -52,8 +53,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
         chosen = session.state.slice
         if chosen is not None:
             name = session.traces[chosen.trace].label(chosen.index)
-            QGuiApplication.clipboard().setText(name)
-            status.show_text(f"Copied {name}")
+            copy_text(view, name, name)
 
     def measure() -> None:
         before = session.state.measured
@@ -165,28 +165,23 @@ def selection_commands(context: CommandContext) -> list[Command]:
 def copy_commands(context: CommandContext) -> list[Command]:
     """The commands to copy the rows of the focused table, else the selected slices."""
     session, view, status = context.session, context.timeline.view, context.shell.status
-    clipboard = QGuiApplication.clipboard()
 
     def copy(form: CopyFormat) -> None:
         focus = QApplication.focusWidget()
         action = None if focus is None else _copying(focus)
         if action is not None:
-            action.trigger()
-            clipboard.setText(formatted(clipboard.text(), form))
+            copy_as(view, action.trigger, form)
         elif isinstance(focus, QLineEdit | QPlainTextEdit | QTextEdit):
             focus.copy()
-            return
         elif session.state.slice is None:
             status.show_text(NOTHING_TO_COPY)
-            return
         else:
-            clipboard.setText(formatted(_slices_tsv(session), form))
-        status.show_text(f"Copied as {form.value}")
+            copy_tsv(view, _slices_tsv(session), form)
 
     def copy_ns() -> None:
         lines = _slices_tsv(session).splitlines()[1:]
-        clipboard.setText("\n".join(line.split("\t")[2] for line in lines if "\t" in line))
-        status.show_text("Copied durations in ns")
+        lengths = [line.split("\t")[2] for line in lines if "\t" in line]
+        copy_text(view, "\n".join(lengths), f"{counted(len(lengths), 'duration')} in ns")
 
     # On the canvas Ctrl+C copies the slice, as it copies rows in a table.
     on_canvas = QAction("Copy", view)

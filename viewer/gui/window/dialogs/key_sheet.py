@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
+    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -37,9 +39,11 @@ TASKS = (
     ("Help", ("help.",)),
 )
 _MOUSE = "Mouse"
-_COLUMNS = 4
+_MOST_COLUMNS = 4
 _WIDTH = 276  # px, of a column
 _GAP = 26  # px between columns
+_MARGIN = 20  # px at the left and right
+_AROUND = 140  # px of the screen's height for the buttons and the frame of the window
 _HEADING_ROWS = 2.2  # the height of a heading with its space, in rows
 
 Row = tuple[str, str]  # keys or gesture, and what it does
@@ -72,6 +76,11 @@ class KeySheet(FramedDialog):
         self._commands, self._gestures, self._theme = commands, gestures, theme
         self.setWindowTitle("Keyboard shortcuts")
         self._sheet = QWidget()
+        self._scroll = QScrollArea()
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._sheet)
+        self._scroll.setWidgetResizable(True)
         self._columns = QHBoxLayout(self._sheet)
         self._columns.setContentsMargins(0, 0, 0, 0)
         self._columns.setSpacing(theme.px(_GAP))
@@ -86,9 +95,9 @@ class KeySheet(FramedDialog):
         foot.addStretch(1)
         foot.addWidget(close)
         column = QVBoxLayout(self)
-        column.setContentsMargins(20, 16, 20, 16)
+        column.setContentsMargins(_MARGIN, 16, _MARGIN, 16)
         column.setSpacing(12)
-        column.addWidget(self._sheet, 1)
+        column.addWidget(self._scroll, 1)
         column.addWidget(Hairline(theme, "line"))
         column.addLayout(foot)
         commands.keys_changed.connect(self._fill)
@@ -101,6 +110,10 @@ class KeySheet(FramedDialog):
         parts = self._parts()
         return [row for _, rows in parts for row in rows]
 
+    def room(self) -> QSize:
+        """The size of the screen without its bars, which the sheet must fit into."""
+        return self.screen().availableGeometry().size()
+
     def _parts(self) -> list[tuple[str, list[Row]]]:
         return [*tasks_of(self._commands).items(), (_MOUSE, list(self._gestures))]
 
@@ -111,24 +124,31 @@ class KeySheet(FramedDialog):
 
     @Slot()
     def _fill(self) -> None:
-        """Lay the tasks out in columns of about the same height."""
+        """Lay the tasks out in as many columns as the screen has room for, of about one height."""
         while (item := self._columns.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.deleteLater()
         parts = self._parts()
         total = sum(len(rows) + _HEADING_ROWS for _, rows in parts)
-        columns: list[list[tuple[str, list[Row]]]] = [[] for _ in range(_COLUMNS)]
+        width, gap = self._theme.px(_WIDTH), self._theme.px(_GAP)
+        bar = self._scroll.verticalScrollBar().sizeHint().width()
+        room = self.room()
+        fitting = (room.width() - 2 * _MARGIN - bar + gap) // (width + gap)
+        count = min(max(fitting, 1), _MOST_COLUMNS)
+        columns: list[list[tuple[str, list[Row]]]] = [[] for _ in range(count)]
         used = 0.0
         for title, rows in parts:
             tall = len(rows) + _HEADING_ROWS
             # A task is in the column where its middle falls.
-            columns[min(int((used + tall / 2) / total * _COLUMNS), _COLUMNS - 1)].append(
-                (title, rows)
-            )
+            columns[min(int((used + tall / 2) / total * count), count - 1)].append((title, rows))
             used += tall
         for listed in columns:
             if listed:
                 self._columns.addWidget(self._column(listed), 0, Qt.AlignmentFlag.AlignTop)
+        # Otherwise Qt limits a dialog to two thirds of the screen and cuts the longest column.
+        size, most = self._columns.sizeHint(), room.height() - self._theme.px(_AROUND)
+        is_cut = size.height() > most
+        self._scroll.setMinimumSize(size.width() + bar * is_cut, most if is_cut else size.height())
 
     def _column(self, listed: Sequence[tuple[str, list[Row]]]) -> QLabel:
         colors = self._theme.tokens
@@ -149,6 +169,5 @@ class KeySheet(FramedDialog):
         column.setFont(self._theme.font("label"))
         column.setWordWrap(True)
         width = self._theme.px(_WIDTH)
-        # Otherwise Qt limits a dialog to two thirds of the screen and cuts the longest column.
         column.setFixedSize(width, column.heightForWidth(width))
         return column

@@ -23,6 +23,7 @@ from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.frame.shell import Shell
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
+from viewer.model.times import group_digits
 from viewer.resources import stem_beside
 from viewer.workspace.exports import ExportJob, NothingToExport, prepare
 
@@ -171,7 +172,9 @@ class ExportActions(QObject):
         """Show that a file was written, and how much it contains."""
         self._work.end_progress()
         self._status.show_text(
-            f"Wrote {path} · {count} {self._counts}" if self._counts else f"Wrote {path}"
+            f"Wrote {path} · {group_digits(count)} {self._counts}"
+            if self._counts
+            else f"Wrote {path}"
         )
 
     @Slot(str, str)

@@ -14,6 +14,8 @@ from viewer.gui.window.frame.status_text import clock_text
 from viewer.model.text import display_name
 from viewer.model.times import ClockRate
 
+MOST_WIDTH = 480  # px of the text, which a narrow window must have room for
+
 
 class ClockButton(QToolButton):
     """Shows the clocks of the open files; its menu sets the rates of adjustable and delegates'."""
@@ -38,7 +40,9 @@ class ClockButton(QToolButton):
         """Update to the current clocks."""
         text, adjustable = clock_text(self._session), self._adjustable()
         has_menu = self._delegates.follow() or adjustable is not None
-        self.setText(text.replace("&", "&&"))
+        shown = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, MOST_WIDTH)
+        self.setText(shown.replace("&", "&&"))
+        self.setAccessibleName(text)
         self.setVisible(bool(text))
         self.setMenu(self.rates if has_menu else None)  # type: ignore[arg-type]
         self._title.setVisible(adjustable is not None)
@@ -47,7 +51,7 @@ class ClockButton(QToolButton):
             of, rate = adjustable
             self._title.setText(of.replace("&", "&&"))
             ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
-        self.setToolTip(ticks)
+        self.setToolTip("\n".join(filter(None, (text if shown != text else "", ticks))))
         self.rates.setEnabled(has_menu)
 
     def _adjustable(self) -> tuple[str, ClockRate] | None:

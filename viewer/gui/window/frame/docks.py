@@ -2,7 +2,8 @@
 
 Three areas hold the panels as tabs. Each is a dock of the window, which stores their sizes; the
 tabs are ours (`tab_area`). Which panels are open follows from what they have to show
-(`panel_presence`), and from what the user opened and closed. Their order never changes.
+(`panel_presence`), and from what the user opened and closed. Files start with the order of the
+panel table; a tab that opens later comes last, so that no other moves under the mouse.
 """
 
 from __future__ import annotations
@@ -216,15 +217,23 @@ class Docks(QObject):
         return PanelArea.LEFT if 0 < moves <= self._narrowness_level else area
 
     def _names_in(self, area: PanelArea) -> list[str]:
-        """The panels of an area at the current width, in the order of their tabs."""
+        """The panels of an area at the current width, in the order of the panel table."""
         order = (PanelArea.LEFT, PanelArea.SIDE, PanelArea.RIGHT)
         listed = [name for own in order for name in tabs_of(own) if name in self.by_name]
         return [name for name in listed if self._area_of(name) is area]
 
+    def _tabs_in(self, area: PanelArea) -> list[str]:
+        """The open panels of an area: its present tabs as they are, then others."""
+        names = [name for name in self._names_in(area) if self.is_open(name)]
+        present = [name for name in self.areas[area].names if name in names]
+        if not self._shown:
+            present = []
+        return present + [name for name in names if name not in present]
+
     def _arrange(self) -> None:
         """Show the tabs of every area, with the latest chosen one in front, else the first."""
         for area, tabs in self.areas.items():
-            names = [name for name in self._names_in(area) if self.is_open(name)]
+            names = self._tabs_in(area)
             recent = (name for name in reversed(self._recent) if name in names)
             front = next(recent, names[0] if names else "")
             tabs.show_tabs(names, [self.title(name) for name in names], front)

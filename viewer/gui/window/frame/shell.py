@@ -56,7 +56,7 @@ class Shell(QMainWindow):
         self.toolbar.setMovable(False)
         self.toolbar.setFixedHeight(theme.px(TOOLBAR_HEIGHT))
         self.addToolBar(self.toolbar)
-        self.status = StatusBar(self)
+        self.status = StatusBar(theme, self)
         self.setStatusBar(self.status)
         self.message = MessageBar(theme)
         self.start_page = StartPage(theme, settings)
@@ -73,6 +73,10 @@ class Shell(QMainWindow):
         column.addWidget(self.pages, 1)
         self.setCentralWidget(center)
         self._focus_frame = FocusFrame(theme, self)
+
+    def show_text(self, text: str) -> None:
+        """Show a message in the status bar, for a part of the window."""
+        self.status.show_text(text)
 
     def lay_out(self) -> None:
         """Apply the layout of message bar and pages now."""

@@ -5,39 +5,52 @@ It exists from the first paint on, before the parts that use it.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QStatusBar, QWidget
 
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel
+
 PROGRESS_AFTER_MS = 300
+MESSAGE_MS = 10_000
 _STEPS = 1000
 _RANGE_STEP = 64  # px
-_TASK_SHARE = 0.5  # of the bar
 
 
 class StatusBar(QStatusBar):
-    """Shows texts and progress; emits `cancelled` when its Cancel button is clicked."""
+    """Shows texts and progress; emits `cancelled` when its Cancel button is clicked.
+
+    `said` is the last message, or else the selection. No text makes the window wider.
+    """
 
     cancelled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setSizeGripEnabled(False)
-        self.range, self.said = QLabel(), QLabel()
+        self.range = QLabel()
+        self.range.setTextFormat(Qt.TextFormat.PlainText)
+        self.said = ElidedLabel("", theme, "body", "text2")
         self.progress = QProgressBar()
         self.progress.setFixedWidth(180)
         self.progress.setRange(0, _STEPS)
         self.progress.setTextVisible(False)
         self.progress.setAccessibleName("Progress")
-        self._task = QLabel()
+        self._task = ElidedLabel("", theme, "body", "text2")
+        self._task.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.cancel = QPushButton("Cancel")
         self.cancel.clicked.connect(self.cancelled)
-        for text in (self.range, self.said, self._task):
-            text.setTextFormat(Qt.TextFormat.PlainText)
         self.addWidget(self.range)
         self.addWidget(self.said, 1)
         self._busy = (self._task, self.progress, self.cancel)
         for widget in self._busy:
-            self.addPermanentWidget(widget)
+            self.addPermanentWidget(widget, 1 if widget is self._task else 0)
+        self._selection = ""
+        self._told = QTimer(self)  # runs while a message is shown
+        self._told.setSingleShot(True)
+        self._told.setInterval(MESSAGE_MS)
+        self._told.timeout.connect(self._show_selection)
         self._late = QTimer(self)
         self._late.setSingleShot(True)
         self._late.setInterval(PROGRESS_AFTER_MS)
@@ -53,9 +66,19 @@ class StatusBar(QStatusBar):
         steps = -(-needed.width() // _RANGE_STEP) if text else 0
         self.range.setFixedSize(steps * _RANGE_STEP, needed.height())
 
+    def show_selection(self, text: str) -> None:
+        """Show the text of the selection, in place of any message."""
+        self._selection = text
+        self._told.stop()
+        self._show_selection()
+
     def show_text(self, text: str) -> None:
-        """Show a text until the selection changes."""
+        """Show a message for 10 s, or until the selection changes."""
         self.said.setText(text)
+        self._told.start()
+
+    def _show_selection(self) -> None:
+        self.said.setText(self._selection)
 
     def start(self) -> None:
         """Show progress with a Cancel button, unless `end` follows within 300 ms."""
@@ -63,11 +86,7 @@ class StatusBar(QStatusBar):
 
     def set_status(self, task: str, share: float | None = None) -> None:
         """Show the current task, and the fraction done, 0 to 1."""
-        # The bar must not become wider than the window; the tooltip has the full text.
-        room = round(self.width() * _TASK_SHARE)
-        self._task.setText(self.fontMetrics().elidedText(task, Qt.TextElideMode.ElideRight, room))
-        self._task.setToolTip(task)
-        self._task.setAccessibleName(task)
+        self._task.setText(task)
         if share is not None:
             self.progress.setValue(round(share * _STEPS))
 
@@ -80,3 +99,8 @@ class StatusBar(QStatusBar):
     def _show_busy(self) -> None:
         for widget in self._busy:
             widget.show()
+
+    @guard(QSize(0, 0))
+    def minimumSizeHint(self) -> QSize:
+        """As narrow as the window needs; texts are elided."""
+        return QSize(0, super().minimumSizeHint().height())

@@ -1,0 +1,59 @@
+"""The texts of the status bar: none widens the window, and messages give way to the selection."""
+
+import shutil
+
+from tests.gui.events import open_files, settle
+from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, CSV
+from viewer.gui.session.search import Search
+from viewer.view.state import SliceRef
+
+LONG = "a rather long text from a file " * 12
+
+
+def least_width(controller):
+    return controller.window.minimumSizeHint().width()
+
+
+def test_no_text_makes_the_window_wider_than_a_small_screen(controller, qtbot, tmp_path):
+    window, status = controller.window, controller.window.status
+    window.resize(1024, 700)
+    named = tmp_path / f"{'profile_of_the_model_' * 9}.csv"
+    shutil.copy(CSV, named)
+    open_files(qtbot, controller, ATTENTION, ATTENTION_RECORD, named)
+    controller.session.select_slice(SliceRef(2 if len(controller.session.traces) > 2 else 1, 0))
+    Search.of(controller.session).set_query("e")
+    window.message.show_warning(LONG, LONG[:40], lambda: None)
+    window.message.show_error("word" * 80)
+    status._late.setInterval(0)
+    status.show_text(LONG)
+    status.start()
+    status.set_status(LONG, 0.5)
+    qtbot.waitUntil(status.progress.isVisible)
+    for name in controller.docks.by_name:
+        controller.docks.show_panel(name)
+        settle(qtbot, controller)
+        assert least_width(controller) <= 1024, name
+    assert window.width() == 1024
+    assert all(w.geometry().right() < 1024 for w in (status.cancel, controller.clock))
+    assert status.said.text() == LONG
+
+
+def test_a_text_that_is_cut_is_in_the_tooltip(controller):
+    said = controller.window.status.said
+    controller.window.status.show_text(LONG * 4)
+    said.grab()
+    assert said.shown_text.endswith("…")
+    assert LONG in said.toolTip()
+
+
+def test_a_message_gives_way_to_the_selection(attention):
+    status = attention.window.status
+    attention.session.select_slice(SliceRef(0, 3))
+    selected = status.said.text()
+    status.show_text("Copied 3 rows as TSV")
+    assert status.said.text() == "Copied 3 rows as TSV"
+    status._told.timeout.emit()
+    assert status.said.text() == selected
+    status.show_text("Copied 3 rows as TSV")
+    attention.session.select_slice(None)
+    assert status.said.text() != "Copied 3 rows as TSV"
