@@ -88,7 +88,8 @@ def step_slice(session: Session, by: int) -> None:
 def step_run(session: Session, by: int) -> None:
     """Move to the next (1) or previous (-1) inference of the current trace.
 
-    Keeps the zoom and the place in the inference, unless the inference would be cut or a sliver.
+    Keeps the zoom and, if the view shows a part of an inference, the place in it. Zooms to an
+    inference that would be cut, or a sliver in the view.
     """
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
@@ -114,10 +115,11 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     start, end = run_span_ns(session, trace, runs[now])
     first, last = run_span_ns(session, trace, runs[chosen])
     t0, t1 = session.limited(state.t0 + first - start, state.t1 + first - start)
-    if start <= state.t0 and state.t1 <= end:
-        fits = first <= t0 and t1 <= last  # the same part, to compare it
+    span, length = t1 - t0, last - first
+    if span < end - start and state.t0 < end and state.t1 > start:
+        fits = span <= length and first <= (t0 + t1) // 2 < last  # the same part, to compare it
     else:
-        fits = t0 <= first and last <= t1 and (last - first) * _SLIVER >= t1 - t0
+        fits = t0 <= first and last <= t1 and length * _SLIVER >= span
     if not fits:
         t0, t1 = session.limited(*with_margin(first, last))
     # The selected slice belongs to the previous inference, so only the new inference stays

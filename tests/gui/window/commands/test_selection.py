@@ -6,9 +6,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
 
 from viewer.gui.panels.operators.panel import OperatorsPanel
-from viewer.gui.qt.clipboard import copy_as
 from viewer.gui.qt.copy_formats import CopyFormat, formatted
-from viewer.gui.qt.widgets.tables import offer_markdown
+from viewer.gui.qt.widgets.tables import copy_as, offer_markdown
 from viewer.view.state import SliceRef
 
 

@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents
 from viewer.gui.panels.base.operator_table import OperatorDelegate, OperatorModel
-from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.sort_header import SortHeader
 from viewer.gui.qt.widgets.tables import (
     RowTable,
     add_copying,
+    copy_tsv,
     fit_columns,
     marked_rows,
     offer_markdown,

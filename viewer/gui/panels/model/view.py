@@ -24,13 +24,13 @@ from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.delegate import ModuleDelegate
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ModuleModel
-from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.qt.widgets.tables import (
     QuietTree,
     add_copying,
+    copy_tsv,
     offer_markdown,
     paint_faint,
     pop_up,

@@ -17,12 +17,11 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import RIGHT, Index, TitledModel
-from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, let_copy, marked_rows
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, copy_tsv, let_copy, marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import group_digits

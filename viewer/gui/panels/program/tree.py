@@ -10,12 +10,11 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
 from viewer.gui.panels.program.rows import TITLES, ProgramRow, file_row, placed
-from viewer.gui.qt.clipboard import copy_tsv
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
-from viewer.gui.qt.widgets.tables import QuietTree, let_copy
+from viewer.gui.qt.widgets.tables import QuietTree, copy_tsv, let_copy
 from viewer.program.executable.executable import Executable
 
 NAME, KIND, CONTENTS, BYTES = range(len(TITLES))

@@ -18,6 +18,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QAction,
+    QGuiApplication,
     QKeyEvent,
     QKeySequence,
     QPainter,
@@ -32,10 +33,11 @@ from PySide6.QtWidgets import (
     QMenu,
     QTableView,
     QTreeView,
+    QWidget,
 )
 
-from viewer.gui.qt.clipboard import copy_as, copy_tsv
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import copy_text
+from viewer.gui.qt.copy_formats import CopyFormat, formatted, row_count
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
@@ -84,6 +86,24 @@ def let_copy(
         pop_up(menu, table, at)
 
     add_copying(table, copy, offer)
+
+
+def copy_tsv(source: QWidget, tsv: str, form: CopyFormat = CopyFormat.TEXT) -> None:
+    """Copy tab-separated rows with headings in a format, and say how many."""
+    name = "TSV" if form is CopyFormat.TEXT else form.value
+    copy_text(source, formatted(tsv, form), f"{counted(row_count(tsv), 'row')} as {name}")
+
+
+def copy_as(source: QWidget, copy: Callable[[], None], form: CopyFormat) -> None:
+    """Copy in a format what `copy` copies as tab-separated rows, if that is anything."""
+    clipboard = QGuiApplication.clipboard()
+    before = clipboard.text()
+    clipboard.clear()
+    copy()
+    if tsv := clipboard.text():
+        copy_tsv(source, tsv, form)
+    else:
+        clipboard.setText(before)
 
 
 def offer_markdown(

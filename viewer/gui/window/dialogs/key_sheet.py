@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_keys
 from viewer.gui.qt.focus_frame import FramedDialog
@@ -60,6 +62,11 @@ def tasks_of(commands: CommandTable) -> Mapping[str, list[Row]]:
     return {title: rows for title, rows in found.items() if rows}
 
 
+@has_role(QAccessible.Role.Document)
+class _Page(QScrollArea):
+    """The columns, which scroll on a small screen."""
+
+
 class KeySheet(FramedDialog):
     """Shows the current keys; `gestures` are (how, what) of the mouse."""
 
@@ -76,7 +83,8 @@ class KeySheet(FramedDialog):
         self._commands, self._gestures, self._theme = commands, gestures, theme
         self.setWindowTitle("Keyboard shortcuts")
         self._sheet = QWidget()
-        self._scroll = QScrollArea()
+        self._scroll = _Page()
+        self._scroll.setAccessibleName("Keyboard shortcuts by task")
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self._sheet)
