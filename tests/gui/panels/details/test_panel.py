@@ -395,9 +395,47 @@ def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, 
     session.select_slice(SliceRef(0, at))
     panel = show_details(session)
     shown = panel.widget().rows("Slice")
-    assert shown["Input Dims"] == "[[2, 16]]"
+    assert shown["Input Strides"] == "[[16, 1]]"
     names = [label for label in panel.findChildren(QLabel) if "Record function id" in label.text()]
     assert [name.wordWrap() for name in names] == [True]
+
+
+def test_the_arguments_of_a_pytorch_operator_take_one_line_each(opened, data):
+    shown = opened(data / "chrome_json" / "kineto_cpu.json").traces[0]
+    names = [shown.trace.name(i) for i in range(len(shown.trace.slices))]
+    rows = slice_rows(shown, names.index("aten::as_strided"))
+    assert rows["Inputs"].splitlines() == [
+        "float [16, 8]", "ScalarList [8, 16]", "ScalarList [1, 8]", "–"
+    ]  # fmt: skip
+    assert not {"Input type", "Input Dims", "Concrete Inputs"} & set(rows)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"Input type": ["float"], "Input Dims": [[1], [2]]},
+        {"Input type": ["float"], "Input Dims": [[1]], "Concrete Inputs": []},
+    ],
+)
+def test_lists_of_arguments_that_do_not_belong_together_stay_as_they_are(opened, tmp_path, args):
+    assert rows_of_arguments(opened, tmp_path, args)["Input Dims"] == json.dumps(args["Input Dims"])
+
+
+def test_long_arrays_take_one_line_per_element_and_not_per_number(opened, tmp_path):
+    strides = [[4096, 1024, 4, 1]] * 6
+    text = rows_of_arguments(opened, tmp_path, {"Input Strides": strides})["Input Strides"]
+    assert text.splitlines() == ["[", *["  [4096, 1024, 4, 1],"] * 5, "  [4096, 1024, 4, 1]", "]"]
+    assert json.loads(text) == strides
+    numbers = list(range(100))
+    text = rows_of_arguments(opened, tmp_path, {"values": numbers})["values"]
+    assert text == json.dumps(numbers)
+
+
+def rows_of_arguments(opened, tmp_path, args):
+    event = {"ph": "X", "pid": 1, "tid": 1, "name": "aten::mm", "ts": 1, "dur": 2, "args": args}
+    path = tmp_path / "arguments.json"
+    path.write_text(json.dumps({"traceEvents": [event]}))
+    return slice_rows(opened(path).traces[0], 0)
 
 
 def test_an_identifier_has_no_thousands_separators(opened, tmp_path):
