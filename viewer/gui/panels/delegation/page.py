@@ -168,7 +168,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
         Heading("Time", ColumnKind.TIME, 92, _TIME),
-        term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW),
+        term_heading(share_term, ColumnKind.SHARE, 108, WHOLE_BELOW),
         Heading("Unattributed", ColumnKind.TIME, 96, _UNATTRIBUTED),
         Heading("Operators", ColumnKind.NUMBER, 76, "Number of operators in the call."),
         term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),
