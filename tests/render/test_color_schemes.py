@@ -8,7 +8,6 @@ import pytest
 from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
-from viewer.gui.timeline.scene.trace_rasters import color_classes, palette_of, ramp_of, scheme_key
 from viewer.model.queries import foreign, run_of_slices, self_time
 from viewer.model.scope import WHOLE
 from viewer.model.trace import KeyKind
@@ -42,6 +41,7 @@ from viewer.render.palette import (
     UNLINKED,
 )
 from viewer.resources import SAMPLES
+from viewer.view.slice_colors import color_classes, palette_of, ramp_of, scheme_key
 from viewer.workspace.workspace import Workspace
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}

@@ -137,14 +137,14 @@ class Classes:
         step[lengths == 0] = self.titles.index(NO_LENGTH)
         return step
 
-    def palette(self, trace: Trace) -> Palette:
-        """Return the palette index of every slice (uint8)."""
+    def palette(self, trace: Trace, which: Ints | slice = slice(None)) -> Palette:
+        """Return the palette index of every slice, or of some slices (uint8)."""
         faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
         if (self.of_key >= 0).all():
             # Common case: one lookup per slice.
             per_key: Palette = self.color[self.of_key] + faded
-            return per_key[trace.slices.key]
-        per_slice: Palette = self.color[self.of(trace)] + faded[trace.slices.key]
+            return per_key[trace.slices.key[which]]
+        per_slice: Palette = self.color[self.of(trace, which)] + faded[trace.slices.key[which]]
         return per_slice
 
     def numbers(self, name: tuple[str, int]) -> Ints:

@@ -12,6 +12,7 @@ import numpy as np
 
 from viewer.analysis.statistics.selection import SelectedSlices, chosen_within
 from viewer.arrays import Codes, Ints
+from viewer.model.times import group_digits
 from viewer.model.trace import Slices
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
@@ -57,6 +58,22 @@ def nearest_slice(shown: OpenTrace, slices: Ints, at_ns: int) -> int:
     """Return which of some slices (not empty) starts nearest to a time of the axis."""
     start = shown.trace.slices.start[slices]
     return int(slices[np.argmin(np.abs(start - shown.axis.to_ticks_floor(at_ns)))])
+
+
+def place_among(traces: Sequence[OpenTrace], one: SliceRef, slices: SliceSet) -> str:
+    """Return which of several selected slices one is: "longest of 20 selected"; "" if alone."""
+    if len(slices) < 2:
+        return ""
+    longest = {
+        trace: int((columns.end[numbers] - columns.start[numbers]).max())
+        for trace, numbers in slices.of.items()
+        for columns in (traces[trace].trace.slices,)
+    }
+    columns = traces[one.trace].trace.slices
+    length = int(columns.end[one.index]) - int(columns.start[one.index])
+    own = length * traces[one.trace].axis.ns_per_tick
+    most = max(ticks * traces[trace].axis.ns_per_tick for trace, ticks in longest.items())
+    return f"{'longest' if own == most else 'one'} of {group_digits(len(slices))} selected"
 
 
 def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:

@@ -17,13 +17,13 @@ from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.selection import clear, slices_of
 from viewer.gui.timeline import legend as legend_module
 from viewer.gui.timeline.scene import recoloring as recoloring
-from viewer.gui.timeline.scene import trace_rasters as pictures
 from viewer.gui.timeline.scene.titles import process_note
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.color_shares import MOST
 from viewer.render.palette import RAMP, RAMP_STEPS, Emphasis, by_name, fills
+from viewer.view import slice_colors
 from viewer.view.open_trace import AT_ONCE
 
 
@@ -147,7 +147,7 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
         raise AssertionError("coloured anew")
 
     monkeypatch.setattr(recoloring, "colored", fail)
-    monkeypatch.setattr(pictures, "classes_of", fail)
+    monkeypatch.setattr(slice_colors, "classes_of", fail)
     rasters = [p.raster for p in attention.timeline.scene.rasters]
     attention.theme.set_choice("light")
     assert [p.raster for p in attention.timeline.scene.rasters] == rasters

@@ -9,6 +9,7 @@ location gets its name and its operation. The name in the file stays available.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -108,6 +109,24 @@ def set_label(table: LinkTable, operators: Sequence[int]) -> str:
     common = _common_module([m for m in modules if m]) if len(modules) > 1 else modules.pop()
     text = " + ".join(parts)
     return f"{common} · {text}" if common else text
+
+
+def same_label_hints(table: LinkTable) -> list[str]:
+    """Return per operator set its debug handles, if another set has the same label; else ""."""
+    operators = () if table.program is None else table.program.operators
+    labels = [set_label(table, own) for own in table.sets]
+    often = Counter(labels)
+    return [
+        _handles([operators[i].debug_handle for i in own]) if often[label] > 1 else ""
+        for label, own in zip(labels, table.sets, strict=True)
+    ]
+
+
+def _handles(handles: Sequence[int]) -> str:
+    """Return "debug handle 3" or "debug handles 3, 4"; "" if the first operator has none."""
+    if handles[0] < 0:
+        return ""
+    return f"debug handle{'s' if len(handles) > 1 else ''} {', '.join(map(str, handles))}"
 
 
 def _common_module(modules: list[str]) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.lines import lines_text, place_of
-from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.labels import same_label_hints, set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.arrays import Ints
 from viewer.model.trace import KeyKind
-from viewer.program.program import GraphNode, Operator, type_of
+from viewer.program.program import GraphNode, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
@@ -173,14 +172,10 @@ class GroupKeys:
 
     def _operator_labels(self) -> list[str]:
         """Return the labels of all sets; equal ones get their debug handles appended, if any."""
-        program = self._table.program
-        assert program is not None
-        sets = [tuple(program.operators[i] for i in own) for own in self._table.sets]
         labels = [set_label(self._table, own) for own in self._table.sets]
-        often = Counter(labels)
         return [
-            f"{label} ({_handles(own)})" if often[label] > 1 and own[0].debug_handle >= 0 else label
-            for label, own in zip(labels, sets, strict=True)
+            f"{label} ({hint})" if hint else label
+            for label, hint in zip(labels, same_label_hints(self._table), strict=True)
         ]
 
     def _line_labels(self) -> list[str]:
@@ -199,11 +194,6 @@ def _numbered(labels: Sequence[str | None]) -> KeyGroups:
 def _joined(names: Iterable[str]) -> str:
     """Return "a + b": the distinct names, sorted, so operator order does not matter."""
     return " + ".join(sorted(set(names)))
-
-
-def _handles(operators: Sequence[Operator]) -> str:
-    several = "s" if len(operators) > 1 else ""
-    return f"debug handle{several} {', '.join(str(o.debug_handle) for o in operators)}"
 
 
 def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:

@@ -44,20 +44,21 @@ def link_state(session: Session, shown: OpenTrace) -> LinkState:
         return LinkState(text, text, "warning" if warned else "text2", facts["by_reason"])
     match = shown.table.trace_match.match
     time, slices = facts["covered_time"], facts["coverage"]
-    parts = [f"{_percent(time)} of linkable time"] if time is not None else []
-    parts += [f"{_percent(slices)} of slices"] if slices is not None else []
+    parts = [f"{whole_percent(time)} of linkable time"] if time is not None else []
+    parts += [f"{whole_percent(slices)} of slices"] if slices is not None else []
     number = f"match {match.value:.2f}"
     checked = number if match.checkable else "cannot be checked"
     text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
-    share = slices if time is None else time
-    brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
+    share, what = (slices, "slices") if time is None else (time, "time")
+    linked = [] if share is None else [f"{whole_percent(share)} of {what} linked"]
+    brief = " · ".join([*linked, checked])
     if any(shown.table.trace_match.undecided):
         text = brief = "methods undecided"
     return LinkState(text, brief, "warning" if warned else "ok", facts["by_reason"])
 
 
-def _percent(share: float) -> str:
-    """A share as a whole percentage; 100 only means all, and 0 only means none."""
+def whole_percent(share: float) -> str:
+    """Return a share as a whole percentage; 100 only means all, and 0 only means none."""
     whole = min(max(round(share * 100), 1 if share else 0), 100 if share == 1 else 99)
     return f"{whole}{NARROW_SPACE}%"
 

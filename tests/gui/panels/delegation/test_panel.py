@@ -68,7 +68,7 @@ def test_every_call_has_its_label_instruction_time_and_unattributed_part(panel):
     ]
     of, row = shown[1]
     assert (row.name, of.ticks) == ("XnnpackBackend · 5 ops (instr. 17)", 27480)
-    assert row.texts[1:] == (f"27.480{NARROW}µs", "8.5", f"26.480{NARROW}µs", "5", "5")
+    assert row.texts[1:] == (f"27.480{NARROW}µs", "8.5", f"26.480{NARROW}µs", "5", "5", "52–53")
     assert row.full == pytest.approx(1000 / 27480)  # of the bar; the rest is hatched
 
 
@@ -92,6 +92,20 @@ def test_of_a_picked_run_all_figures_are_of_that_run(panel):
     assert panel.answer.page.whole == run.end - run.start
     assert all(of.calls == 1 for of, _ in lines(panel, DelegationLine.INSTANCE))
     assert "run 2" in panel.subtitle.text()
+
+
+def test_an_operator_that_is_partly_delegated_names_its_nodes_outside(panel):
+    (row,) = (
+        row
+        for _, row in lines(panel, DelegationLine.NOT_DELEGATED)
+        if row.name.startswith("blocks.0 · scaled_dot_product_attention")
+    )
+    assert row.op == "scaled_dot_product_attention › mul, expand_copy, eq +4"
+    assert row.texts[-1] == "52"
+    (whole,) = (
+        row for _, row in lines(panel, DelegationLine.NOT_DELEGATED) if row.module == "blocks.0.ln1"
+    )
+    assert whole.op == "layer_norm"
 
 
 def test_long_sections_show_the_rest_when_asked(panel):
@@ -203,7 +217,7 @@ def test_rows_are_copied_with_their_section_and_what_to_do(panel):
     assert head.split("\t")[:3] == ["Section", "Delegate or operator", "Time, ns"]
     assert head.endswith("\tWhat to do")
     assert rows[0].startswith("Delegates\tblocks.0.qkv · linear (instr. 1)\t32098\t9.9\t12098")
-    assert {len(row.split("\t")) for row in (head, *rows) if not row.startswith("Links")} == {7, 8}
+    assert {len(row.split("\t")) for row in (head, *rows) if not row.startswith("Links")} == {8, 9}
     assert rows[-1].startswith("Links\t")
 
 

@@ -31,9 +31,11 @@ from viewer.model.queries import children_of
 from viewer.model.times import counted, format_time
 from viewer.model.trace import KeyKind
 from viewer.program.program import GraphNode, Operator, Tensor
+from viewer.render.palette import OPERATORS
 from viewer.view.open_trace import views_of
 from viewer.view.selected_slices import chosen_in
-from viewer.view.state import Area, SliceRef
+from viewer.view.slice_colors import palette_of
+from viewer.view.state import Area, SliceRef, SliceSet
 
 ATTENTION_0 = 9
 DATA = Path(__file__).parents[3] / "data"
@@ -395,9 +397,69 @@ def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, 
     session.select_slice(SliceRef(0, at))
     panel = show_details(session)
     shown = panel.widget().rows("Slice")
-    assert shown["Input Dims"] == "[[2, 16]]"
+    assert shown["Input Strides"] == "[[16, 1]]"
     names = [label for label in panel.findChildren(QLabel) if "Record function id" in label.text()]
     assert [name.wordWrap() for name in names] == [True]
+
+
+def test_a_slice_without_an_operator_has_a_swatch_in_its_color(opened, data, show_details):
+    session = opened(data / "chrome_json" / "kineto_cpu.json")
+    session.select_slice(SliceRef(0, 40))
+    assert session.state.scheme == "operator"  # does not apply, so slices are colored by name
+    (color,) = show_details(session).widget().swatch.colors
+    assert color == palette_of(session.traces[0], "name")[40]
+    assert color < OPERATORS
+
+
+def test_details_say_which_of_several_selected_slices_they_are_of(opened, data, show_details):
+    session = opened(data / "chrome_json" / "kineto_cpu.json")
+    slices = session.traces[0].trace.slices
+    longest = int(np.argmax(slices.end - slices.start))
+    chosen = SliceSet({0: np.arange(len(slices), dtype=np.uint32)})
+    session.select_slices(chosen, SliceRef(0, longest))
+    assert "longest of 122 selected" in " ".join(said(show_details(session)))
+    session.select_slices(chosen, SliceRef(0, 0))
+    assert "one of 122 selected" in " ".join(said(show_details(session)))
+    session.select_slice(SliceRef(0, longest))
+    assert not any("selected" in text for text in said(show_details(session)))
+
+
+def test_the_arguments_of_a_pytorch_operator_take_one_line_each(opened, data):
+    shown = opened(data / "chrome_json" / "kineto_cpu.json").traces[0]
+    names = [shown.trace.name(i) for i in range(len(shown.trace.slices))]
+    rows = slice_rows(shown, names.index("aten::as_strided"))
+    assert rows["Inputs"].splitlines() == [
+        "float [16, 8]", "ScalarList [8, 16]", "ScalarList [1, 8]", "–"
+    ]  # fmt: skip
+    assert not {"Input type", "Input Dims", "Concrete Inputs"} & set(rows)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"Input type": ["float"], "Input Dims": [[1], [2]]},
+        {"Input type": ["float"], "Input Dims": [[1]], "Concrete Inputs": []},
+    ],
+)
+def test_lists_of_arguments_that_do_not_belong_together_stay_as_they_are(opened, tmp_path, args):
+    assert rows_of_arguments(opened, tmp_path, args)["Input Dims"] == json.dumps(args["Input Dims"])
+
+
+def test_long_arrays_take_one_line_per_element_and_not_per_number(opened, tmp_path):
+    strides = [[4096, 1024, 4, 1]] * 6
+    text = rows_of_arguments(opened, tmp_path, {"Input Strides": strides})["Input Strides"]
+    assert text.splitlines() == ["[", *["  [4096, 1024, 4, 1],"] * 5, "  [4096, 1024, 4, 1]", "]"]
+    assert json.loads(text) == strides
+    numbers = list(range(100))
+    text = rows_of_arguments(opened, tmp_path, {"values": numbers})["values"]
+    assert text == json.dumps(numbers)
+
+
+def rows_of_arguments(opened, tmp_path, args):
+    event = {"ph": "X", "pid": 1, "tid": 1, "name": "aten::mm", "ts": 1, "dur": 2, "args": args}
+    path = tmp_path / "arguments.json"
+    path.write_text(json.dumps({"traceEvents": [event]}))
+    return slice_rows(opened(path).traces[0], 0)
 
 
 def test_an_identifier_has_no_thousands_separators(opened, tmp_path):

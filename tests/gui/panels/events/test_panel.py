@@ -13,6 +13,7 @@ from viewer.gui.panels.events.table import COLUMNS, EventColumn, EventsModel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
+from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 
 
@@ -42,6 +43,21 @@ def plain(panel: EventsPanel) -> list[dict[str, str]]:
 
 def titles(panel: EventsPanel) -> list[str]:
     return [c.title for i, c in enumerate(COLUMNS) if not panel.table.isColumnHidden(i)]
+
+
+def test_events_with_the_same_label_are_told_apart(opened, make_panel):
+    (npu,) = (sample for sample in SAMPLES if sample.key == "torq_npu")
+    panel = make_panel(EventsPanel, opened(*npu.paths()))
+    of_actions = texts(panel, EventColumn.EVENT)
+    assert {"ALLOC (action 0)", "ALLOC (action 1)"} <= set(of_actions)
+    assert len(set(of_actions)) == len(of_actions)
+
+
+def test_events_at_different_places_have_their_location_as_hint(show):
+    panel = show("torq/compile_c0_mixed_locs.csv")
+    names = texts(panel, EventColumn.EVENT)
+    assert {'DMA In ("tiny_cnn.mlir":2:3)', "DMA In (unknown)", "conv2d"} <= set(names)
+    assert len(set(names)) == len(names)
 
 
 def test_numbers_are_those_of_every_slice_of_the_event(cnn):

@@ -41,6 +41,15 @@ def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):
     assert shared[0].texts[-1] == "52–53"
 
 
+def test_operators_with_the_same_label_have_their_debug_handle_as_hint(show_files):
+    names = ("etdump/buffer_portable_x3.etdp", "etrecord/buffer_toedge_portable.etrecord")
+    panel = show_files(OperatorsPanel, *names)
+    shown = sorted(row.name for row in panel.model.rows)
+    assert shown[:3] == ["add", "add_ (debug handle 2)", "add_ (debug handle 3)"]
+    panel.table.copy_all()
+    assert "add_ (debug handle 3)\t" in QGuiApplication.clipboard().text()
+
+
 def test_the_footer_adds_up_to_method_execute(panel):
     assert panel.footer.text().replace("\u202f", " ") == (
         "Operators 22.656 µs 41.0 %, Shared 28.342 µs 51.3 %, No operator 4.214 µs 7.6 %, "

@@ -137,7 +137,7 @@ def test_other_figures_open_their_panels(panel):
     panel.panel_requested.connect(asked.append)
     for text in ("57.6 %", "31.777 µs", "3 more findings", "2 problems"):
         link(panel, text).click()
-    link(panel, "100 % linked · match 1.00").click()
+    link(panel, "100 % of time linked · match 1.00").click()
     assert asked == ["delegation", "delegation", "findings", "problems", "links"]
     panel.show_problems(0)
     assert "No problems in the files" in texts(panel)

@@ -1,4 +1,4 @@
-"""What a delegate's metadata says about a slice, in words. No Qt."""
+"""What a delegate's metadata and PyTorch's arguments say about a slice, in words. No Qt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from viewer.model.trace import Column
 
 _PREFERRED, _SUPPORTED = "preferredComputeUnit", "supportedComputeUnits"
 _TITLES = {"operatorName": "Operation", "outputNames": "Outputs", "estimatedCost": "Cost (est.)"}
+# Parallel lists in PyTorch's traces: dtype, shape, and value as text of every argument.
+_INPUTS, _CONCRETE = ("Input type", "Input Dims"), "Concrete Inputs"
+_NO_TYPE = "–"
 _UNITS = {"NE": "Neural Engine"}  # CPU and GPU are known by these names
 
 
@@ -20,12 +23,35 @@ def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str]
     The metadata itself needs none if every value in it is in a column.
     """
     rows, said = _core_ml(columns, i)
+    inputs = _inputs(columns, i)
+    if inputs:
+        rows["Inputs"] = inputs
+        said |= {*_INPUTS, _CONCRETE}
     column = columns.get(METADATA)
     raw = column.value(i) if column is not None else None
     values = values_of(raw.encode("utf-8", "surrogatepass")) if isinstance(raw, str) else None
     if values and all(name in columns or f"{METADATA}.{name}" in columns for name in values):
         said.add(METADATA)
     return rows, said
+
+
+def _inputs(columns: Mapping[str, Column], i: int) -> str:
+    """Return one line per argument of a PyTorch operator: "float [8, 4]" or "Scalar 1".
+
+    "" if the lists do not state the same number of arguments.
+    """
+    types, shapes = (_list(columns, name, i) for name in _INPUTS)
+    values = _list(columns, _CONCRETE, i)
+    if not types or len(shapes) != len(types) or not all(isinstance(t, str) for t in types):
+        return ""
+    if _value(columns, _CONCRETE, i) is None:
+        values = [""] * len(types)
+    elif len(values) != len(types) or not all(isinstance(v, str) for v in values):
+        return ""
+    return "\n".join(
+        f"{type_ or _NO_TYPE} {value or (json.dumps(shape) if type_ else '')}".rstrip()
+        for type_, shape, value in zip(types, shapes, values, strict=True)
+    )
 
 
 def _core_ml(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:
@@ -56,7 +82,16 @@ def _value(columns: Mapping[str, Column], name: str, i: int) -> int | float | bo
 
 def _texts(value: object) -> list[str]:
     """Return the texts in a list that is JSON text, none for other values."""
+    return [text for text in _elements(value) if isinstance(text, str)]
+
+
+def _list(columns: Mapping[str, Column], name: str, i: int) -> list[object]:
+    return _elements(_value(columns, name, i))
+
+
+def _elements(value: object) -> list[object]:
+    """Return the elements of a list that is JSON text, none for other values."""
     try:
-        return [text for text in sequence(json.loads(str(value))) if isinstance(text, str)]
-    except ValueError:
+        return list(sequence(json.loads(str(value))))
+    except (ValueError, RecursionError):
         return []

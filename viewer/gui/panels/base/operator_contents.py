@@ -5,12 +5,12 @@ Without a profile the table lists a program's operators instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from viewer.analysis.cost.lines import lines_text, source_place
-from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.labels import same_label_hints, set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
@@ -129,12 +129,13 @@ def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
     """
     facts = {}
     operators = () if table.program is None else table.program.operators
-    for operator_set in table.sets:
+    for operator_set, same_label_hint in zip(table.sets, same_label_hints(table), strict=True):
         members = [operators[i] for i in operator_set]
         module, op = name_parts(set_label(table, operator_set))
-        hint = f"shared by {len(operator_set)}" if len(operator_set) > 1 else ""
-        keys = f"{module} {op}", _first_line(members)
-        facts[operator_set] = SetFacts(module, op, hint, _line_of(members), keys)
+        shared = f"shared by {len(operator_set)}" if len(operator_set) > 1 else ""
+        hint = " · ".join(filter(None, (shared, same_label_hint)))
+        keys = f"{module} {op}", first_line(members)
+        facts[operator_set] = SetFacts(module, op, hint, line_of(members), keys)
     return facts
 
 
@@ -225,10 +226,12 @@ def name_parts(label: str) -> tuple[str, str]:
     return (module, op) if dot else ("", module)
 
 
-def _line_of(members: list[Operator]) -> str:
+def line_of(members: Sequence[Operator]) -> str:
+    """Return the source lines of some operators, "52–53"."""
     sources = [m.source for m in members if m.source]
     return lines_text(s.line for s in sources) if sources else MISSING
 
 
-def _first_line(members: list[Operator]) -> int:
+def first_line(members: Sequence[Operator]) -> int:
+    """Return the first source line of some operators, 0 for none, as a sort key."""
     return min((m.source.line for m in members if m.source), default=0)

@@ -59,7 +59,7 @@ _TITLES = {"metadata": "Metadata"}  # other columns keep their name in the file
 MISSING = "–"
 # Longer values, such as keys of many lines of JSON, are cut here and show their length.
 _LONGEST_VALUE = 4000
-_SHORT_ARRAY = 80
+_SHORT_LINE = 80  # characters of an array that is not broken into lines
 
 
 def plain_number(text: str) -> str:
@@ -242,15 +242,37 @@ def _value_text(value: int | float | bool | str, unit: str) -> str:
 
 
 def _pretty(text: str) -> str:
-    """Indent JSON, keep other text; cut both at `_LONGEST_VALUE` characters."""
-    if text[:1] == "[" and len(text) <= _SHORT_ARRAY:
-        return text  # such as the shapes of inputs: one line per number would hide the rest
+    """Break JSON into lines, keep other text; cut both at `_LONGEST_VALUE` characters."""
+    if text[:1] == "[" and len(text) <= _SHORT_LINE:
+        return text
     if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
         with contextlib.suppress(ValueError, RecursionError):
-            text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+            text = _json_lines(json.loads(text))
     if len(text) > _LONGEST_VALUE:
         return f"{text[:_LONGEST_VALUE]}…\n({group_digits(len(text))} characters)"
     return text
+
+
+def _json_lines(value: object, indent: str = "") -> str:
+    """Format JSON with one line per element, except for arrays of numbers and short arrays.
+
+    One line per number would fill the panel with the shapes of a few tensors.
+    """
+    inside = indent + "  "
+    if isinstance(value, dict) and value:
+        fields = (f"{inside}{_json_line(k)}: {_json_lines(v, inside)}" for k, v in value.items())
+        return "{\n" + ",\n".join(fields) + f"\n{indent}}}"
+    line = _json_line(value)
+    if isinstance(value, list) and any(isinstance(each, list | dict | str) for each in value):
+        has_objects = any(isinstance(each, dict) for each in value)
+        if has_objects or len(line) > _SHORT_LINE:
+            elements = (inside + _json_lines(each, inside) for each in value)
+            return "[\n" + ",\n".join(elements) + f"\n{indent}]"
+    return line
+
+
+def _json_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 # -- operators ------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ class Swatch(QWidget):
 
     def __init__(self, colors: Sequence[int], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._colors = tuple(colors)
+        self.colors = tuple(colors)
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
@@ -185,8 +185,8 @@ class Swatch(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        if self._colors:
-            paint_swatch(painter, 0, 0, self._colors, self._theme)
+        if self.colors:
+            paint_swatch(painter, 0, 0, self.colors, self._theme)
         else:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)

@@ -9,15 +9,19 @@ from enum import Enum
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.delegation import DelegationReport, Instance, NotDelegated, Unlinked
 from viewer.analysis.delegates.lowering_counts import lowering_counts
+from viewer.analysis.links.labels import same_label_hints
 from viewer.analysis.links.link_table import LinkState
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.operator_contents import (
+    LINE,
     WHOLE_BELOW,
     ColumnKind,
     Heading,
     OperatorContents,
     TableRow,
+    first_line,
+    line_of,
     name_parts,
     term_heading,
 )
@@ -30,7 +34,7 @@ from viewer.model.times import (
     percent_digits,
     tick_to_ns,
 )
-from viewer.program.program import Program
+from viewer.program.program import Operator, Program, base_name
 from viewer.view.open_trace import OpenTrace
 
 DELEGATES, NOT_DELEGATED, LINKS = "Delegates", "Not delegated", "Links"
@@ -47,6 +51,8 @@ NONE_RECORDED = (
 NONE_OUTSIDE = "All operators are delegated."
 PARTLY = "Operators that are partly delegated are in both lists."
 _OTHERS = "others with less time"
+_MOST_NODES = 3
+_LINE_WIDTH = 76
 _TIME = (
     "Time of the calls, or the self time of what was not delegated. The hatched part of a bar is "
     "not covered by delegate events."
@@ -106,11 +112,16 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         tick_to_ns(report.not_delegated, rate),
     )
     rows = _Rows(max(costs, default=0))
+    same_label = dict(zip(shown.table.sets, same_label_hints(shown.table), strict=True))
+    delegated_operators = {i for row in report.instances for i in row.operators}
 
-    def cells(ticks: int, rest: str, operators: str, slices: int) -> tuple[str, ...]:
+    def members(operators: tuple[int, ...]) -> list[Operator]:
+        return [] if program is None else [program.operators[i] for i in operators]
+
+    def cells(ticks: int, rest: str, operators: str, slices: int, line: str) -> tuple[str, ...]:
         ns = tick_to_ns(ticks, rate)
         share = percent_digits(ns / whole) if whole else MISSING
-        return "", format_time(ns), share, rest, operators, group_digits(slices)
+        return "", format_time(ns), share, rest, operators, group_digits(slices), line
 
     several = len({row.method for row in report.instances}) > 1
     _section(rows, DELEGATES, *_delegates_text(report, delegated, whole, what))
@@ -118,7 +129,8 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         rest = row.unattributed
         left = MISSING if rest is None else format_time(tick_to_ns(rest, rate))
         count = MISSING if row.why else group_digits(len(row.operators))
-        texts = cells(row.ticks, left, count, row.calls or row.events)
+        own = members(row.operators)
+        texts = cells(row.ticks, left, count, row.calls or row.events, line_of(own))
         keys = (
             row.label,
             tick_to_ns(row.ticks, rate),
@@ -126,6 +138,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
             -1 if rest is None else tick_to_ns(rest, rate),
             len(row.operators),
             row.calls or row.events,
+            first_line(own),
         )
         _instance(rows, row, several, texts, keys)
     if report.has_calls:
@@ -135,9 +148,13 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         else:
             _section(rows, NOT_DELEGATED, "", ALL_DELEGATED)
         for out in _most(report.not_delegated_rows):
-            texts = cells(out.ticks, "", str(len(out.operators) or MISSING), out.slices)
+            own, count = members(out.operators), str(len(out.operators) or MISSING)
+            texts = cells(out.ticks, "", count, out.slices, line_of(own))
             ns = tick_to_ns(out.ticks, rate)
-            _outside(rows, out, texts, (out.label, ns, out.ticks, -1, 1, out.slices))
+            keys = (out.label, ns, out.ticks, -1, 1, out.slices, first_line(own))
+            is_part = bool(own) and delegated_operators.issuperset(out.operators)
+            nodes = _nodes_text(shown, out) if is_part else ""
+            _outside(rows, out, texts, keys, same_label.get(out.operators, ""), nodes)
     _section(rows, LINKS, *_links_text(report))
     for reason in report.unlinked:
         amount = f"{counted(reason.slices, 'slice')}"
@@ -154,12 +171,30 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
         Heading("Time", ColumnKind.TIME, 92, _TIME),
-        term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW),
+        term_heading(share_term, ColumnKind.SHARE, 108, WHOLE_BELOW),
         Heading("Unattributed", ColumnKind.TIME, 96, _UNATTRIBUTED),
         Heading("Operators", ColumnKind.NUMBER, 76, "Number of operators in the call."),
         term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, _CALLS),
+        Heading(LINE, ColumnKind.NUMBER, _LINE_WIDTH),
     )
     return _page(headings, rows, program, parts, whole)
+
+
+def _nodes_text(shown: OpenTrace, row: NotDelegated) -> str:
+    """Return the names of the only nodes of a row's operators that ran outside delegates.
+
+    "" if all of them did, or if it is unknown which.
+    """
+    program, links = shown.table.program, shown.table.links
+    assert program is not None
+    if not all(links[key].nodes for key in row.keys):
+        return ""
+    nodes = sorted({i for key in row.keys for i in links[key].nodes})
+    if len(nodes) == sum(len(program.operators[i].nodes) for i in row.operators):
+        return ""
+    names = list(dict.fromkeys(base_name(program.nodes[i].op) for i in nodes))
+    more = f" +{len(names) - _MOST_NODES}" if len(names) > _MOST_NODES else ""
+    return ", ".join(names[:_MOST_NODES]) + more
 
 
 def _most(not_delegated: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
@@ -182,16 +217,20 @@ def record_page(program: Program, report: DelegationReport) -> DelegationPage:
     _section(rows, DELEGATES, *((text,) if counts.calls else ("", NONE_RECORDED)))
     for row in report.instances:
         count = MISSING if row.why else group_digits(len(row.operators))
-        _instance(rows, row, several, ("", count), (row.label, len(row.operators)))
+        own = [program.operators[i] for i in row.operators]
+        keys = (row.label, len(row.operators), first_line(own))
+        _instance(rows, row, several, ("", count, line_of(own)), keys)
     outside = replace(counts, delegated=0).operators_text
     below = PARTLY if counts.partly else NONE_OUTSIDE if counts.delegated and not outside else ""
     _section(rows, NOT_DELEGATED, outside, below)
     for out in report.not_delegated_rows:
-        texts = "", group_digits(len(out.operators))
-        _outside(rows, out, texts, (out.label, len(out.operators)))
+        own = [program.operators[i] for i in out.operators]
+        texts = "", group_digits(len(out.operators)), line_of(own)
+        _outside(rows, out, texts, (out.label, len(out.operators), first_line(own)))
     headings = (
         Heading("Delegate or operator", ColumnKind.NAME, 0),
         Heading("Operators", ColumnKind.NUMBER, 90),
+        Heading(LINE, ColumnKind.NUMBER, _LINE_WIDTH),
     )
     return _page(headings, rows, program)
 
@@ -292,19 +331,28 @@ def _instance(
 
 
 def _outside(
-    rows: _Rows, row: NotDelegated, texts: tuple[str, ...], keys: tuple[float | str, ...]
+    rows: _Rows,
+    row: NotDelegated,
+    texts: tuple[str, ...],
+    keys: tuple[float | str, ...],
+    same_label_hint: str = "",
+    nodes: str = "",
 ) -> None:
+    """Add a row. nodes: names of the only nodes that ran outside, "" for all or unknown."""
     hint = "" if row.operators or row.label.endswith(_OTHERS) else "not linked"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
+    hint = " · ".join(filter(None, (hint, same_label_hint)))
     item = DelegationItem(DelegationLine.NOT_DELEGATED, NOT_DELEGATED, row)
-    rows.add(item, row.operators, name_parts(row.label), hint, texts, keys, ticks=row.ticks)
+    module, op = name_parts(row.label)
+    name = module, f"{op} › {nodes}" if nodes else op
+    rows.add(item, row.operators, name, hint, texts, keys, ticks=row.ticks)
 
 
 def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
     title = row.reason.text[:1].upper() + row.reason.text[1:]
     tone = "warning" if row.reason.state is LinkState.UNLINKED else "text3"
-    keys = (title, row.ticks, row.ticks, -1, -1, row.slices)
+    keys = (title, row.ticks, row.ticks, -1, -1, row.slices, -1)
     rows.add(
         DelegationItem(DelegationLine.REASON, LINKS, row),
         (),

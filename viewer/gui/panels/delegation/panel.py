@@ -72,7 +72,7 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
             DelegationView(model, theme),
             model,
             theme,
-            "Filter by delegate, operator or reason",
+            "Filter by delegate, operator or link reason",
             "Filter delegation",
             parent,
             fading=(self.footer,),

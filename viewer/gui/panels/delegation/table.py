@@ -89,7 +89,8 @@ class DelegationModel(OperatorModel):
         for row, line in zip(copied, lines[1:], strict=True):
             item = self.item(row)
             if isinstance(item.of, Unlinked):
-                cells = [self.rows[row].name, *[""] * (columns - 2), str(item.of.slices)]
+                # The number of slices is in the column before the last one, of source lines.
+                cells = [self.rows[row].name, *[""] * (columns - 3), str(item.of.slices), ""]
                 line = "\t".join([*cells, item.of.remedy])
             text.append(f"{item.section}\t{line}")
         return "\n".join(text) + "\n"

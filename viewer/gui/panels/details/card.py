@@ -63,7 +63,7 @@ from viewer.program.mlir.locations import outline, parse_location
 from viewer.program.program import Frame, Operator, Tensor
 from viewer.program.sources.files import file_name
 from viewer.view.open_trace import OpenTrace
-from viewer.view.state import Area
+from viewer.view.state import Area, SliceRef
 
 _MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40
@@ -109,7 +109,7 @@ class Card(CardFrame):
     def _slice(self, shown: OpenTrace, trace: int, i: int) -> None:
         link = shown.link(i)
         members = [op for k in link.operators if (op := _operator(shown, k))]
-        self._title(shown, members, fallback=shown.label(i))
+        self._title(shown, members, shown.label(i), SliceRef(trace, i))
         self._time_figures(slice_figures(shown, i))
         grid = self._section("Slice")
         for key, value in slice_rows(shown, i).items():

@@ -15,6 +15,8 @@ from viewer.gui.qt.widgets.labels import Hairline, KeyFigure, KeyValueGrid, labe
 from viewer.gui.session.session import Session
 from viewer.program.program import Operator
 from viewer.view.open_trace import OpenTrace
+from viewer.view.selected_slices import place_among
+from viewer.view.slice_colors import ramp_of, slice_colors
 from viewer.view.state import SliceRef
 
 # A row with a longer number, such as a start of 12 digits, needs smaller ones.
@@ -48,13 +50,31 @@ class CardFrame(QWidget):
         """Return the palette index of each operator in the current color scheme."""
         return colors_of(operators, shown.operator_colors(self._session.state.scheme))
 
-    def _title(self, shown: OpenTrace, members: Sequence[Operator], fallback: str = "") -> None:
+    def _title(
+        self,
+        shown: OpenTrace,
+        members: Sequence[Operator],
+        fallback: str = "",
+        slice_: SliceRef | None = None,
+    ) -> None:
+        """Add swatch, name and module; for a slice also which of the selected ones it is.
+
+        fallback: the name of a slice without operators.
+        """
         theme = self._theme
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         swatch_column = QVBoxLayout()
         swatch_column.setContentsMargins(0, theme.px(3), 0, 0)
-        swatch_column.addWidget(Swatch(self._colors(shown, [m.index for m in members]), theme))
+        session, operators = self._session, [m.index for m in members]
+        colors = self._colors(shown, operators)
+        note = ""
+        if slice_ is not None:
+            scheme, ramp = session.state.scheme, ramp_of(session.traces)
+            colors = slice_colors(shown, slice_.index, operators, scheme, ramp)
+            note = place_among(session.traces, slice_, session.state.slices)
+        self.swatch = Swatch(colors, theme)
+        swatch_column.addWidget(self.swatch)
         swatch_column.addStretch(1)
         row.addLayout(swatch_column)
         name, subtitle = fallback, ""
@@ -65,14 +85,14 @@ class CardFrame(QWidget):
             pairs = zip(texts, tones, strict=True)
             subtitle = " ".join(span(text, tone) for text, tone in pairs if text)
         elif members:
-            name = set_label(shown.table, [m.index for m in members])
+            name = set_label(shown.table, operators)
             subtitle = span(f"shared by {len(members)} operators", theme.tokens.text2)
         column = QVBoxLayout()
         column.setSpacing(theme.px(2))
         row.addWidget(label(name, theme, "operator", wrap=True), 1)
         column.addLayout(row)
-        if subtitle:
-            line = label(subtitle, theme, "cell", html=True)
+        for text in filter(None, (subtitle, note and span(note, theme.tokens.text2))):
+            line = label(text, theme, "cell", html=True)
             line.setContentsMargins(theme.px(20), 0, 0, 0)
             column.addWidget(line)
         self._column.addLayout(column)

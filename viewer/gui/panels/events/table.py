@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import key_labels
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.events import EventStatistics
 from viewer.arrays import Bools, Ints
@@ -96,7 +97,7 @@ def contents_of(
     columns = _columns(found, in_run)
     if known is not None and known.found is found:
         return replace(known, columns=columns)
-    labels = tuple(key_labels(found.table))
+    labels = tuple(_told_apart(found.table, key_labels(found.table)))
     small = [label.lower() for label in labels]
     trace = found.table.trace
     texts = (
@@ -109,6 +110,33 @@ def contents_of(
         EventColumn.BLOCK: _ranks(texts[2][1])[found.block],
     }
     return EventsContents(found, labels, texts, order, columns)
+
+
+def _told_apart(table: LinkTable, labels: Sequence[str]) -> list[str]:
+    """Return the labels of all keys, with a hint for equal ones at a location: "DMA In (…)".
+
+    The hint is the name in the file, the number of the action, or the location: the first of them
+    that differs for all keys with the label.
+    """
+    trace, keys = table.trace, table.trace.keys
+    by_label: dict[str, list[int]] = {}
+    for key, location in enumerate(keys.location):
+        if location is not None:
+            by_label.setdefault(labels[key], []).append(key)
+    told = list(labels)
+    for label, same in by_label.items():
+        if len(same) == 1:
+            continue
+        every = (
+            [trace.strings[int(keys.name[key])] for key in same],
+            [f"action {keys.instruction[key]}" for key in same],
+            [str(keys.location[key]).removeprefix("loc(").removesuffix(")") for key in same],
+        )
+        hints = next((texts for texts in every if len(set(texts)) == len(same)), None)
+        if hints is not None:
+            for key, hint in zip(same, hints, strict=True):
+                told[key] = f"{label} ({hint})"
+    return told
 
 
 def _ranks(texts: Sequence[str]) -> Ints:

@@ -38,6 +38,7 @@ from viewer.gui.session.linking import (
     match_automatically,
     pair_files,
     set_identifier_column,
+    whole_percent,
 )
 from viewer.gui.session.session import Session
 from viewer.model.provenance import is_of_one_file, of_source
@@ -61,6 +62,11 @@ OPENED_BY_ITSELF = "opened automatically, because the profile names it"
 # Only the best of many ETRecords; one that matches would be among these.
 _MOST_RECORDS = 12
 _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
+# These would contradict each other without what they are about.
+_OF_SLICES = {
+    Reason.BY_INSTRUCTION.text: "calls and kernels: instruction in the debug handle map",
+    Reason.NO_DELEGATE_MAP.text: "delegate events: the backend wrote no debug handle map",
+}
 _STATE_OF = {reason.text: reason.state for reason in Reason}
 
 
@@ -285,7 +291,10 @@ class Section(QWidget):
             linked, linkable = group_digits(facts["linked"]), group_digits(facts["linkable"])
             share = format_share(facts["linked"], facts["linkable"])
             text = f"{linked} of {linkable} linkable slices are linked ({share})"
-            self._column.addWidget(label(text, theme, "cell"))
+            if facts["covered_time"] is not None:  # first, as in the toolbar
+                time = whole_percent(facts["covered_time"])
+                text = f"{time} of linkable time is linked; {text}"
+            self._column.addWidget(label(text, theme, "cell", wrap=True))
         grid = QGridLayout()
         grid.setHorizontalSpacing(theme.px(8))
         grid.setVerticalSpacing(theme.px(3))
@@ -296,7 +305,8 @@ class Section(QWidget):
             right = Qt.AlignmentFlag.AlignRight
             grid.addWidget(label(group_digits(count), theme, "cell"), row, 0, right)
             grid.addWidget(label("●", theme, "caption", tone), row, 1)
-            grid.addWidget(label(reason, theme, "cell", "text2", wrap=True), row, 2)
+            text = _OF_SLICES.get(reason, reason)
+            grid.addWidget(label(text, theme, "cell", "text2", wrap=True), row, 2)
         self._column.addLayout(grid)
 
     def _pair(self, program_path: str | None, checked: bool = True) -> None:

@@ -13,14 +13,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.gui.qt.background import Latest
-from viewer.gui.timeline.scene.trace_rasters import (
-    ClassName,
-    TraceRasters,
-    ramp_of,
-    rasters_of,
-    scheme_key,
-)
+from viewer.gui.timeline.scene.trace_rasters import ClassName, TraceRasters, rasters_of
 from viewer.view.open_trace import AT_ONCE
+from viewer.view.slice_colors import ramp_of, scheme_key
 
 
 class Recoloring(QObject):

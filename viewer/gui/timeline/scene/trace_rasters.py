@@ -5,24 +5,17 @@ Rasters do not depend on the theme: light and dark, dimming and hits only change
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.render.color_schemes import (
-    DEFAULT,
-    NAMES,
-    Classes,
-    LengthRange,
-    classes_of,
-    lengths_together,
-)
+from viewer.render.color_schemes import DEFAULT, Classes, LengthRange
 from viewer.render.lod import DrawnSlices
 from viewer.render.palette import Emphasis, Palette, cell_colors
 from viewer.render.raster import RasterSource, RowRaster
 from viewer.view.open_trace import OpenTrace
+from viewer.view.slice_colors import color_classes, palette_of, scheme_key
 
 # Title and palette index of a class.
 ClassName = tuple[str, int]
@@ -103,53 +96,6 @@ def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = No
         cached = palette, RowRaster.of(shown.trace.slices, palette, rows)
         shown.drawing = cached
     return cached[1]
-
-
-def scheme_key(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> str:
-    """What a trace is actually colored by: the scheme or names; for durations with the ramp."""
-    actual = NAMES if scheme in shown.barred else scheme
-    if actual != "duration":
-        return actual
-    ramp = lengths or ramp_of([shown])
-    return f"{actual} {ramp.least} {ramp.most} {shown.axis.ns_per_tick}"
-
-
-def ramp_of(traces: Sequence[OpenTrace]) -> LengthRange:
-    """The range of durations in ns that the ramp covers."""
-    return lengths_together(
-        None if shown.lengths is None else shown.lengths.times(shown.axis.ns_per_tick)
-        for shown in traces
-    )
-
-
-def palette_of(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Palette:
-    """The palette index of every slice under a scheme; cached.
-
-    `lengths` is the range of the duration ramp over everything open, by default over this trace.
-    """
-    key = scheme_key(shown, scheme, lengths)
-    if key not in shown.palettes:
-        shown.palettes[key] = color_classes(shown, scheme, lengths).palette(shown.trace)
-        _forget_other_ramps(shown, key)
-    return shown.palettes[key]
-
-
-def color_classes(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Classes:
-    """The classes of a trace's color scheme; cached."""
-    key = scheme_key(shown, scheme, lengths)
-    if key not in shown.classes:
-        shown.classes[key] = classes_of(
-            key.partition(" ")[0], shown.table, lengths or ramp_of([shown]), shown.axis.ns_per_tick
-        )
-    return shown.classes[key]
-
-
-def _forget_other_ramps(shown: OpenTrace, key: str) -> None:
-    """Drop cached ramps over other ranges or clock rates, which will not be used again."""
-    if key.startswith("duration"):
-        for cache in (shown.palettes, shown.classes):
-            for other in [k for k in cache if k.startswith("duration") and k != key]:
-                del cache[other]
 
 
 def rasters_of(

@@ -22,7 +22,7 @@ from viewer.render.color_schemes import SCHEMES
 
 OPEN_WIDTH = 84
 NARROW = 1200  # px of the toolbar, below which the inference picker is narrow
-LINK_STATE_WIDTH = 212  # px of its short text, "100 % linked · match 1.00"
+LINK_STATE_WIDTH = 258  # px of its short text, "100 % of time linked · match 1.00"
 
 
 class Toolbar(QToolBar):
