@@ -236,3 +236,16 @@ def test_a_profile_without_slices_says_how_to_record_one(show_files, qtbot):
     assert panel.sentence == NO_SLICES
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()
+
+
+def test_names_that_do_not_fit_keep_their_ends(theme, qtbot):
+    name = TextLink(
+        "aten::_scaled_dot_product_flash_attention_for_cpu_backward", theme, elided=True
+    )
+    sentence = TextLink("Inference 1 took 2.2 times the median of the others", theme, elided=True)
+    for link in (name, sentence):
+        qtbot.addWidget(link)
+        link.resize(150, 20)
+    assert name.shown_text.startswith("aten::")
+    assert name.shown_text.endswith("backward")
+    assert sentence.shown_text.endswith("…")

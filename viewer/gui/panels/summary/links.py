@@ -80,7 +80,11 @@ class SummaryLink(QAbstractButton):
 
 
 class TextLink(SummaryLink):
-    """One line of text. elided: it takes any width and cuts what does not fit."""
+    """One line of text. elided: it takes any width and cuts what does not fit.
+
+    Text is cut at its end; a name without spaces in its middle, because names often differ at
+    their ends.
+    """
 
     def __init__(
         self,
@@ -110,7 +114,9 @@ class TextLink(SummaryLink):
         if not self._elided:
             return self.text()
         metrics = QFontMetrics(self._theme.font(self._role))
-        return metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width() - 2)
+        is_name = " " not in self.text()
+        where = Qt.TextElideMode.ElideMiddle if is_name else Qt.TextElideMode.ElideRight
+        return metrics.elidedText(self.text(), where, self.width() - 2)
 
     def paint_link(self, painter: QPainter) -> None:
         shown = self.shown_text
