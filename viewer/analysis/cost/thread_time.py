@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -48,10 +49,15 @@ class GroupTime:
 
 
 class ThreadTime:
-    """The busy time of a plain profile. Charging happens once, on first use."""
+    """The busy time of a plain profile. Charging happens once, on first use.
+
+    Several threads may ask: for the legend, for findings, for the names of a table.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._charging = Lock()
+        self._charged: Segments | None = None
 
     def of(self, group_of_key: Ints, groups: int) -> GroupTime:
         """Return the time of groups; group_of_key: per key of the trace its group, -1 for none.
@@ -89,9 +95,15 @@ class ThreadTime:
         long = intervals.durations(start, end)
         return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
 
-    @cached_property
+    @property
     def of_slices(self) -> Segments:
         """The busy time, disjoint on each track; its groups are the numbers of the slices."""
+        with self._charging:
+            if self._charged is None:
+                self._charged = self._charge()
+            return self._charged
+
+    def _charge(self) -> Segments:
         trace, slices = self._trace, self._trace.slices
         owner = np.arange(len(slices))
         owner[self.not_counted] = -1
