@@ -1,6 +1,7 @@
 """What slices are colored by: the class of every slice, compared with one worked out by hand."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -275,6 +276,20 @@ def test_slices_of_a_plain_profile_that_overlap_on_a_thread_share_its_busy_time(
     times = {share.title: share.ns for share in found if share.ns}
     assert times == pytest.approx(dict(summary.work.by_thing(summary.ticks)))
     assert sum(share.count for share in found) == len(shown.trace.slices)
+
+
+def test_shares_of_a_linked_profile_without_inferences_are_its_costs(opened, tmp_path):
+    table, record = _PATHS["plain_csv"]
+    lines = Path(table).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "calls.csv"
+    path.write_text("\n".join(line for line in lines if "Method::execute" not in line))
+    shown = opened(path, record).traces[0]
+    classes, threads = color_classes(shown, "operator"), shown.findings.threads
+    found = shares([Counted(shown.trace, classes, Fraction(1), threads=threads)]).listed
+    operators = {share.title: share.ns for share in found if share.color < OPERATORS}
+    rows = Costs(shown.table).table().rows
+    assert sorted(operators.values()) == sorted(r.ticks for r in rows if not r.is_shared)
+    assert operators
 
 
 def test_a_run_is_counted_alone(opened):

@@ -77,8 +77,14 @@ def test_ticks_stay_in_view_at_another_rate():
 
 
 def view_of_runs(folder, *runs):
-    """The first view of a profile of inferences, each with start and end, and the picked one."""
-    rows = [f"npu,forward,Method::execute,{start},{end - start},forward" for start, end in runs]
+    """The first view of a profile of inferences, each with start and end, and the picked one.
+
+    Each may have a third part, its thread.
+    """
+    rows = [
+        f"npu,{''.join(thread) or 'main'},Method::execute,{start},{end - start},forward"
+        for start, end, *thread in runs
+    ]
     path = folder / "runs.csv"
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns,method", *rows]))
     space = Workspace()
@@ -97,6 +103,20 @@ def test_a_first_view_of_slow_inferences_is_the_median_one(tmp_path):
     assert plain_spaces(seen.note) == "Showing run 2 of 6, the median (one is slow)"
     assert run.end - run.start == 101
     assert (seen.t0, seen.t1) == (898, 1003)
+
+
+@pytest.mark.parametrize(
+    ("first_thread", "median"),
+    [((100, 100, 100), 100), ((100, 100, 300, 300, 300), 100)],
+)
+def test_the_median_of_a_first_view_is_that_of_all_threads(tmp_path, first_thread, median):
+    """All inferences of the first thread may warm up or be slow."""
+    second = (*[100] * 9, 5000)
+    runs = [(*span, "A") for span in back_to_back(*first_thread)]
+    runs += [(start + 10_000, end + 10_000, "B") for start, end in back_to_back(*second)]
+    seen, run = view_of_runs(tmp_path, *runs)
+    assert "the median" in seen.note
+    assert run.end - run.start == median
 
 
 def test_a_first_view_of_usual_inferences_is_all_of_them(tmp_path):

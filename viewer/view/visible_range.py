@@ -13,7 +13,6 @@ from viewer.analysis.links.labels import run_number
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
-from viewer.model.warm_up import median_inference
 from viewer.render.layout import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
@@ -70,15 +69,15 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     runs = list(first.trace.inferences())
     if not runs:
         return everything
-    of_track = [run for run in runs if run.track == runs[0].track]
     outliers = first.findings.outliers if first.trace is first.file else None
-    if outliers and not outliers.name:  # of a single method
-        run = median_inference([run for run in of_track if not run.warms_up])
+    if outliers and not outliers.name:  # of a single scope
+        run = first.trace.runs[outliers.median]
         slow = f"{outliers.slow} are slow" if outliers.slow > 1 else "one is slow"
         note = f"Showing {run_number(run)}, the median ({slow})"
     elif sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * (first.trace.end - first.trace.start):
         return everything
     else:
+        of_track = [run for run in runs if run.track == runs[0].track]
         run = next((run for run in of_track if run.number > 1 and not run.warms_up), runs[0])
         skipped = ["load"] * any(r.kind is RunKind.LOAD for r in first.trace.runs)
         if run.number > 1:

@@ -35,7 +35,9 @@ def plain(*slices: tuple[str, str, int, int]) -> Trace:
 def times(trace: Trace) -> tuple[dict[str, int], int]:
     """The time of every name, and the busy time."""
     work = WorkTime(unlinked(trace))
-    ticks, whole = ThreadTime(trace).of(work.group_of_key, len(work.groups)).ticks(WHOLE)
+    ticks, whole = (
+        ThreadTime(trace).of(work.group_of_key, len(work.groups), spans=False).ticks(WHOLE)
+    )
     return dict(work.by_thing(ticks)), whole
 
 

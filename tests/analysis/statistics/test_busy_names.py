@@ -42,10 +42,11 @@ def test_a_span_of_a_whole_thread_is_last_and_has_no_self_time():
     )
 
 
-def test_busy_time_that_only_such_a_span_covers_has_no_name():
+def test_a_span_that_nothing_explains_keeps_its_time():
     trace = plain(("t", "main", 0, 100), ("t", "conv", 10, 11), ("t", "relu", 11, 12))
     table = names(trace).table(WHOLE)
-    assert (table.whole, table.ungrouped) == (100, 98)
+    assert {g.label: g.self_ticks for g in table.groups} == {"main": 98, "conv": 1, "relu": 1}
+    assert (table.whole, table.ungrouped) == (100, 0)
 
 
 def test_a_range_has_its_part():

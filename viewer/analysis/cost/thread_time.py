@@ -59,14 +59,15 @@ class ThreadTime:
         self._charging = Lock()
         self._charged: Segments | None = None
 
-    def of(self, group_of_key: Ints, groups: int) -> GroupTime:
+    def of(self, group_of_key: Ints, groups: int, *, spans: bool = True) -> GroupTime:
         """Return the time of groups; group_of_key: per key of the trace its group, -1 for none.
 
-        Spans of a whole thread are in no group.
+        spans: False if the time of `whole_spans` is in no group.
         """
         group = group_of_key[self._trace.slices.key]
         group[group < 0] = groups
-        group[self.whole_spans] = groups
+        if not spans:
+            group[self.whole_spans] = groups
         charged = self.of_slices
         return GroupTime(charged.taken(slice(None), group[charged.group]), groups)
 

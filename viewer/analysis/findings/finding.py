@@ -25,7 +25,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
 from viewer.model.queries import execute_keys
-from viewer.model.scope import TimeScope, whole_scope_text
+from viewer.model.scope import TimeScope, median_text, whole_scope_text
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.warm_up import counted_inferences
@@ -330,6 +330,8 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
     trace, run = table.trace, scope.run
     if run is None:
         return whole_scope_text(trace, scope)
+    if scope.median_of:
+        return median_text(scope.median_of)
     if run.kind is RunKind.LOAD:
         return "the load"
     several = len({one.scope for one in trace.inferences()}) > 1

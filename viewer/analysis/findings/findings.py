@@ -70,14 +70,17 @@ class FindingsAnalysis:
 
     @cached_property
     def threads(self) -> ThreadTime | None:
-        """The busy time of the threads of a plain profile, None for a profile of another kind."""
-        return ThreadTime(self.table.trace) if self._is_plain else None
+        """The busy time of the threads of a plain profile, None for a profile of another kind.
+
+        Also None with links: then the time is that of operators.
+        """
+        return ThreadTime(self.table.trace) if self._is_plain and not self.table.sets else None
 
     @cached_property
     def _thread_work(self) -> GroupTime | None:
-        """The same for the groups of work."""
+        """The same for the groups of work; a span of a whole thread is nobody's work."""
         work, threads = self._work, self.threads
-        return threads.of(work.group_of_key, len(work.groups)) if threads else None
+        return threads.of(work.group_of_key, len(work.groups), spans=False) if threads else None
 
     @cached_property
     def outliers(self) -> Outliers | None:
@@ -107,11 +110,10 @@ class FindingsAnalysis:
     ) -> FindingContext:
         """Return what every family works on in a scope; the arguments are those of `of`."""
         cost = self._costs.table(scope)
-        busy = None if cost.rows else self._thread_work
+        busy = self._thread_work
         ticks, whole = busy.ticks(scope) if busy else (self._work.ticks(scope), cost.whole)
-        threads = self.threads if busy else None
         return FindingContext(
-            self._costs, self._work, scope, rate, estimates, cost, ticks, whole, threads
+            self._costs, self._work, scope, rate, estimates, cost, ticks, whole, self.threads
         )
 
     def found_in(self, context: FindingContext) -> Findings:

@@ -190,14 +190,16 @@ def slowest_inference(context: FindingContext) -> SlowestInference | None:
 class Outliers:
     """Slow inferences after the warm-up that distort sums over all inferences.
 
-    slow, of: how many of how many of one scope. name: " of Execute 2" or "". times: how many times
-    the median the slowest took, "52.5 times".
+    slow, of: how many of how many of one scope. name: " of Execute 2" if there are several scopes,
+    else "". times: how many times the median the slowest took, "52.5 times". median: the position
+    of the median inference in `Trace.runs`.
     """
 
     slow: int
     of: int
     name: str
     times: str
+    median: int
 
     @property
     def text(self) -> str:
@@ -207,16 +209,23 @@ class Outliers:
 
 
 def outliers(table: LinkTable) -> Outliers | None:
-    """Return the slow inferences that take much more than the median; None if there are none."""
+    """Return the slow inferences that take much more than the median; None if there are none.
+
+    Of several scopes, those of the one where they take most.
+    """
+    worst: tuple[int, Outliers] | None = None
     for scope in _scopes(table):
         if len(scope.steady) < LEAST_COMPARED:
             continue
         middle, deviation = _middle(scope.steady)
         slow = _slow_ones(scope.steady, _length(middle), deviation)
         more = sum(_length(run) - _length(middle) for run in slow)
-        if slow and more >= OUTLIERS * sum(map(_length, scope.steady)):
-            return Outliers(len(slow), len(scope.steady), scope.name, _times(slow[0], middle))
-    return None
+        is_much = slow and more >= OUTLIERS * sum(map(_length, scope.steady))
+        if is_much and (worst is None or more > worst[0]):
+            count, times = len(scope.steady), _times(slow[0], middle)
+            median = scope.place(middle).run
+            worst = more, Outliers(len(slow), count, scope.name, times, median)
+    return worst[1] if worst else None
 
 
 def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:

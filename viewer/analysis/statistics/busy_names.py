@@ -29,15 +29,15 @@ class BusyNames:
     def table(self, scope: TimeScope) -> GroupTable:
         """Return the names in a scope, largest self time first.
 
-        `self_ticks` is None for the name of a span of a whole thread without other time,
-        `ungrouped` is the busy time that only such spans cover, and shares are of the busy time.
+        `self_ticks` is None for the name of a span that is not counted, because other slices
+        explain it; shares are of the busy time.
         """
         table = self._grouping.by("name", *scope.span[:2])
         ticks, busy = self._time.ticks(scope)
 
         def counted_once(group: Group) -> Group:
             own = int(ticks[group.number])
-            if not own and group.number in self._of_whole_threads:
+            if not own and group.number in self._not_counted:
                 return replace(group, self_ticks=None, share=0.0)
             return replace(group, self_ticks=own, share=own / busy if busy else 0.0)
 
@@ -59,7 +59,7 @@ class BusyNames:
         return self._threads.of(of_key, len(labels))
 
     @cached_property
-    def _of_whole_threads(self) -> frozenset[int]:
-        """The names of the spans that cover a whole thread."""
-        keys = self._trace.slices.key[self._threads.whole_spans]
+    def _not_counted(self) -> frozenset[int]:
+        """The names of the spans of a whole thread that are not counted."""
+        keys = self._trace.slices.key[self._threads.not_counted]
         return frozenset(self._grouping.parts("name")[1][keys].tolist())

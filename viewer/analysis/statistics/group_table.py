@@ -38,7 +38,7 @@ class Group:
     threads add. self_ticks: exclusive, the time in which the innermost slice that has a group is in
     this one. Only self times add up, so the share is theirs. For rows of `unit`, which overlap, the
     share is that of total, and self_ticks and spread are None. In `busy_names`, self_ticks is None
-    for a span of a whole thread.
+    for a span that is not counted.
 
     key: a name for scripts, only for rows of `unit`. number: the argument of `Grouping.slices`; for
     `operator` also an index into the sets of the link table, for `inference` the position among the

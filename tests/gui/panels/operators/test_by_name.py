@@ -1,5 +1,7 @@
 """Operators of a profile without any: the names of its slices, with the figures of Statistics."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.render.color_shares import Counted, shares
+from viewer.view.slice_colors import color_classes
 
 CNN = "etdump/cnn_portable_x10.etdp"
 
@@ -66,3 +70,17 @@ def test_the_names_of_a_plain_profile_add_up_to_its_busy_time(opened, show_panel
     assert sum(row.keys[2] for row in rows.values()) == pytest.approx(1)
     assert panel.footer.text().split(", ")[-1].startswith("Busy time")
     assert "PyTorch Profiler (0)" in panel.note.text()
+
+
+def test_a_span_that_nothing_explains_is_listed_as_in_the_legend(opened, show_panel, tmp_path):
+    path = tmp_path / "main.csv"
+    path.write_text("process,thread,name,start_ns,dur_ns\np,t,main,0,1000\np,t,conv,5,10\n")
+    session = opened(path)
+    panel = show_panel(OperatorsPanel, session, 815, 560)
+    shown = session.traces[0]
+    classes = color_classes(shown, "name")
+    counted = Counted(shown.trace, classes, Fraction(1), threads=shown.findings.threads)
+    legend = {share.title: share.ns for share in shares([counted]).listed}
+    assert {row.name: row.keys[1] for row in panel.model.rows} == legend
+    assert legend == {"main": 990, "conv": 10}
+    assert panel.note.text() == ""

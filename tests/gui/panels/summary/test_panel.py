@@ -68,6 +68,12 @@ def test_with_the_median_view_its_figures_are_those_of_the_median_inference(pane
     delegation = show_panel(DelegationPanel, panel.session)
     assert panel.answer.summary.findings == findings.answer.findings
     assert delegation.answer.scope == panel.answer.scope
+    operators = show_panel(OperatorsPanel, panel.session)
+    assert findings.answer.findings.scope == "the median of 4 inferences"
+    for other in (delegation, operators):
+        assert other.subtitle.text().startswith("the median of 4 inferences ·")
+    include_warm_up(panel.session, included=True)
+    assert figures(panel)["median after warm-up"] == "51.207 µs"  # the view leaves them out
     panel.session.show_inferences(Inferences.MEAN)
     assert panel.answer.scope.is_whole
 

@@ -101,7 +101,8 @@ class CostPanel(AnswerPanel[Answer]):
         """Show above the table which trace and time range the costs are for."""
         shown, name = answer.shown, display_name(answer.shown.trace.path)
         where, outliers = scope_text(shown, answer.scope), shown.findings.outliers
-        if outliers and answer.scope.is_whole and shown.trace is shown.file:
+        is_sum = answer.scope.is_whole and shown.trace is shown.file
+        if is_sum and outliers and not outliers.name:
             # Sums of all inferences say little about a usual one.
             where += f", {group_digits(outliers.slow)} of them slow"
         self.subtitle.setText(f"{where} · {name}")

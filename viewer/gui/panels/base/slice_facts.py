@@ -28,7 +28,7 @@ from viewer.model.queries import (
     children_of,
     self_time_of,
 )
-from viewer.model.scope import TimeScope, whole_scope_text
+from viewer.model.scope import TimeScope, median_text, whole_scope_text
 from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
@@ -357,12 +357,13 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
 def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
     """Name the scope of costs: "run 2", the selected range, all inferences or the whole trace."""
     if scope.run is not None:
-        return run_label(shown.table, scope.run).rpartition(" · ")[2]
+        named = run_label(shown.table, scope.run).rpartition(" · ")[2]
+        return median_text(scope.median_of) if scope.median_of else named
     if scope.ticks is not None:
         ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
     if shown.inferences in (Inferences.MEDIAN, Inferences.MEAN) and shown.trace is not shown.file:
-        name = "median" if shown.inferences is Inferences.MEDIAN else "mean"
         count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
-        return f"the {name} of {counted(count, 'inference')}"
+        is_median = shown.inferences is Inferences.MEDIAN
+        return median_text(count) if is_median else f"the mean of {counted(count, 'inference')}"
     return whole_scope_text(shown.trace, scope)

@@ -35,7 +35,8 @@ def current_scope(session: Session, *, ranges: bool, by_inference: bool = False)
     if scope.is_whole and session.state.inferences is Inferences.MEDIAN:
         of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else []
         if len(of_methods) == 1:  # no one inference stands for several methods
-            return shown, TimeScope(run=of_methods[0][0])
+            run, count = of_methods[0]
+            return shown, TimeScope(run=run, median_of=count)
     return shown, per_inference(scope, session.state)
 
 

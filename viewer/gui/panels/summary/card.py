@@ -40,7 +40,7 @@ from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_state
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.model.scope import TimeScope, inferences_text, left_out
+from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
 from viewer.model.text import display_name
 from viewer.model.times import (
     NARROW_SPACE,
@@ -135,7 +135,7 @@ class SummaryCard(SectionColumn):
             text = f"Figures of the inferences as they ran; the timeline shows {view}."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
         elif summary.outliers and picked is None:
-            text = f"{summary.outliers.text}, and weigh in the figures of all inferences."
+            text = f"{summary.outliers.text}, which skews the figures of all inferences."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
             show = partial(self._session.show_inferences, Inferences.MEDIAN)
             self.line("Show the median inference", show)
@@ -143,17 +143,17 @@ class SummaryCard(SectionColumn):
     @property
     def _is_median(self) -> bool:
         """Whether the figures are those of the median inference, because the view shows it."""
-        is_median = self._session.state.inferences is Inferences.MEDIAN
-        return is_median and self._summary.inference is not None
+        return self._summary.scope.median_of > 0
 
     def _key_figures(self) -> None:
         summary, file = self._summary, self._shown.file
         median, picked, slowest = summary.median, summary.inference, summary.slowest
         figures: list[tuple[FigureLink, Action]] = []
-        if picked is not None and not (self._is_median and median is not None):
+        if picked is not None:
             position = next(i for i, run in enumerate(file.runs) if run is picked)
             ticks = picked.end - picked.start
-            figures.append((self._time(ticks, self._scope_text()), self._pick(position)))
+            what = self._median_text() if self._is_median else self._scope_text()
+            figures.append((self._time(ticks, what, self._scope_text()), self._pick(position)))
         elif median is None and not any(file.inferences()):
             figures.append((self._time(summary.span, "duration"), self._fit))
             statistics = self._panel("statistics")
@@ -166,10 +166,9 @@ class SummaryCard(SectionColumn):
         elif median is None:
             one = self._time(summary.whole, self._scope_text()), self._panel("statistics")
             figures.append(one)
-        if median is not None:
-            which = "median after warm-up" if self._leaves_out_warm_up() else "median"
+        if median is not None and not self._is_median:
             hint = f"The median of {counted(median.runs, 'inference')}"
-            one = self._time(median.ticks, which, hint), self._pick(median.run)
+            one = self._time(median.ticks, self._median_text(), hint), self._pick(median.run)
             figures.append(one)
         report = summary.delegation
         if report is not None:
@@ -348,8 +347,10 @@ class SummaryCard(SectionColumn):
     def _all(self) -> TimeScope:
         return TimeScope(warm_up=self._session.state.warm_up)
 
-    def _leaves_out_warm_up(self) -> bool:
-        return left_out(self._shown.file, self._all()).warm_up > 0
+    def _median_text(self) -> str:
+        covers = STEADY if self._is_median else self._all()
+        is_less = left_out(self._shown.file, covers).warm_up > 0
+        return "median after warm-up" if is_less else "median"
 
     # -- where links lead --------------------------------------------------------------------------
 
