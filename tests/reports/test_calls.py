@@ -47,6 +47,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
         }
     ]  # fmt: skip
     assert (file["total_ns"], file["row_count"]) == (3021759, len(facts["rows"]))
+    assert file["rows_left_out"] == 0
     assert (file["foreign"], file["derived"], file["inference"]) == (0, 0, None)
     assert facts["rows"][0] == {
         "file": CNN, "path": ["cnn_portable_x10.etdp", "Execute", "Method::execute"],
@@ -160,12 +161,12 @@ def test_the_text_is_a_tree_below_its_threads(capsys):
 def test_the_text_has_the_largest_rows_and_counts_the_rest():
     space = Workspace()
     space.open(CNN)
-    facts = calls(space, CallOptions())
-    text = calls_text(facts, 3)
-    assert text.splitlines()[-1] == f"{len(facts['rows']) - 3} smaller rows not shown"
+    every = calls(space, CallOptions())
+    text = calls_text(calls(space, CallOptions(most=3)))
+    assert text.splitlines()[-1] == f"{len(every['rows']) - 3} rows not shown"
     shown = [line.split("  ")[-1].strip() for line in text.splitlines()[-4:-1]]
     assert shown == ["Method::execute", "OPERATOR_CALL", "native_call_convolution.out"]
-    assert "not shown" not in calls_text(facts, None)
+    assert "not shown" not in calls_text(every)
 
 
 def test_the_text_says_what_is_left_out(capsys):
@@ -179,6 +180,22 @@ def test_shares_are_of_the_thread_also_if_rows_are_left_out(capsys):
     out = run(capsys, "calls", CNN, "--min", "50")[1]
     (line,) = (line for line in out.splitlines() if line.endswith("Method::execute"))
     assert line.split()[-2] == "99.4"
+
+
+def test_a_text_has_40_rows_and_bottom_up_three_levels_unless_limited(capsys):
+    kineto = str(DATA / "chrome_json" / "kineto_cpu.json")
+    count = len(answer(capsys, kineto)["rows"])
+    assert count > 40
+    out = run(capsys, "calls", kineto)[1]
+    assert out.splitlines()[-1] == f"{count - 40} rows not shown"
+    out = run(capsys, "calls", kineto, "--min", "0")[1]
+    assert "not shown" not in out
+    out = run(capsys, "calls", CNN, "--bottom-up")[1]
+    names = [line[line.index("native_call_mean") :] for line in out.splitlines() if "mean" in line]
+    assert names == ["native_call_mean.out"]
+    below = out[out.index("native_call_mean.out") :].splitlines()[1:4]
+    assert [line.split()[-1] for line in below[:2]] == ["OPERATOR_CALL", "Method::execute"]
+    assert below[2].split()[-1] != "Execute"
 
 
 def test_an_empty_range_says_so(capsys):

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -35,7 +37,7 @@ from viewer.reports.info import Facts, clock_facts
 from viewer.reports.stats import NoSuchGroups, file_lines, ticks_within
 from viewer.workspace.workspace import Workspace
 
-MOST_ROWS = 40  # of each profile in the text, unless the user limits them
+MOST_ROWS = 40  # of each profile in a text, unless the user limits them
 CALLERS = 3  # levels of a bottom-up text, unless the user limits them
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _UNNAMED = "(no name)"
@@ -48,7 +50,8 @@ class CallOptions:
     key: one of `KEYS`. inverted: bottom-up. span: ns from the start of the shared axis; None:
     everything. inference: only those of this number. depth: at most so many levels of frames;
     bottom-up, of all names of a path. least: leave out rows with a smaller share, in percent, of
-    the total of their thread; bottom-up, of all self time.
+    the total of their thread; bottom-up, of all self time. most: of each profile, only so many rows
+    with the largest times.
     """
 
     key: str = "name"
@@ -57,6 +60,7 @@ class CallOptions:
     inference: int | None = None
     depth: int | None = None
     least: float = 0.0
+    most: int | None = None
 
 
 def calls(workspace: Workspace, options: CallOptions) -> Facts:
@@ -64,10 +68,12 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
 
     `files` has for each profile, or each of its inferences, its clock, the ticks of the scope, the
     time of its threads and of all of them (`total_ticks`), how many slices are left out (`foreign`,
-    `derived`), why it has no tree by the key (`missing`) and how many of the rows belong to it
-    (`row_count`). `rows` has the paths file by file, in preorder, siblings by descending time. A
-    path lists the names of process, thread and frames; bottom-up of a frame, its callers, its
-    thread and its process. Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
+    `derived`), why it has no tree by the key (`missing`), and how many of the rows belong to it
+    (`row_count`) and were left out (`rows_left_out`).
+
+    `rows` has the paths file by file, in preorder, siblings by descending time. A path lists the
+    names of process, thread and frames; bottom-up those of a frame, its callers, its thread and its
+    process. Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
@@ -87,11 +93,16 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
             made = trees.get(trace) or CallTree(workspace.links(trace), options.key, groups[trace])
             tree = trees[trace] = made
         table = tree.table(scope) if tree else None
-        files.append(_file_facts(workspace, trace, scope, tree, table, missing[trace]))
-        own = []
+        facts = _file_facts(workspace, trace, scope, tree, table, missing[trace])
+        own, facts["rows_left_out"] = [], 0
         if table is not None:
-            own = list(_rows(workspace, trace, files[-1]["inference"], table, options))
-        files[-1]["row_count"] = len(own)
+            shown, facts["rows_left_out"] = _shown(table, options)
+            rate = workspace.clocks.ns_per_tick(trace)
+            head = {"file": trace.path}
+            if scope.run is not None:
+                head["inference"] = facts["inference"]
+            own = [head | row for row in _rows(shown, rate, inverted=options.inverted)]
+        files.append(facts | {"row_count": len(own)})
         rows += own
     return {
         "opscope": __version__,
@@ -132,7 +143,9 @@ def _file_facts(
         "format": trace.format,
         "generation": trace.generation,
         "clock": clock_facts(workspace, trace),
-        "inference": run_label(workspace.links(trace), scope.run) if scope.run else None,
+        "inference": plain_spaces(run_label(workspace.links(trace), scope.run))
+        if scope.run
+        else None,
         "range_ticks": [
             trace.start if first is None else first,
             trace.end if last is None else last,
@@ -162,85 +175,76 @@ def _file_facts(
     return facts
 
 
-def _rows(
-    workspace: Workspace,
-    trace: Trace,
-    inference: str | None,
-    table: CallTable,
-    options: CallOptions,
-) -> Iterator[Facts]:
-    """Yield the rows of one table. inference: the label of the only one that they cover."""
-    rate = workspace.clocks.ns_per_tick(trace)
+def _shown(table: CallTable, options: CallOptions) -> tuple[CallTable, int]:
+    """Return the rows to report, with what they are below, and how many are left out.
+
+    Bottom-up, rows below the depth are not counted, because there may be very many.
+    """
     if options.inverted:
         table = bottom_up(table, options.depth)
         value, whole = table.self_ticks, table.self_ticks[table.depth == 0].sum()
-        deepest = None
+        is_row = np.ones(len(table), np.bool_)
     else:
         value, whole = table.total, table.total[table.root_of(1)]
-        deepest = None if options.depth is None else options.depth + FRAMES - 1
-    if options.least:
-        keep = value * 100.0 >= whole * options.least
-        table = table.kept(table.with_parents(keep))
-        value = table.self_ticks if options.inverted else table.total
-    table = table.sorted_by(value)
-    own = {} if inference is None else {"inference": inference}
+        is_row = table.depth >= FRAMES
+    keep = is_row & (value * 100.0 >= whole * options.least)
+    if options.depth is not None and not options.inverted:
+        keep &= table.depth < options.depth + FRAMES
+    if options.most is not None and int(keep.sum()) > options.most:
+        at = np.flatnonzero(keep)
+        # A row is never larger than the one that it is below, which comes first.
+        keep[:] = False
+        keep[at[np.argsort(-value[at], kind="stable")[: options.most]]] = True
+    shown = table.kept(table.with_parents(keep))
+    found = shown.sorted_by(shown.self_ticks if options.inverted else shown.total)
+    return found, int(is_row.sum()) - int(keep.sum())
+
+
+def _rows(table: CallTable, rate: Fraction, *, inverted: bool) -> Iterator[Facts]:
+    """Yield the rows of a table; rate: ns per tick."""
+    total, own = table.total.tolist(), table.self_ticks.tolist()
+    count, name = table.count.tolist(), table.name.tolist()
     path: list[str] = []
     for node, depth in enumerate(table.depth.tolist()):
-        path = [*path[:depth], table.text(node)]
-        if (depth < FRAMES and not options.inverted) or (deepest is not None and depth > deepest):
-            continue
-        yield {
-            "file": trace.path,
-            **own,
-            "path": path,
-            **in_ticks_and_ns("total", int(table.total[node]), rate),
-            **in_ticks_and_ns("self", int(table.self_ticks[node]), rate),
-            "count": int(table.count[node]),
-        }
+        path = [*path[:depth], table.labels[name[node]]]
+        if inverted or depth >= FRAMES:
+            yield {
+                "path": path,
+                **in_ticks_and_ns("total", total[node], rate),
+                **in_ticks_and_ns("self", own[node], rate),
+                "count": count[node],
+            }
 
 
 # -- text ------------------------------------------------------------------------------------------
 
 
-def calls_text(facts: Facts, most: int | None = MOST_ROWS) -> str:
-    """Format the facts for people: per profile one or two lines, and an indented tree.
-
-    most: show so many rows of each profile, those with the largest times; None: all.
-    """
-    parts = []
-    first = 0
+def calls_text(facts: Facts) -> str:
+    """Format the facts for people: per profile one or two lines, and an indented tree."""
+    parts, first = [], 0
     for file in facts["files"]:
         rows = facts["rows"][first : first + file["row_count"]]
         first += len(rows)
         if file["missing"] is None:
-            parts.append("\n".join(_file_text(file, rows, most, inverted=facts["bottom_up"])))
+            parts.append("\n".join(_file_text(file, rows, inverted=facts["bottom_up"])))
     return "\n\n".join(parts)
 
 
-def _file_text(file: Facts, rows: list[Facts], most: int | None, *, inverted: bool) -> list[str]:
+def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     lines = file_lines(file)
     if file["inference"] is not None:
-        lines.append(f"  {plain_spaces(file['inference'])}")
+        lines.append(f"  {file['inference']}")
     if file["derived"]:
         lines.append(f"  {counted(file['derived'], 'derived slice')} left out")
-    if not rows:
-        return [*lines, "nothing in this range"]
-    shown = _largest(rows, "self_ticks" if inverted else "total_ticks", most)
-    title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
-    tree = _inverted_lines(file, shown) if inverted else _thread_lines(file, shown)
-    lines += ["", *_table(tree, title)]
-    if len(shown) < len(rows):
-        lines.append(f"{counted(len(rows) - len(shown), 'smaller row')} not shown")
+    if rows:
+        title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
+        tree = _inverted_lines(file, rows) if inverted else _thread_lines(file, rows)
+        lines += ["", *_table(tree, title)]
+    if file["rows_left_out"]:
+        lines.append(f"{counted(file['rows_left_out'], 'row')} not shown")
+    elif not rows:
+        lines.append("nothing in this range")
     return [plain_spaces(line) for line in lines]
-
-
-def _largest(rows: list[Facts], value: str, most: int | None) -> list[Facts]:
-    """Return the rows with the largest values, in their order; parents come before children."""
-    if most is None or len(rows) <= most:
-        return rows
-    values = np.array([row[value] for row in rows], np.float64)
-    found = np.sort(np.argsort(-values, kind="stable")[:most])
-    return [rows[i] for i in found.tolist()]
 
 
 def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
@@ -294,6 +298,8 @@ def folded(facts: Facts) -> str:
     """
     names = short_names(dict.fromkeys(file["path"] for file in facts["files"]))
     rows, several = facts["rows"], len(names) > 1
+    # A name is in many paths.
+    frame = cache(_frame)
     values = Counter[str]()
     for number, row in enumerate(rows):
         if facts["bottom_up"] and number + 1 < len(rows):
@@ -301,7 +307,7 @@ def folded(facts: Facts) -> str:
             if len(following) > len(row["path"]):
                 continue  # its callers have the time
         path = [names[row["file"]], *row["path"]] if several else row["path"]
-        values[";".join(map(_frame, path))] += row["self_ns"]
+        values[";".join(map(frame, path))] += row["self_ns"]
     return "\n".join(f"{path} {value}" for path, value in values.items() if value)
 
 

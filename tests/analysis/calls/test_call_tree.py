@@ -1,12 +1,14 @@
 """Total, self time and count by path: what is nested, cut, left out, and counted once."""
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from tests.builders.call_traces import Paths, counted_one_by_one, trace_of
 from tests.paths import DATA
+from viewer.analysis.calls import call_tree
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import KEYS, CallTree
 from viewer.analysis.calls.paths import FRAMES
@@ -15,7 +17,7 @@ from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.queries import counted_slices
+from viewer.model.queries import counted_slices, foreign, parent_of
 from viewer.model.scope import STEADY, WHOLE, TimeScope
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 
@@ -221,6 +223,37 @@ def test_without_warm_up_what_counts_inside_a_slice_that_does_not_is_its_total()
         ("p", "worker", "loop"): (30, 0, 0),
         ("p", "worker", "loop", "job"): (30, 30, 1),
     }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_time_that_counts_is_in_every_node_around_it(monkeypatch, seed):
+    """Self time of a slice that counts is what is in no other inside it that counts."""
+    trace = random_trace(seed)
+    slices, native = trace.slices, set(foreign(trace.slices).tolist())
+    mask = np.random.default_rng(seed).random(len(slices)) < 0.6
+    monkeypatch.setattr(call_tree, "counted_slices", lambda *_, **__: mask)
+    total, own, count = Counter(), Counter(), Counter()
+    for i in np.flatnonzero(mask).tolist():
+        if i in native:
+            continue
+        around, duration = [i], int(slices.end[i] - slices.start[i])
+        while (above := parent_of(slices, around[-1])) >= 0:
+            around.append(above)
+        around = [at for at in around if at not in native]
+        track = trace.tracks[slices.track(i)]
+        names = (track.process, track.thread, *(trace.name(at) for at in around[::-1]))
+        count[names] += 1
+        own[names] += duration
+        total[names] += duration
+        for up, at in enumerate(around[1:], 1):
+            if mask[at]:
+                own[names[:-up]] -= duration
+                break
+            total[names[:-up]] += duration
+    found = of(trace)
+    assert +Counter({path: figures[0] for path, figures in found.items()}) == +total
+    assert +Counter({path: figures[1] for path, figures in found.items()}) == +own
+    assert +Counter({path: figures[2] for path, figures in found.items()}) == +count
 
 
 # -- what has no node ------------------------------------------------------------------------------

@@ -47,8 +47,7 @@ def run(arguments: list[str]) -> int:
     elif chosen.folded:
         text = folded(facts)
     else:
-        is_limited = chosen.depth is not None or chosen.min is not None
-        text = calls_text(facts, None if is_limited else MOST_ROWS)
+        text = calls_text(facts)
     if not _write(text, chosen.output):
         return 1
     for file in facts["files"]:
@@ -133,11 +132,18 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
         parser.error("--depth and --min cannot be used with --folded, which has all self time")
     if chosen.output and any(is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is an input file and would be overwritten")
-    depth = chosen.depth
-    if depth is None and chosen.bottom_up and not (chosen.json or chosen.folded):
-        depth = CALLERS
+    depth, most = chosen.depth, None
+    if not (chosen.json or chosen.folded):
+        most = MOST_ROWS if depth is None and chosen.min is None else None
+        depth = CALLERS if depth is None and chosen.bottom_up else depth
     return CallOptions(
-        chosen.by, chosen.bottom_up, span, chosen.inference, depth, chosen.min or 0.0
+        chosen.by,
+        chosen.bottom_up,
+        span,
+        chosen.inference,
+        depth,
+        chosen.min or 0.0,
+        most,
     )
 
 
