@@ -1,6 +1,6 @@
 """Total, Self and count by path next to what Perfetto's trace_processor has of the same file.
 
-The peer's are counted slice by slice: the path of a slice are the names of its process, its thread
+The peer's are counted slice by slice: the path of a slice is the names of its process, its thread
 and of all slices around it; its self time is its duration less those of its children. All figures
 are equal, but for four decisions:
 

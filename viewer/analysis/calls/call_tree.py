@@ -1,6 +1,6 @@
 """The aggregated call tree: slices with the same path, from process and thread down, as one node.
 
-By name, the path of a slice are the names from the outermost slice of its thread to itself, so
+By name, the path of a slice is the names from the outermost slice of its thread to itself. So
 nested slices of one name (a recursion) are nodes inside one another. By operator, module or type,
 a slice without a group belongs to the nearest enclosing slice that has one, and so does a slice of
 the same group: a call and its kernel are one occurrence. A slice without a group, inside none that

@@ -63,7 +63,7 @@ def run(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="opscope calls",
-        description="Print the call tree: slices with the same path from process and thread down, "
+        description="Print the call tree: slices with the same path from process and thread down,\n"
         "merged, with inclusive time, self time and count.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
