@@ -47,6 +47,8 @@ def profile(tmp_path, monkeypatch) -> str:
 COMMANDS = [
     ["info"],
     *(["stats", "--by", by] for by in ("name", "thread")),
+    ["calls"],
+    ["calls", "--bottom-up"],
     ["delegation"],
     ["findings"],
     ["estimates"],
@@ -75,6 +77,17 @@ def test_names_are_visible_and_on_one_line(profile, capsys):
 def test_names_in_json_are_those_of_the_file(profile, capsys):
     rows = json.loads(run(capsys, "stats", "--by", "name", profile, "--json")[1])["rows"]
     assert set(NAMES) <= {row["label"] for row in rows}
+
+
+def test_stacks_have_no_line_ends_in_names_and_no_control_characters(profile, capsys, tmp_path):
+    out = run(capsys, "calls", profile, "--folded")[1]
+    run(capsys, "calls", profile, "--folded", "-o", "run.folded")
+    assert Path("run.folded").read_text(encoding="utf-8") == out
+    assert not CONTROL.search(out)
+    lines = out.splitlines()
+    assert "two lines;two lines;Method::execute;two lines 50" in lines
+    assert r"a\tb;a\tb;Method::execute;a\tb 50" in lines
+    assert all(re.fullmatch(r"[^;]+;[^;]+;[^;]+(;[^;]+)? \d+", line) for line in lines)
 
 
 def test_messages_of_wrong_usage_have_none(profile, capsys):

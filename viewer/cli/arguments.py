@@ -148,6 +148,15 @@ def add_include_warmup(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_inference(parser: argparse.ArgumentParser) -> None:
+    """Add the option for one inference by its number."""
+    parser.add_argument(
+        "--inference", type=int, metavar="N", help="report only inference N, counted from 1"
+    )
+    # The former name of the option.
+    parser.add_argument("--run", dest="inference", type=int, help=argparse.SUPPRESS)
+
+
 def add_theme(parser: argparse.ArgumentParser) -> None:
     """Add the option for the light or dark theme."""
     parser.add_argument("--theme", choices=THEMES, help="colors (default: the theme of the system)")

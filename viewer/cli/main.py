@@ -8,6 +8,7 @@
                    [--range 1.5ms:2ms]      only slices in a range
                    [--raw]                  unchanged texts, including formulas
     opscope stats FILES... --by KEY         time by operator, line, unit, ...
+    opscope calls FILES... [--folded]       time of every call path, top-down or bottom-up
     opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
     opscope findings FILES... [--json]      performance findings, ranked by possible gain

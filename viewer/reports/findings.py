@@ -29,15 +29,12 @@ from viewer.model.scope import TimeScope
 from viewer.model.text import one_line
 from viewer.model.times import counted, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
+from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "nothing open has slices"
-
-
-class NoSuchRun(ValueError):
-    """No open profile has an inference of that number; the message lists the existing ones."""
 
 
 def findings_facts(
@@ -49,18 +46,14 @@ def findings_facts(
     over all inferences include those that warm up. Raises `NoSuchRun` if none has the number.
     """
     of_all_files = of_workspace(workspace)
-    answers = []
-    for trace in workspace.traces:
-        scopes = [TimeScope(warm_up=warm_up)]
-        if number is not None:
-            scopes = [TimeScope(run) for run in trace.inferences() if run.number == number]
-        findings = FindingsAnalysis(workspace.links(trace))
-        answers += [_facts(workspace, trace, findings, one, of_all_files) for one in scopes]
-    if number is not None and not answers:
-        numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
-        most = max(numbers, default=0)
-        existing = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
-        raise NoSuchRun(f"there is no inference {number}: {existing}")
+    scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in workspace.traces]
+    if number is not None:
+        runs = numbered_inferences(workspace.traces, number)
+        scopes = [(trace, TimeScope(run)) for trace, run in runs]
+    findings = {trace: FindingsAnalysis(workspace.links(trace)) for trace, _ in scopes}
+    answers = [
+        _facts(workspace, trace, findings[trace], scope, of_all_files) for trace, scope in scopes
+    ]
     return {"opscope": __version__, "schema": SCHEMA, "files": answers}
 
 

@@ -18,9 +18,10 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
-from viewer.model.times import format_in, format_time, group_digits, ns_to_tick, split_time
+from viewer.model.times import format_in, format_time, group_digits, ns_to_tick
 from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
+from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.workspace.workspace import Workspace
 
@@ -66,7 +67,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     files, rows = [], []
     for trace, grouping in groupings:
         rate = workspace.clocks.ns_per_tick(trace)
-        ticks = _ticks(workspace, trace, span) if span is not None else None
+        ticks = ticks_within(workspace, trace, span) if span is not None else None
         found = None if missing[trace.path] else grouping.by(key, *(ticks or (None, None)))
         files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]))
         if found:
@@ -82,7 +83,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
     }
 
 
-def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
+def ticks_within(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
     """Return the ticks of a range of the shared axis within the trace; empty if outside.
 
     A range after the trace starts one tick after its end, because a slice that starts exactly at
@@ -134,7 +135,7 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
     heads, rows = list[str](), list[Facts]()
     for file in answered:
         of_file = [row for row in facts["rows"] if row["file"] == file["path"]]
-        heads += _file_lines(file)
+        heads += file_lines(file)
         if any(DELEGATE_NS in row for row in of_file):
             heads.append(
                 "  slices on a delegate's clock have a duration, but no total and no share"
@@ -150,10 +151,11 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
         *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
         (str(facts["by"]).capitalize(), [one_line(row["label"]) for row in rows]),
     ]
-    return "\n".join([*heads, "", *_lines(columns, right=len(columns) - 1 - several)])
+    return "\n".join([*heads, "", *column_lines(columns, right=len(columns) - 1 - several)])
 
 
-def _file_lines(file: Facts) -> list[str]:
+def file_lines(file: Facts) -> list[str]:
+    """Return what a profile is, its clock, and which of its slices the figures leave out."""
     clock = file["clock"]
     tick = "cycle" if clock["unit"] == "cycle" else "tick"
     rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
@@ -197,7 +199,7 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
 
     def times(title: str, name: str) -> tuple[str, list[str]]:
         if chosen == AUTO:
-            return title, _aligned(cells(name, format_time))
+            return title, aligned_times(cells(name, format_time))
         unit, factor = UNITS[chosen]
         return f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
 
@@ -212,24 +214,7 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
     return [(title, texts) for title, texts in columns if any(texts)]
 
 
-def _aligned(texts: list[str]) -> list[str]:
-    """Pad times of several units so that, right-aligned, their units begin in one column."""
-    parts = [split_time(text) for text in texts]
-    slot = max(len(unit) for _, unit in parts)
-    return [f"{number} {unit.ljust(slot)}" if number and slot else number for number, unit in parts]
-
-
 def _share_title(rows: list[Facts]) -> str:
     """Return the title of the shares, with their base."""
     bases = {row["share_of"] for row in rows if "share_of" in row}
     return figure_terms.share(bases.pop()).title if len(bases) == 1 else "Share, %"
-
-
-def _lines(columns: list[tuple[str, list[str]]], right: int) -> list[str]:
-    """Return the rows below their titles; the first `right` columns are numbers."""
-    padded = []
-    for number, (title, texts) in enumerate(columns):
-        width = max(map(len, (title, *texts)))
-        pad = str.rjust if number < right else str.ljust
-        padded.append([pad(text, width) for text in (title, *texts)])
-    return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]

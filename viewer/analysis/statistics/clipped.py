@@ -16,7 +16,9 @@ from viewer.model.trace import Slices
 _SAFE = 1 << 62
 
 
-def clipped(slices: Slices, index: Ints, first: int | None, last: int | None) -> tuple[Ints, Ints]:
+def clipped(
+    slices: Slices, index: Ints | slice, first: int | None, last: int | None
+) -> tuple[Ints, Ints]:
     """Return start and end of some slices, clipped to [first, last]; None is no limit.
 
     A slice outside gets zero length at the edge.

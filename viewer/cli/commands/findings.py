@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from viewer.cli.arguments import add_files, add_include_warmup, complain
+from viewer.cli.arguments import add_files, add_include_warmup, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.reports.findings import NoSuchRun, findings_facts, findings_text
+from viewer.reports.findings import findings_facts, findings_text
+from viewer.reports.inferences import NoSuchRun
 
 
 def run(arguments: list[str]) -> int:
@@ -19,11 +20,7 @@ def run(arguments: list[str]) -> int:
         "estimates and more.",
     )
     add_files(parser, "+")
-    parser.add_argument(
-        "--inference", type=int, metavar="N", help="report only inference N, counted from 1"
-    )
-    # The former name of the option.
-    parser.add_argument("--run", dest="inference", type=int, help=argparse.SUPPRESS)
+    add_inference(parser)
     add_include_warmup(parser)
     parser.add_argument(
         "--rules",

@@ -1,0 +1,71 @@
+"""Subtrees, search and order of nodes."""
+
+import numpy as np
+import pytest
+
+from tests.builders.call_traces import trace_of
+from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.links.linker import unlinked
+
+
+@pytest.fixture
+def table() -> CallTable:
+    trace = trace_of(
+        ("t", "main", 0, 100), ("t", "load", 0, 20), ("t", "run", 20, 90), ("t", "conv", 30, 70),
+        ("t", "copy", 40, 45), ("t", "copy", 70, 80), ("u", "load", 0, 300),
+    )  # fmt: skip
+    return CallTree(unlinked(trace)).table()
+
+
+def paths(table: CallTable) -> list[str]:
+    return ["/".join(table.path(node)) for node in range(len(table))]
+
+
+def test_nodes_are_in_preorder(table):
+    assert paths(table) == [
+        "p", "p/t", "p/t/main", "p/t/main/load", "p/t/main/run", "p/t/main/run/conv",
+        "p/t/main/run/conv/copy", "p/t/main/run/copy", "p/u", "p/u/load",
+    ]  # fmt: skip
+    assert table.depth.tolist() == [0, 1, 2, 3, 3, 4, 5, 4, 1, 2]
+    assert table.size.tolist() == [10, 7, 6, 1, 4, 2, 1, 1, 2, 1]
+
+
+def test_a_path_is_found_by_its_names(table):
+    assert table.find(["p", "t", "main", "run"]) == 4
+    assert table.find(["p", "u", "load"]) == 9
+    assert table.find(["p", "u", "run"]) is None
+    assert table.find([]) is None
+
+
+def test_a_subtree_has_its_own_root(table):
+    part = table.subtree(table.find(["p", "t", "main", "run"]))
+    assert paths(part) == ["run", "run/conv", "run/conv/copy", "run/copy"]
+    assert part.parent.tolist() == [-1, 0, 1, 0]
+    assert part.depth.tolist() == [0, 1, 2, 1]
+    assert part.total.tolist() == [70, 40, 5, 10]
+    assert part.self_ticks.tolist() == [20, 35, 5, 10]
+
+
+def test_names_are_searched_without_case_and_kept_with_their_parents(table):
+    hits = table.matching("COPY")
+    assert np.flatnonzero(hits).tolist() == [6, 7]
+    found = table.kept(table.with_parents(hits))
+    assert paths(found) == [
+        "p", "p/t", "p/t/main", "p/t/main/run", "p/t/main/run/conv", "p/t/main/run/conv/copy",
+        "p/t/main/run/copy",
+    ]  # fmt: skip
+    assert found.total.tolist() == [400, 100, 100, 70, 40, 5, 10]
+    assert not table.matching("nothing").any()
+
+
+def test_siblings_are_sorted_by_descending_value(table):
+    found = table.sorted_by(table.total)
+    assert paths(found)[:5] == ["p", "p/u", "p/u/load", "p/t", "p/t/main"]
+    assert paths(found)[5:7] == ["p/t/main/run", "p/t/main/run/conv"]
+    assert sorted(found.total.tolist()) == sorted(table.total.tolist())
+    assert found.parent.tolist() == [-1, 0, 1, 0, 3, 4, 5, 6, 5, 4]
+
+
+def test_every_node_knows_its_thread(table):
+    assert table.root_of(1).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 8, 8]

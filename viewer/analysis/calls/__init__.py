@@ -1,0 +1,1 @@
+"""Call trees: slices with the same path of names, merged."""

@@ -1,0 +1,81 @@
+"""The call tree from the other side: self time by name, and below each name its callers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.paths import FRAMES
+from viewer.analysis.calls.preorder import numbered, preorder
+from viewer.arrays import Bools, Ints
+
+
+def bottom_up(table: CallTable, levels: int | None = None) -> CallTable:
+    """Return the frames of a top-down table by name, and below each name its callers.
+
+    levels: how many levels to return; by default all, to the thread and the process. There may be
+    as many nodes as all paths have names together.
+
+    Self time of a caller is self time of the root when called this way. So the self times of the
+    roots add up to the time of the whole table, and those of the callers of a node to its own,
+    unless it is an outermost one.
+    """
+    items = np.flatnonzero(table.depth >= FRAMES)
+    at, node = items, np.full(len(items), -1)
+    parents, names, depths, figures = [], [], [], []
+    count, depth = 0, 0
+    while len(items) and (levels is None or depth < levels):
+        number, distinct = numbered((node + 1) * len(table.labels) + table.name[at])
+        parents.append(distinct // len(table.labels) - 1)
+        names.append(distinct % len(table.labels))
+        depths.append(np.full(len(distinct), depth))
+        figures.append(_figures(table, items, number, len(distinct)))
+        node, at = number + count, table.parent[at]
+        count, depth = count + len(distinct), depth + 1
+        is_called = at >= 0
+        items, at, node = items[is_called], at[is_called], node[is_called]
+    if not count:
+        return table.kept(np.zeros(len(table), np.bool_))
+    total, own, slices = np.concatenate(figures, axis=1)
+    unknown = np.full(count, -1)
+    parent, name, levels_of = map(np.concatenate, (parents, names, depths))
+    found = CallTable(table.labels, parent, name, levels_of, unknown, unknown, total, own, slices)
+    order = preorder(parent, levels_of, name)
+    place = np.append(np.empty(count, np.int64), -1)
+    place[order] = np.arange(count)
+    return replace(
+        found,
+        parent=place[parent[order]],
+        name=name[order],
+        depth=levels_of[order],
+        total=total[order],
+        self_ticks=own[order],
+        count=slices[order],
+    )
+
+
+def _figures(table: CallTable, items: Ints, node: Ints, count: int) -> Ints:
+    """Return total, self time and count of some nodes; shape (3, count).
+
+    items: ascending nodes of the table; node: the number of the node that each belongs to.
+    """
+    found = np.zeros((3, count), np.int64)
+    outer = _outermost(table, items, node)
+    np.add.at(found[0], node[outer], table.total[items[outer]])
+    np.add.at(found[1], node, table.self_ticks[items])
+    np.add.at(found[2], node, table.count[items])
+    return found
+
+
+def _outermost(table: CallTable, items: Ints, node: Ints) -> Bools:
+    """Return per item whether it is below no other item of its node."""
+    order = np.argsort(node, kind="stable")
+    # Each node's items are lifted above those of the node before it.
+    lift = node[order] * (len(table) + 1)
+    first = items[order] + lift
+    reach = np.maximum.accumulate(first + table.size[items[order]])
+    outer = np.empty(len(items), np.bool_)
+    outer[order] = first >= np.append(first[:1], reach[:-1])
+    return outer

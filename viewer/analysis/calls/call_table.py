@@ -1,0 +1,122 @@
+"""The nodes of a call tree as columns: subtrees, search, order. Times are ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.calls.preorder import preorder, sizes
+from viewer.arrays import Bools, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class CallTable:
+    """Nodes in preorder: parallel int64 arrays, one value per node.
+
+    labels: texts. parent: the node above, -1 for a root. name: index into `labels`. depth: 0 for a
+    root. track: index into `Trace.tracks`, -1 for what belongs to no single thread. number: the
+    argument of `CallTree.slices_of`; -1 if the node is not one path.
+
+    Top-down, the roots are processes, below them are threads, and below these the frames: the names
+    from the outermost slice to the innermost. total: inclusive, the durations of the slices of a
+    path within the scope. self_ticks: the total minus that of the children. count: the slices of
+    the path that start in the scope; 0 for processes and threads.
+
+    Bottom-up, the roots are names, and below each node are its callers, at last the thread and the
+    process. All three figures are those of the root, when called this way; total counts a call
+    inside another one of the same node once.
+    """
+
+    labels: Sequence[str]
+    parent: Ints
+    name: Ints
+    depth: Ints
+    track: Ints
+    number: Ints
+    total: Ints
+    self_ticks: Ints
+    count: Ints
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many nodes the subtree of each node has, with itself. They follow the node."""
+        return sizes(self.parent, self.depth)
+
+    def text(self, node: int) -> str:
+        """Return the name of a node."""
+        return self.labels[int(self.name[node])]
+
+    def path(self, node: int) -> list[str]:
+        """Return the names from the root to a node."""
+        names: list[str] = []
+        while node >= 0:
+            names.append(self.text(node))
+            node = int(self.parent[node])
+        return names[::-1]
+
+    def find(self, path: Sequence[str]) -> int | None:
+        """Return the first node with these names from the root on, or None."""
+        above: Ints = np.array([-1])
+        for text in path:
+            below = np.flatnonzero(np.isin(self.parent, above))
+            above = below[[self.text(node) == text for node in below.tolist()]]
+        return int(above[0]) if len(path) and len(above) else None
+
+    def subtree(self, node: int) -> CallTable:
+        """Return a node and what is below it, as a table with this root at depth 0."""
+        part = slice(node, node + int(self.size[node]))
+        found = self._taken(part)
+        parent = found.parent - node
+        parent[0] = -1
+        return replace(found, parent=parent, depth=found.depth - int(self.depth[node]))
+
+    def matching(self, text: str) -> Bools:
+        """Return per node whether its name contains a text; case is ignored."""
+        wanted = text.casefold()
+        used = np.unique(self.name)
+        hit = np.zeros(len(self.labels), np.bool_)
+        hit[used] = [wanted in self.labels[label].casefold() for label in used.tolist()]
+        found: Bools = hit[self.name]
+        return found
+
+    def with_parents(self, some: Bools) -> Bools:
+        """Return per node whether it, or a node below it, is among some nodes."""
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(some)])
+        at = np.arange(len(self))
+        found: Bools = before[at + self.size] > before[at]
+        return found
+
+    def kept(self, keep: Bools) -> CallTable:
+        """Return some of the nodes, which must include the parents of each, with their figures."""
+        if keep.all():
+            return self
+        found = self._taken(np.flatnonzero(keep))
+        place = np.append(np.cumsum(keep) - 1, -1)  # the last is for the parent of roots
+        return replace(found, parent=place[found.parent])
+
+    def sorted_by(self, values: Ints) -> CallTable:
+        """Return all nodes in preorder, siblings by descending value (one per node)."""
+        order = preorder(self.parent, self.depth, -values)
+        place = np.empty(len(order) + 1, np.int64)
+        place[order] = np.arange(len(order))
+        place[-1] = -1
+        found = self._taken(order)
+        return replace(found, parent=place[found.parent])
+
+    def root_of(self, depth: int) -> Ints:
+        """Return per node the node around it at a depth, or itself if it is less deep."""
+        starts = np.flatnonzero(self.depth <= depth)
+        found: Ints = starts[np.searchsorted(starts, np.arange(len(self)), "right") - 1]
+        return found
+
+    def _taken(self, index: Ints | slice) -> CallTable:
+        columns = {
+            one.name: getattr(self, one.name)[index] for one in fields(self) if one.name != "labels"
+        }
+        return replace(self, **columns)

@@ -1,0 +1,143 @@
+"""The aggregated call tree: slices with the same path, from process and thread down, as one node.
+
+By name, the path of a slice is the names from the outermost slice of its thread to itself. So
+nested slices of one name (a recursion) are nodes inside one another. By operator, module or type,
+a slice without a group belongs to the nearest enclosing slice that has one, and so does a slice of
+the same group: a call and its kernel are one occurrence. A slice without a group, inside none that
+has one, has its name.
+
+Lanes of a thread nest by themselves, and add up. In no node are slices on a delegate's own clock,
+and those that the reader derived from others (`viewer.analysis.cost.costs.made_of_others`) or that
+mark unattributed time: their time is self time of what encloses them. A slice that crosses an edge
+of the scope counts with its part inside.
+
+The whole trace leaves out inferences that did not finish, and in a scope without warm-up also those
+that warm up (`viewer.model.queries.counted_slices`). What counts inside a slice that does not, as
+on a worker thread, is also total of the latter's node.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.paths import CallPaths, call_paths
+from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.links.labels import track_name
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.clipped import clipped
+from viewer.analysis.statistics.group_keys import GroupKeys
+from viewer.arrays import Bools, Ints
+from viewer.model.queries import counted_slices, foreign, starts_between, tree
+from viewer.model.scope import WHOLE, TimeScope, counted_in
+from viewer.model.trace import KeyKind
+
+KEYS = ("name", "operator", "module", "type")
+
+
+class CallTree:
+    """The call tree of one linked trace by one key; what does not depend on the scope is cached."""
+
+    def __init__(
+        self, table: LinkTable, key: str = "name", groups: GroupKeys | None = None
+    ) -> None:
+        """groups: those of the table, to reuse.
+
+        Raises ValueError for a key that is not in `KEYS`, and with the text of
+        `GroupKeys.missing` if the trace does not have the key.
+        """
+        if key not in KEYS:
+            raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
+        self._groups = groups or GroupKeys(table)
+        why = self._groups.missing(key)
+        if why:
+            raise ValueError(why)
+        self._table, self._trace, self._key = table, table.trace, key
+
+    @cached_property
+    def left_out(self) -> Bools | None:
+        """Which slices are in no node, because others or another clock account for their time."""
+        trace = self._trace
+        found = made_of_others(trace).copy()
+        found[foreign(trace.slices)] = True
+        gaps = trace.keys.kind == KeyKind.UNATTRIBUTED
+        if gaps.any():
+            found |= gaps[trace.slices.key]
+        return found if found.any() else None
+
+    def table(self, scope: TimeScope = WHOLE) -> CallTable:
+        """Return the nodes with any time or slice in a scope, and those around them."""
+        paths, slices = self._paths, self._trace.slices
+        nodes = len(paths.parent)
+        first, last, track = scope.span
+        start, end = clipped(slices, slice(None), first, last)
+        durations = end - start
+        begins = starts_between(self._trace, slices.start, first, last)
+        if track is not None:
+            on_track = (slices.row_track == track)[slices.rows()]
+            durations[~on_track] = 0
+            begins &= on_track
+        counted = None
+        if scope.is_whole:
+            counted = counted_slices(self._trace, warm_up=scope.warm_up)
+        total = np.zeros(nodes + 1, np.int64)
+        if counted is not None:
+            begins &= counted
+            self._add_inside(total, durations, counted)
+            durations[~counted] = 0
+        np.add.at(total, paths.node, durations)
+        of_begun = paths.node if begins.all() else paths.node[begins]
+        count = np.bincount(of_begun, minlength=nodes + 1)[:-1].astype(np.int64)
+        return self._with_figures(total[:-1], count)
+
+    def slices_of(self, number: int, scope: TimeScope = WHOLE) -> Ints:
+        """Return the slices that a node counts in a scope, ascending; number: `CallTable.number`.
+
+        Of a process or thread there are none.
+        """
+        return counted_in(self._trace, scope, np.flatnonzero(self._paths.node == number))
+
+    def _with_figures(self, total: Ints, count: Ints) -> CallTable:
+        """Add the figures of all nodes to the paths; frames have totals, and are summed here."""
+        paths = self._paths
+        for depth in (1, 0):
+            outer = np.flatnonzero(paths.depth == depth + 1)
+            np.add.at(total, paths.parent[outer], total[outer])
+        own = total.copy()
+        inner = np.flatnonzero(paths.parent >= 0)
+        np.subtract.at(own, paths.parent[inner], total[inner])
+        table = CallTable(
+            paths.labels,
+            paths.parent,
+            paths.name,
+            paths.depth,
+            paths.track,
+            np.arange(len(total)),
+            total,
+            own,
+            count,
+        )
+        return table.kept(table.with_parents((total > 0) | (count > 0)))
+
+    def _add_inside(self, total: Ints, durations: Ints, counted: Bools) -> None:
+        """Add the time of slices that count to the nodes of slices around them that do not."""
+        node = self._paths.node
+        shape = tree(self._trace.slices)
+        counts = counted if self.left_out is None else counted & ~self.left_out
+        counts = counts[shape.index]
+        inside = np.flatnonzero(counts & (shape.parent >= 0))
+        around = shape.parent[inside]
+        while len(inside):
+            rises = ~counts[around]
+            inside, around = inside[rises], around[rises]
+            np.add.at(total, node[shape.index[around]], durations[shape.index[inside]])
+            around = shape.parent[around]
+            inside, around = inside[around >= 0], around[around >= 0]
+
+    @cached_property
+    def _paths(self) -> CallPaths:
+        groups, tracks = self._groups.of(self._key), range(len(self._trace.tracks))
+        threads = [track_name(self._table, i) for i in tracks]
+        return call_paths(self._trace, threads, groups, self.left_out, merges=self._key != "name")

@@ -1,0 +1,209 @@
+"""The distinct paths of a trace, and the one of every slice.
+
+Slices are handled level by level of their lanes: a level gives each slice its node from that of its
+parent and from its own label. A slice that opens no node hands down the one around it, so nodes of
+one depth can come from several levels; they are merged once, as nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.analysis.calls.preorder import levels, numbered, preorder
+from viewer.analysis.statistics.group_keys import KeyGroups
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.trace import Slices, Trace
+
+# Where frames begin: processes have depth 0, threads 1.
+FRAMES = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallPaths:
+    """The paths in preorder, as columns like those of `CallTable`.
+
+    node: per slice the path that it is an occurrence of (int32), or the number of paths if it is of
+    none, so that sums by node need one more bin.
+    """
+
+    labels: tuple[str, ...]
+    parent: Ints
+    name: Ints
+    depth: Ints
+    track: Ints
+    node: NDArray[np.int32]
+
+
+def call_paths(
+    trace: Trace,
+    threads: Sequence[str],
+    groups: KeyGroups,
+    left_out: Bools | None,
+    *,
+    merges: bool,
+) -> CallPaths:
+    """Return the paths of all slices.
+
+    threads: the names of the tracks. groups: the label of every key, if it has one. left_out: the
+    slices that are in no path; None for none. merges: whether slices without a label, and with the
+    same label as the nearest one around them that has one, are part of this one.
+    """
+    labels, group, name = _labels(trace, groups)
+    processes: dict[str, int] = {}
+    of_track = np.array(
+        [processes.setdefault(track.process, len(processes)) for track in trace.tracks], np.int64
+    )
+    first_process = len(labels)
+    first_track = first_process + len(processes)
+    texts = (*labels, *processes, *threads)
+    made = _Nodes(len(texts))
+    made.add_distinct(np.full(len(processes), -1), np.arange(first_process, first_track))
+    made.add_distinct(of_track, np.arange(first_track, len(texts)))
+    node = _nodes_of_slices(trace, made, len(processes), group, name, left_out, merges=merges)
+    parent, label, depth, place = made.merged()
+    track = np.where(depth == 1, label - first_track, -1)
+    for level in levels(depth)[FRAMES:]:
+        track[level] = track[parent[level]]
+    bins = np.append(place, len(parent)).astype(np.int32)
+    return CallPaths(texts, parent, label, depth, track, bins[node])
+
+
+def _labels(trace: Trace, groups: KeyGroups) -> tuple[Sequence[str], Ints, Ints]:
+    """Return distinct texts, and per key of the trace those of its group (or -1) and its name."""
+    if groups.labels is trace.strings:
+        return groups.labels, groups.of_key, trace.keys.name.astype(np.int64)
+    number: dict[str, int] = {}
+    of_group = np.array(
+        [*(number.setdefault(text, len(number)) for text in groups.labels), -1], np.int64
+    )
+    of_name = np.array([number.setdefault(text, len(number)) for text in trace.strings], np.int64)
+    return tuple(number), of_group[groups.of_key], of_name[trace.keys.name]
+
+
+class _Nodes:
+    """Collects nodes in any order of depth; the same path may be added several times."""
+
+    def __init__(self, labels: int) -> None:
+        """labels: how many labels there are."""
+        self._labels = labels
+        self._parent = [np.empty(0, np.int64)]
+        self._label = [np.empty(0, np.int64)]
+        self._count = 0
+
+    def add_distinct(self, parent: Ints, label: Ints) -> None:
+        """Add nodes that differ from each other; parent: the number of an earlier node, or -1."""
+        self._parent.append(parent.astype(np.int64))
+        self._label.append(label.astype(np.int64))
+        self._count += len(parent)
+
+    def add(self, parent: Ints, label: Ints) -> Ints:
+        """Add the node of every pair of an earlier node and a label; returns its number."""
+        number, distinct = numbered(parent * np.int64(self._labels) + label)
+        number += self._count
+        self.add_distinct(*np.divmod(distinct, self._labels))
+        return number
+
+    def merged(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return parent, label and depth of the distinct paths in preorder, siblings by label.
+
+        The last is the place in this order of each node that was added.
+        """
+        parent, label = np.concatenate(self._parent), np.concatenate(self._label)
+        depth = np.zeros(len(parent), np.int64)
+        first = 0
+        for block in self._parent:
+            own = slice(first, first + len(block))
+            depth[own] = np.where(block < 0, 0, depth[block] + 1) if len(block) else 0
+            first = own.stop
+        path = np.empty(len(parent), np.int64)
+        parents, labels, depths, count = [], [], [], 0
+        for number, level in enumerate(levels(depth)):
+            above = path[parent[level]] if number else np.zeros(len(level), np.int64)
+            of, distinct = numbered(above * self._labels + label[level])
+            path[level] = count + of
+            count += len(distinct)
+            parents.append(distinct // self._labels if number else np.full(len(distinct), -1))
+            labels.append(distinct % self._labels)
+            depths.append(np.full(len(distinct), number))
+        parent, label, depth = map(np.concatenate, (parents, labels, depths))
+        order = preorder(parent, depth, label)
+        place = np.empty(count, np.int64)
+        place[order] = np.arange(count)
+        own_parent = parent[order]
+        own_parent[own_parent >= 0] = place[own_parent[own_parent >= 0]]
+        return own_parent, label[order], depth[order], place[path]
+
+
+def _nodes_of_slices(
+    trace: Trace,
+    made: _Nodes,
+    first_track: int,
+    group: Ints,
+    name: Ints,
+    left_out: Bools | None,
+    *,
+    merges: bool,
+) -> NDArray[np.int32]:
+    """Return per slice the node that it occurs in, -1 if in none, and add these nodes.
+
+    first_track: the node of the first track. group: per key its label, -1 for none; name: the label
+    of its name. merges: whether a slice is part of the one around it with the same label.
+    """
+    slices = trace.slices
+    node = np.full(len(slices), -1, np.int32)
+    order_above = slices.order[:0]
+    around_above = near_above = np.empty(0, np.int64)
+    for depth, here in enumerate(_by_depth(slices)):
+        order = slices.order[here]
+        if depth:
+            parent = _parents(order_above, order)
+            around, near = around_above[parent], near_above[parent] if merges else near_above
+        else:
+            around = slices.tracks_of(here).astype(np.int64) + first_track
+            near = np.full(len(here), -1) if merges else near_above
+        key = slices.key[here]
+        label = group[key]
+        opens = np.ones(len(here), np.bool_) if left_out is None else ~left_out[here]
+        if merges:
+            grouped = label >= 0
+            within = near
+            near = np.where(grouped & opens, label, within)
+            opens &= np.where(grouped, label != within, within < 0)
+            label = np.where(grouped, label, name[key])
+        at = np.flatnonzero(opens)
+        if len(at) == len(here):
+            around = made.add(around, label)
+            node[here] = around
+        else:
+            around[at] = made.add(around[at], label[at])
+            node[here[at]] = around[at]
+        order_above, around_above, near_above = order, around, near
+    return node
+
+
+def _by_depth(slices: Slices) -> list[Ints]:
+    """Return the slices of every depth in their lanes, each in preorder of all lanes."""
+    count = np.diff(slices.row_ptr)
+    rows = np.argsort(slices.row_depth, kind="stable")
+    count = count[rows]
+    before = np.cumsum(count) - count
+    index = np.repeat(slices.row_ptr[rows] - before, count) + np.arange(len(slices))
+    depths = np.arange(1, int(slices.row_depth.max(initial=0)) + 1)
+    bounds = np.searchsorted(slices.row_depth[rows], depths)
+    ends = np.append(before, len(slices))[bounds]
+    return np.split(index, ends) if len(index) else []
+
+
+def _parents(above: Codes, here: Codes) -> Ints:
+    """Return per slice the position of its parent in the level above.
+
+    Both levels are given by their ranks in preorder, ascending. The shorter one is searched for.
+    """
+    if len(here) < len(above):
+        return np.searchsorted(above, here) - 1
+    bounds = np.append(np.searchsorted(here, above), len(here))
+    return np.repeat(np.arange(len(above)), np.diff(bounds))

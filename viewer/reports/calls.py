@@ -1,0 +1,315 @@
+"""The output of `opscope calls`: the call tree of the open profiles, as data, text or stacks.
+
+The data is a stable contract for scripts; the text and the stacks are derived from it. Every
+profile is reported in ticks of its own clock, and in nanoseconds (rounded down, at the workspace's
+rate); nothing is summed over files. No Qt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from viewer import SCHEMA, __version__
+from viewer.analysis.calls.bottom_up import bottom_up
+from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_tree import KEYS, CallTree
+from viewer.analysis.calls.paths import FRAMES
+from viewer.analysis.links.labels import run_label
+from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.group_keys import GroupKeys
+from viewer.export.tables.statistics import in_ticks_and_ns
+from viewer.model.queries import foreign
+from viewer.model.scope import STEADY, WHOLE, TimeScope, counted_in, left_out
+from viewer.model.text import one_line
+from viewer.model.times import counted, format_time, group_digits, plain_spaces
+from viewer.model.trace import Trace
+from viewer.program.sources.files import short_names
+from viewer.reports.columns import aligned_times, column_lines
+from viewer.reports.inferences import numbered_inferences
+from viewer.reports.info import Facts, clock_facts
+from viewer.reports.stats import NoSuchGroups, file_lines, ticks_within
+from viewer.workspace.workspace import Workspace
+
+MOST_ROWS = 40  # of each profile in a text, unless the user limits them
+CALLERS = 3  # levels of a bottom-up text, unless the user limits them
+_LINE_ENDS = re.compile(r"[\r\n]+")
+_UNNAMED = "(no name)"
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What to report.
+
+    key: one of `KEYS`. inverted: bottom-up. span: ns from the start of the shared axis; None:
+    everything. inference: only those of this number. depth: at most so many levels of frames;
+    bottom-up, of all names of a path. least: leave out rows with a smaller share, in percent, of
+    the total of their thread; bottom-up, of all self time. most: of each profile, only so many rows
+    with the largest times.
+    """
+
+    key: str = "name"
+    inverted: bool = False
+    span: tuple[int, int] | None = None
+    inference: int | None = None
+    depth: int | None = None
+    least: float = 0.0
+    most: int | None = None
+
+
+def calls(workspace: Workspace, options: CallOptions) -> Facts:
+    """Return the call trees of all profiles, as `opscope calls --json` prints them.
+
+    `files` has for each profile, or each of its inferences, its clock, the ticks of the scope, the
+    time of its threads and of all of them (`total_ticks`), how many slices are left out (`foreign`,
+    `derived`), why it has no tree by the key (`missing`), and how many of the rows belong to it
+    (`row_count`) and were left out (`rows_left_out`).
+
+    `rows` has the paths file by file, in preorder, siblings by descending time. A path lists the
+    names of process, thread and frames; bottom-up those of a frame, its callers, its thread and its
+    process. Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
+    """
+    if not workspace.traces:
+        raise NoSuchGroups("no profile is open")
+    scopes = _scopes(workspace, options)
+    groups = {trace: GroupKeys(workspace.links(trace)) for trace, _ in scopes}
+    missing = {trace: groups[trace].missing(options.key) for trace in groups}
+    if all(missing.values()):
+        known = [key for key in KEYS if any(not own.missing(key) for own in groups.values())]
+        available = f". The keys are {', '.join(known)}" if known else ""
+        why = "; ".join(dict.fromkeys(missing.values()))
+        raise NoSuchGroups(f"no call tree by {options.key}: {why}{available}")
+    files, rows = list[Facts](), list[Facts]()
+    trees: dict[Trace, CallTree] = {}
+    for trace, scope in scopes:
+        tree = None
+        if not missing[trace]:
+            made = trees.get(trace) or CallTree(workspace.links(trace), options.key, groups[trace])
+            tree = trees[trace] = made
+        table = tree.table(scope) if tree else None
+        facts = _file_facts(workspace, trace, scope, tree, table, missing[trace])
+        own, facts["rows_left_out"] = [], 0
+        if table is not None:
+            shown, facts["rows_left_out"] = _shown(table, options)
+            rate = workspace.clocks.ns_per_tick(trace)
+            head = {"file": trace.path}
+            if scope.run is not None:
+                head["inference"] = facts["inference"]
+            own = [head | row for row in _rows(shown, rate, inverted=options.inverted)]
+        files.append(facts | {"row_count": len(own)})
+        rows += own
+    return {
+        "opscope": __version__,
+        "schema": SCHEMA,
+        "by": options.key,
+        "bottom_up": options.inverted,
+        "range_ns": list(options.span) if options.span else None,
+        "files": files,
+        "rows": rows,
+    }
+
+
+def _scopes(workspace: Workspace, options: CallOptions) -> list[tuple[Trace, TimeScope]]:
+    if options.inference is not None:
+        runs = numbered_inferences(workspace.traces, options.inference)
+        return [(trace, TimeScope(run)) for trace, run in runs]
+    if options.span is None:
+        return [(trace, WHOLE) for trace in workspace.traces]
+    return [
+        (trace, TimeScope(ticks=ticks_within(workspace, trace, options.span)))
+        for trace in workspace.traces
+    ]
+
+
+def _file_facts(
+    workspace: Workspace,
+    trace: Trace,
+    scope: TimeScope,
+    tree: CallTree | None,
+    table: CallTable | None,
+    missing: str,
+) -> Facts:
+    rate = workspace.clocks.ns_per_tick(trace)
+    first, last, _ = scope.span
+    of_whole = scope.is_whole and table is not None
+    facts: Facts = {
+        "path": trace.path,
+        "format": trace.format,
+        "generation": trace.generation,
+        "clock": clock_facts(workspace, trace),
+        "inference": plain_spaces(run_label(workspace.links(trace), scope.run))
+        if scope.run
+        else None,
+        "range_ticks": [
+            trace.start if first is None else first,
+            trace.end if last is None else last,
+        ],
+        "foreign": 0,
+        "derived": 0,
+        "unfinished": left_out(trace).unfinished if of_whole else 0,
+        "warm_up": left_out(trace, STEADY).warm_up if of_whole else 0,
+        "missing": missing or None,
+        "threads": [],
+    }
+    if tree is not None and table is not None:
+        facts |= in_ticks_and_ns("total", int(table.total[table.depth == 0].sum()), rate)
+        facts["threads"] = [
+            {
+                "process": table.text(int(table.parent[node])),
+                "thread": table.text(node),
+                **in_ticks_and_ns("total", int(table.total[node]), rate),
+            }
+            for node in np.flatnonzero(table.depth == 1).tolist()
+        ]
+        native = foreign(trace.slices)
+        facts["foreign"] = len(counted_in(trace, scope, native))
+        if tree.left_out is not None:
+            derived = np.setdiff1d(np.flatnonzero(tree.left_out), native, assume_unique=True)
+            facts["derived"] = len(counted_in(trace, scope, derived))
+    return facts
+
+
+def _shown(table: CallTable, options: CallOptions) -> tuple[CallTable, int]:
+    """Return the rows to report, with what they are below, and how many are left out.
+
+    Bottom-up, rows below the depth are not counted, because there may be very many.
+    """
+    if options.inverted:
+        table = bottom_up(table, options.depth)
+        value, whole = table.self_ticks, table.self_ticks[table.depth == 0].sum()
+        is_row = np.ones(len(table), np.bool_)
+    else:
+        value, whole = table.total, table.total[table.root_of(1)]
+        is_row = table.depth >= FRAMES
+    keep = is_row & (value * 100.0 >= whole * options.least)
+    if options.depth is not None and not options.inverted:
+        keep &= table.depth < options.depth + FRAMES
+    if options.most is not None and int(keep.sum()) > options.most:
+        at = np.flatnonzero(keep)
+        # A row is never larger than the one that it is below, which comes first.
+        keep[:] = False
+        keep[at[np.argsort(-value[at], kind="stable")[: options.most]]] = True
+    shown = table.kept(table.with_parents(keep))
+    found = shown.sorted_by(shown.self_ticks if options.inverted else shown.total)
+    return found, int(is_row.sum()) - int(keep.sum())
+
+
+def _rows(table: CallTable, rate: Fraction, *, inverted: bool) -> Iterator[Facts]:
+    """Yield the rows of a table; rate: ns per tick."""
+    total, own = table.total.tolist(), table.self_ticks.tolist()
+    count, name = table.count.tolist(), table.name.tolist()
+    path: list[str] = []
+    for node, depth in enumerate(table.depth.tolist()):
+        path = [*path[:depth], table.labels[name[node]]]
+        if inverted or depth >= FRAMES:
+            yield {
+                "path": path,
+                **in_ticks_and_ns("total", total[node], rate),
+                **in_ticks_and_ns("self", own[node], rate),
+                "count": count[node],
+            }
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def calls_text(facts: Facts) -> str:
+    """Format the facts for people: per profile one or two lines, and an indented tree."""
+    parts, first = [], 0
+    for file in facts["files"]:
+        rows = facts["rows"][first : first + file["row_count"]]
+        first += len(rows)
+        if file["missing"] is None:
+            parts.append("\n".join(_file_text(file, rows, inverted=facts["bottom_up"])))
+    return "\n\n".join(parts)
+
+
+def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
+    lines = file_lines(file)
+    if file["inference"] is not None:
+        lines.append(f"  {file['inference']}")
+    if file["derived"]:
+        lines.append(f"  {counted(file['derived'], 'derived slice')} left out")
+    if rows:
+        title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
+        tree = _inverted_lines(file, rows) if inverted else _thread_lines(file, rows)
+        lines += ["", *_table(tree, title)]
+    if file["rows_left_out"]:
+        lines.append(f"{counted(file['rows_left_out'], 'row')} not shown")
+    elif not rows:
+        lines.append("nothing in this range")
+    return [plain_spaces(line) for line in lines]
+
+
+def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
+    """Return frames below a line for their thread, with their share of its total."""
+    whole = {(one["process"], one["thread"]): one for one in file["threads"]}
+    lines = list[Facts]()
+    thread = None
+    for row in shown:
+        process, name, *frames = row["path"]
+        if thread is not whole[process, name]:
+            thread = whole[process, name]
+            lines.append({"text": one_line(f"{process} > {name}"), "total_ns": thread["total_ns"]})
+        share = row["total_ticks"] / max(thread["total_ticks"], 1)
+        lines.append(_line(row, len(frames), share))
+    return lines
+
+
+def _inverted_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
+    """Return names, with their callers below them, and their share of all self time."""
+    whole = max(file["total_ticks"], 1)
+    return [_line(row, len(row["path"]) - 1, row["self_ticks"] / whole) for row in shown]
+
+
+def _line(row: Facts, indent: int, share: float) -> Facts:
+    return {**row, "text": "  " * indent + one_line(row["path"][-1]), "share": f"{100 * share:.1f}"}
+
+
+def _table(lines: list[Facts], share: str) -> list[str]:
+    def cells(name: str, text: Callable[[int], str]) -> list[str]:
+        return [text(line[name]) if name in line else "" for line in lines]
+
+    columns = [
+        (figure_terms.TOTAL.title, aligned_times(cells("total_ns", format_time))),
+        (figure_terms.SELF.title, aligned_times(cells("self_ns", format_time))),
+        (figure_terms.COUNT.title, cells("count", group_digits)),
+        (share, cells("share", str)),
+        ("Name", [line["text"] for line in lines]),
+    ]
+    return column_lines(columns, right=len(columns) - 1)
+
+
+# -- stacks ----------------------------------------------------------------------------------------
+
+
+def folded(facts: Facts) -> str:
+    """Format the facts as folded stacks, "process;thread;frame;frame VALUE", one line per path.
+
+    VALUE is the self time in ns. Bottom-up, it is that of the first name, on its whole path to the
+    process. In names, ";" becomes ":", line ends become a space, and other characters that do not
+    print are escaped. If several profiles are open, the name of the file comes first.
+    """
+    names = short_names(dict.fromkeys(file["path"] for file in facts["files"]))
+    rows, several = facts["rows"], len(names) > 1
+    # A name is in many paths.
+    frame = cache(_frame)
+    values = Counter[str]()
+    for number, row in enumerate(rows):
+        if facts["bottom_up"] and number + 1 < len(rows):
+            following = rows[number + 1]["path"]
+            if len(following) > len(row["path"]):
+                continue  # its callers have the time
+        path = [names[row["file"]], *row["path"]] if several else row["path"]
+        values[";".join(map(frame, path))] += row["self_ns"]
+    return "\n".join(f"{path} {value}" for path, value in values.items() if value)
+
+
+def _frame(name: str) -> str:
+    return one_line(_LINE_ENDS.sub(" ", name)).replace(";", ":") or _UNNAMED
