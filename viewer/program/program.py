@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
@@ -310,6 +310,22 @@ class Program:
     def nodes(self) -> tuple[GraphNode, ...]:
         """The graph nodes of all operators, operator after operator."""
         return tuple(node for op in self.operators for node in op.nodes)
+
+    @cached_property
+    def quoted_texts(self) -> dict[str, dict[int, set[str]]]:
+        """Recorded path -> line -> the texts that stack traces quote; none for a line without text.
+
+        Whitespace around a text is left out, because Python strips it when it records a line.
+        """
+        found: dict[str, dict[int, set[str]]] = {}
+        # Nodes of one call share their stack trace, which is long.
+        traces = {id(node.frames): node.frames for node in self.nodes}
+        for frame in chain.from_iterable(traces.values()):
+            if frame.line > 0:
+                texts = found.setdefault(frame.path, {}).setdefault(frame.line, set())
+                if text := frame.text.strip():
+                    texts.add(text)
+        return found
 
     def node_numbers(self, operator: int) -> range:
         """The indexes into `nodes` of an operator's nodes."""
