@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 
 from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
@@ -320,10 +320,11 @@ class Program:
         found: dict[str, dict[int, set[str]]] = {}
         # Nodes of one call share their stack trace, which is long.
         traces = {id(node.frames): node.frames for node in self.nodes}
-        for frame in chain.from_iterable(traces.values()):
-            if frame.line > 0:
-                texts = found.setdefault(frame.path, {}).setdefault(frame.line, set())
-                if text := frame.text.strip():
+        lines = {(frame.path, frame.line, frame.text) for t in traces.values() for frame in t}
+        for path, line, quoted in lines:  # many traces go through the same few lines
+            if line > 0:
+                texts = found.setdefault(path, {}).setdefault(line, set())
+                if text := quoted.strip():
                     texts.add(text)
         return found
 
