@@ -311,6 +311,23 @@ class Program:
         """The graph nodes of all operators, operator after operator."""
         return tuple(node for op in self.operators for node in op.nodes)
 
+    @cached_property
+    def quoted_texts(self) -> dict[str, dict[int, set[str]]]:
+        """Recorded path -> line -> the texts that stack traces quote; none for a line without text.
+
+        Whitespace around a text is left out, because Python strips it when it records a line.
+        """
+        found: dict[str, dict[int, set[str]]] = {}
+        # Nodes of one call share their stack trace, which is long.
+        traces = {id(node.frames): node.frames for node in self.nodes}
+        lines = {(frame.path, frame.line, frame.text) for t in traces.values() for frame in t}
+        for path, line, quoted in lines:  # many traces go through the same few lines
+            if line > 0:
+                texts = found.setdefault(path, {}).setdefault(line, set())
+                if text := quoted.strip():
+                    texts.add(text)
+        return found
+
     def node_numbers(self, operator: int) -> range:
         """The indexes into `nodes` of an operator's nodes."""
         return range(self._first_nodes[operator], self._first_nodes[operator + 1])

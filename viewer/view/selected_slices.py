@@ -7,14 +7,16 @@ slices: a million take some tens of ms, so nothing here runs in every frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from viewer.analysis.statistics.selection import SelectedSlices, chosen_within
 from viewer.arrays import Codes, Ints
+from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import group_digits
 from viewer.model.trace import Slices
-from viewer.view.open_trace import OpenTrace
+from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 
 
@@ -61,19 +63,34 @@ def nearest_slice(shown: OpenTrace, slices: Ints, at_ns: int) -> int:
 
 
 def place_among(traces: Sequence[OpenTrace], one: SliceRef, slices: SliceSet) -> str:
-    """Return which of several selected slices one is: "longest of 20 selected"; "" if alone."""
+    """Return which of several selected slices one is: "longest of 20 selected"; "" if alone.
+
+    It is just "one of" more than `AT_ONCE` slices, whose lengths are not compared.
+    """
     if len(slices) < 2:
         return ""
-    longest = {
-        trace: int((columns.end[numbers] - columns.start[numbers]).max())
-        for trace, numbers in slices.of.items()
-        for columns in (traces[trace].trace.slices,)
-    }
-    columns = traces[one.trace].trace.slices
-    length = int(columns.end[one.index]) - int(columns.start[one.index])
-    own = length * traces[one.trace].axis.ns_per_tick
-    most = max(ticks * traces[trace].axis.ns_per_tick for trace, ticks in longest.items())
-    return f"{'longest' if own == most else 'one'} of {group_digits(len(slices))} selected"
+    is_longest = len(slices) <= AT_ONCE and _is_longest(traces, one, slices)
+    return f"{'longest' if is_longest else 'one'} of {group_digits(len(slices))} selected"
+
+
+def _is_longest(traces: Sequence[OpenTrace], one: SliceRef, slices: SliceSet) -> bool:
+    """Whether no selected slice is longer than one; slices on foreign clocks do not count."""
+    if traces[one.trace].native(one.index) is not None:
+        return False
+    longest = _longest_ns(traces[one.trace], np.array([one.index]))
+    return all(
+        _longest_ns(traces[trace], numbers) <= longest for trace, numbers in slices.of.items()
+    )
+
+
+def _longest_ns(shown: OpenTrace, numbers: Codes | Ints) -> Fraction:
+    """Return the longest length of some slices, without those on foreign clocks; 0 if none."""
+    slices = shown.trace.slices
+    column = slices.columns.get(NATIVE_DURATION)
+    if column is not None:  # lengths of slices on foreign clocks are only for drawing
+        numbers = numbers[:0] if column.valid is None else numbers[~column.valid[numbers]]
+    ticks = (slices.end[numbers] - slices.start[numbers]).max(initial=0)
+    return int(ticks) * shown.axis.ns_per_tick
 
 
 def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:

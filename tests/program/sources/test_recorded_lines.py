@@ -39,6 +39,15 @@ def test_all_lines_of_the_calls_that_led_to_an_operator_are_quoted():
     assert lines.texts[0] == "return self.fc2(self.act(self.fc1(x)))"
 
 
+def test_stack_traces_are_read_once_for_all_files(monkeypatch):
+    record, read = program((4, "x = 1")), []
+    nodes = record.nodes
+    monkeypatch.setattr(Program, "nodes", property(lambda self: read.append(self) or nodes))
+    for path in (MODEL, "/b.py", MODEL):
+        assert bool(recorded_lines([record], path).quoted) == (path == MODEL)
+    assert read == [record]
+
+
 def test_a_line_without_text_stays_beside_quoted_ones_since_it_may_have_a_cost():
     lines = recorded_lines([program((4, "x = 1"), (5, ""))], MODEL)
     assert lines == RecordedLines((4, 5), ("x = 1", ""), quoted=1)

@@ -86,8 +86,8 @@ class Session(QObject):
         self.workspace = Workspace()
         self.traces: list[OpenTrace] = []
         self.state = ViewState()
-        # How the first files are shown: its `inferences` and `warm_up` apply.
-        self.preferred = ViewState()
+        # Tells how the first files are shown: its `inferences` and `warm_up` apply.
+        self.preferred: Callable[[], ViewState] = ViewState
         self.first_view_note = ""
         # Cached, as every zoom step needs it and computing it takes a pass over all slices.
         self._span_ns = 1
@@ -157,7 +157,7 @@ class Session(QObject):
         self._edits.catch_up(change)
 
     def _shown_now(self) -> ShownWorkspace:
-        shown = self.state if self.workspace.traces else self.preferred
+        shown = self.state if self.workspace.traces else self.preferred()
         return self.workspace, {Inferences.AS_RUN, shown.inferences}, self.views
 
     @Slot(object)
@@ -187,7 +187,7 @@ class Session(QObject):
         before = [t.file.slices.start for t in self.traces]
         programs = [t.table.program for t in self.traces]
         if reset:
-            self.state = first_state(self.workspace, self.preferred)
+            self.state = first_state(self.workspace, self.preferred())
         self._show(self.state.inferences)
         if reset:
             self._clear_history()

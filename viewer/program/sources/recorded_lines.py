@@ -28,21 +28,6 @@ class RecordedLines:
     quoted: int = 0
 
 
-def quoted_texts(program: Program, path: str) -> dict[int, set[str]]:
-    """The texts of each line of the file recorded as `path`; empty sets for lines without text.
-
-    Whitespace around a text is left out, because Python strips it when it records a line.
-    """
-    found: dict[int, set[str]] = {}
-    for node in program.nodes:
-        for frame in node.frames:
-            if frame.path == path and frame.line > 0:
-                texts = found.setdefault(frame.line, set())
-                if text := frame.text.strip():
-                    texts.add(text)
-    return found
-
-
 def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
     """All lines of a file that the programs name, with the text that they quote.
 
@@ -50,7 +35,7 @@ def recorded_lines(programs: Iterable[Program], path: str) -> RecordedLines:
     """
     lines: dict[int, set[str]] = {}
     for program in programs:
-        found = quoted_texts(program, path)
+        found = program.quoted_texts.get(path, {})
         if all(lines[n] & found[n] for n in lines.keys() & found if lines[n] and found[n]):
             lines |= {n: lines.get(n, set()) | texts for n, texts in found.items()}
     quoted = sum(map(bool, lines.values()))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile
-from viewer.program.sources.recorded_lines import quoted_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def version_fit(program: Program, file: SourceFile) -> VersionFit:
 
     Leading and trailing whitespace is ignored.
     """
-    recorded = quoted_texts(program, file.recorded)
+    recorded = program.quoted_texts.get(file.recorded, {})
     quoted = {line: texts for line, texts in sorted(recorded.items()) if texts}
     unlike = tuple(
         (line, min(texts))

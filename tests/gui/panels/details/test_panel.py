@@ -455,6 +455,23 @@ def test_long_arrays_take_one_line_per_element_and_not_per_number(opened, tmp_pa
     assert text == json.dumps(numbers)
 
 
+def test_an_argument_of_any_length_stays_on_one_short_line(opened, tmp_path):
+    hostile = "x\nfloat [1]\u2028" + "y" * 400_000
+    args = {"Input type": ["str"], "Input Dims": [[]], "Concrete Inputs": [hostile]}
+    (line,) = rows_of_arguments(opened, tmp_path, args)["Inputs"].splitlines()
+    assert line.startswith("str x\\nfloat [1]\\u2028yyy")
+    assert line.endswith("y…")
+    assert len(line) <= 201
+
+
+def test_many_arguments_are_cut(opened, tmp_path):
+    args = {"Input type": ["float"] * 10_000, "Input Dims": [[8]] * 10_000}
+    text = rows_of_arguments(opened, tmp_path, args)["Inputs"]
+    assert text.startswith("float [8]\nfloat [8]\n")
+    assert len(text) < 4100
+    assert "characters)" in text.splitlines()[-1]
+
+
 def rows_of_arguments(opened, tmp_path, args):
     event = {"ph": "X", "pid": 1, "tid": 1, "name": "aten::mm", "ts": 1, "dur": 2, "args": args}
     path = tmp_path / "arguments.json"

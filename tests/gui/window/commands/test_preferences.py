@@ -81,10 +81,17 @@ def test_files_are_opened_with_the_inferences_that_are_preferred(
     assert (state.inferences, state.warm_up) == (Inferences.MEDIAN, True)
     assert controller.toolbar.run.text() == "Median inference"
     assert not controller.session.history.can_undo
-    again = MainWindow(controller.theme, controller.settings)
-    assert again.controller.session.preferred.inferences is Inferences.MEDIAN
-    again.close()
-    shiboken6.delete(again)  # before the theme, which is the other window's
+
+
+def test_a_choice_in_one_window_applies_to_files_opened_in_another(controller, qtbot):
+    other = MainWindow(controller.theme, controller.settings)
+    other.controller.view_settings.set_first_inferences(Inferences.MEDIAN)
+    other.controller.view_settings.toggle_warm_up()
+    open_sample(qtbot, controller, "attention_xnnpack")
+    state = controller.session.state
+    assert (state.inferences, state.warm_up) == (Inferences.MEDIAN, True)
+    other.close()
+    shiboken6.delete(other)  # before the theme, which is the other window's
 
 
 def test_a_session_is_reopened_as_it_was(controller, dialog, qtbot):
@@ -118,7 +125,7 @@ def test_defaults_are_restored_everywhere(controller, dialog):
     assert controller.commands.actions["view.density_automatic"].isChecked()
     settings = controller.settings
     assert [settings.get(s) for s in (FIRST_INFERENCES, WARM_UP)] == ["as_run", False]
-    assert controller.session.preferred.inferences is Inferences.AS_RUN
+    assert controller.session.preferred().inferences is Inferences.AS_RUN
     assert controller.theme.choice == "system"
 
 

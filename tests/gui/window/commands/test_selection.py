@@ -2,12 +2,13 @@
 
 import json
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMenu
 
+from viewer.gui.panels.events.panel import EventsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.copy_formats import CopyFormat, formatted
-from viewer.gui.qt.widgets.tables import copy_as, offer_markdown
+from viewer.gui.qt.widgets.tables import offer_markdown
 from viewer.view.state import SliceRef
 
 
@@ -67,13 +68,20 @@ def test_what_was_copied_from_a_table_is_told(attention):
     text = QGuiApplication.clipboard().text()
     assert len(text.splitlines()) == count + 1
     menu = QMenu()
-    offer_markdown(menu, table, "Copy table as TSV", table.copy_all)
+    offer_markdown(menu, "Copy table as TSV", table.copy_all)
     menu.actions()[0].trigger()
     assert said.text() == f"Copied {count} rows as Markdown"
     assert QGuiApplication.clipboard().text() == formatted(text, CopyFormat.MARKDOWN)
 
 
-def test_without_rows_to_copy_the_clipboard_keeps_its_text(attention):
-    QGuiApplication.clipboard().setText("a text")
-    copy_as(attention.window, lambda: None, CopyFormat.JSON)
-    assert QGuiApplication.clipboard().text() == "a text"
+def test_without_rows_to_copy_the_clipboard_keeps_its_picture(attention):
+    picture = QImage(3, 2, QImage.Format.Format_RGB32)
+    attention.commands.actions["panel.events"].trigger()
+    table = attention.panels.of(EventsPanel).table
+    table.clearSelection()
+    table.setFocus()
+    assert table.hasFocus()
+    for form in ("edit.copy", "edit.copy_json"):
+        QGuiApplication.clipboard().setImage(picture)
+        attention.commands.actions[form].trigger()
+        assert QGuiApplication.clipboard().image().size() == picture.size()

@@ -69,6 +69,26 @@ def test_a_text_is_typed_chosen_or_left_empty(dialog, values, qtbot):
     assert (values["command"], command.currentText()) == ("", "")
 
 
+def test_a_chosen_text_can_be_edited_in_the_middle(dialog, values, qtbot):
+    command = dialog.controls["Command"]
+    command.setCurrentIndex(1)
+    command.activated.emit(1)
+    field = command.lineEdit()
+    field.setCursorPosition(len("run"))
+    for key in "-in":
+        qtbot.keyClicks(field, key)
+        dialog.follow()
+    assert values["command"] == command.currentText() == "run-in {x}"
+    assert field.cursorPosition() == len("run-in")
+
+
+def test_no_text_stays_empty_when_it_is_chosen_again(dialog, values):
+    command = dialog.controls["Command"]
+    command.setCurrentIndex(0)
+    command.activated.emit(0)
+    assert values["command"] == command.currentText() == ""
+
+
 def test_it_follows_what_is_changed_elsewhere(dialog, values):
     values.update(color="blue", command="vi", sound=False)
     dialog.follow()

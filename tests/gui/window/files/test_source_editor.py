@@ -96,6 +96,26 @@ def test_the_editor_is_started_with_the_file_on_this_machine(controller, source,
 
 
 @POSIX
+def test_the_editor_does_not_read_the_input_of_opscope(controller, source, editor, qtbot):
+    program, written = editor
+    program.write_text(f'#!/bin/sh\ncat > "{written}.new"\nmv "{written}.new" "{written}"\n')
+    controller.settings.set(EDITOR, f"'{program}'")
+    reading, writing = os.pipe()
+    os.write(writing, b"typed in the terminal")
+    os.close(writing)
+    before = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        controller.commands.run("edit.source")
+        qtbot.waitUntil(written.exists)
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(reading)
+    assert written.read_text() == ""
+
+
+@POSIX
 def test_the_line_that_was_clicked_last_is_opened(controller, source, editor, qtbot):
     program, written = editor
     controller.settings.set(EDITOR, f"'{program}' {{line}}")
@@ -138,6 +158,7 @@ def test_without_a_command_the_system_opens_the_file(controller, source, opened)
     source.chmod(0o644)
     controller.commands.run("edit.source")
     assert opened == [str(source)]
+    assert controller.window.status.said.text() == "Opened models.py"
 
 
 @POSIX

@@ -181,3 +181,11 @@ def test_a_long_text_of_clocks_is_cut_and_told_in_full_by_the_tooltip(cycles, mo
     assert cycles.clock.sizeHint().width() < clock_button.MOST_WIDTH + 60
     assert long in cycles.clock.toolTip()
     assert cycles.clock.accessibleName() == long
+
+
+def test_text_of_a_trace_is_not_markup_in_the_tooltip(cycles, monkeypatch):
+    text = "1 <b>tick</b> = " + "x" * 200
+    monkeypatch.setattr(clock_button, "clock_text", lambda session: text)
+    cycles.clock.follow()
+    assert "&lt;b&gt;tick" in cycles.clock.toolTip()
+    assert cycles.clock.accessibleDescription().startswith(text)

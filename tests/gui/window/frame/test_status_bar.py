@@ -52,7 +52,7 @@ def test_a_message_gives_way_to_the_selection(attention):
     selected = status.said.text()
     status.show_text("Copied 3 rows as TSV")
     assert status.said.text() == "Copied 3 rows as TSV"
-    status._told.timeout.emit()
+    status._message_timer.timeout.emit()
     assert status.said.text() == selected
     status.show_text("Copied 3 rows as TSV")
     attention.session.select_slice(None)

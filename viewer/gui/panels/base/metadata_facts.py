@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from viewer.codecs.json_values import sequence
 from viewer.formats.executorch.etdump.metadata import FELL_BACK, METADATA, values_of
+from viewer.model.text import one_line
 from viewer.model.trace import Column
 
 _PREFERRED, _SUPPORTED = "preferredComputeUnit", "supportedComputeUnits"
@@ -14,6 +15,7 @@ _TITLES = {"operatorName": "Operation", "outputNames": "Outputs", "estimatedCost
 # Parallel lists in PyTorch's traces: dtype, shape, and value as text of every argument.
 _INPUTS, _CONCRETE = ("Input type", "Input Dims"), "Concrete Inputs"
 _NO_TYPE = "–"
+_LONGEST_ARGUMENT = 200  # characters; a trace may state an argument of any length
 _UNITS = {"NE": "Neural Engine"}  # CPU and GPU are known by these names
 
 
@@ -22,17 +24,17 @@ def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str]
 
     The metadata itself needs none if every value in it is in a column.
     """
-    rows, said = _core_ml(columns, i)
+    rows, covered = _core_ml(columns, i)
     inputs = _inputs(columns, i)
     if inputs:
         rows["Inputs"] = inputs
-        said |= {*_INPUTS, _CONCRETE}
+        covered |= {*_INPUTS, _CONCRETE}
     column = columns.get(METADATA)
     raw = column.value(i) if column is not None else None
     values = values_of(raw.encode("utf-8", "surrogatepass")) if isinstance(raw, str) else None
     if values and all(name in columns or f"{METADATA}.{name}" in columns for name in values):
-        said.add(METADATA)
-    return rows, said
+        covered.add(METADATA)
+    return rows, covered
 
 
 def _inputs(columns: Mapping[str, Column], i: int) -> str:
@@ -49,9 +51,15 @@ def _inputs(columns: Mapping[str, Column], i: int) -> str:
     elif len(values) != len(types) or not all(isinstance(v, str) for v in values):
         return ""
     return "\n".join(
-        f"{type_ or _NO_TYPE} {value or (json.dumps(shape) if type_ else '')}".rstrip()
+        _short(f"{type_ or _NO_TYPE} {value or (json.dumps(shape) if type_ else '')}").rstrip()
         for type_, shape, value in zip(types, shapes, values, strict=True)
     )
+
+
+def _short(argument: str) -> str:
+    """Return an argument on one line, cut at `_LONGEST_ARGUMENT` characters."""
+    text = one_line(argument[: _LONGEST_ARGUMENT + 1])
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}…"
 
 
 def _core_ml(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:
@@ -67,13 +75,13 @@ def _core_ml(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set
         are = "is" if len(others) == 1 else "are"
         note = f" ({' and '.join(others)} {are} supported too)"
     rows = {"Compute unit": _UNITS.get(preferred, preferred) + note}
-    said = {_PREFERRED, _SUPPORTED, FELL_BACK}
+    covered = {_PREFERRED, _SUPPORTED, FELL_BACK}
     for name, title in _TITLES.items():
         value = _value(columns, name, i)
         if value is not None:
             rows[title] = ", ".join(_texts(value)) or str(value)
-            said.add(name)
-    return rows, said
+            covered.add(name)
+    return rows, covered
 
 
 def _value(columns: Mapping[str, Column], name: str, i: int) -> int | float | bool | str | None:

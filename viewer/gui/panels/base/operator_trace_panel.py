@@ -14,6 +14,7 @@ from viewer.gui.panels.base.page_panel import FadingWidget
 from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.base.trace_panel import selected_operators
 from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
@@ -78,10 +79,9 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         shown = self.shown_trace
         self.model.set_selected(() if shown is None else selected_operators(self._session, shown))
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all rows if none is selected."""
-        self.view.copy()
+        self.view.copy(form)
 
     @Slot(int)
     def _choose(self, row: int) -> None:

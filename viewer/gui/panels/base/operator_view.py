@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents
 from viewer.gui.panels.base.operator_table import OperatorDelegate, OperatorModel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.sort_header import SortHeader
@@ -97,27 +98,27 @@ class OperatorView(RowTable):
         select_row(self, index)
         self.scrollTo(index)
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all rows if none is selected."""
-        self._put(marked_rows(self) or range(len(self._model.rows)))
+        self._put(marked_rows(self) or range(len(self._model.rows)), form)
 
-    @Slot()
-    def copy_all(self) -> None:
+    def copy_all(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the whole table, in the order shown."""
-        self._put(range(len(self._model.rows)))
+        self._put(range(len(self._model.rows)), form)
 
-    def _put(self, rows: list[int] | range) -> None:
-        copy_tsv(self, self._model.tsv(rows))
+    def _put(self, rows: list[int] | range, form: CopyFormat) -> None:
+        copy_tsv(self, self._model.tsv(rows), form)
 
     @Slot(QPoint)
     def _menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         count = len(marked_rows(self))
-        rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
+        rows = menu.addAction(
+            "Copy row" if count < 2 else f"Copy {count} rows", lambda: self.copy()
+        )
         rows.setEnabled(count > 0)
-        menu.addAction("Copy table as TSV", self.copy_all)
-        offer_markdown(menu, self, "Copy table as TSV", self.copy_all)
+        menu.addAction("Copy table as TSV", lambda: self.copy_all())
+        offer_markdown(menu, "Copy table as TSV", self.copy_all)
         pop_up(menu, self, at)
 
     @guard

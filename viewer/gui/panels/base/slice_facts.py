@@ -161,11 +161,11 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         if rate is not None:
             own = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
         rows["Clock"] = f"{own}; position inside its call is for drawing only"
-    stated, said = metadata_rows(slices.columns, i)
-    rows |= stated
+    stated, covered = metadata_rows(slices.columns, i)
+    rows |= {title: _cut(text) for title, text in stated.items()}
     for name, column in slices.columns.items():
         value = column.value(i)
-        known = name in (*_SAID_ELSEWHERE, *said) or value in (trace.name(i), keys.location[key])
+        known = name in (*_SAID_ELSEWHERE, *covered) or value in (trace.name(i), keys.location[key])
         if not known and value is not None:
             rows[_TITLES.get(name, name)] = _value_text(value, column.unit)
     return rows
@@ -248,6 +248,11 @@ def _pretty(text: str) -> str:
     if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
         with contextlib.suppress(ValueError, RecursionError):
             text = _json_lines(json.loads(text))
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    """Cut a text at `_LONGEST_VALUE` characters, and state its length if it is longer."""
     if len(text) > _LONGEST_VALUE:
         return f"{text[:_LONGEST_VALUE]}…\n({group_digits(len(text))} characters)"
     return text

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
 from viewer.gui.panels.base.trace_panel import TracePanel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
 from viewer.gui.session.session import Session
@@ -61,8 +62,7 @@ class TraceTablePanel(TracePanel[Answer]):
         self.refresh_on(session.workspace_changed, theme.changed)
         session.coloring_changed.connect(self._color)
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows."""
         raise NotImplementedError
 

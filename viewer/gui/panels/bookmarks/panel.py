@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from viewer.gui.panels.base.page_panel import PagePanel
 from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn, BookmarksModel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import copy_tsv, let_copy, marked_rows
@@ -78,12 +79,11 @@ class BookmarksPanel(PagePanel):
             self.table.setFocus()
             self.table.edit(index)
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected row."""
         rows = marked_rows(self.table)
         if rows:
-            copy_tsv(self, self.model.tsv(rows))
+            copy_tsv(self, self.model.tsv(rows), form)
 
 
 class BookmarksView(ColumnTable[BookmarkColumn]):

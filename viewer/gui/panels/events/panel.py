@@ -26,6 +26,7 @@ from viewer.gui.panels.events.table import (
     EventsModel,
     contents_of,
 )
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import copy_rows, marked_rows
@@ -129,11 +130,10 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         self.model.colors = self._operator_colors()
         self.table.viewport().update()
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
         rest = "opscope inspect --tsv_path writes all rows"
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest, form)
 
 
 @dataclass(frozen=True, slots=True)

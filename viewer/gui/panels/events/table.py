@@ -97,7 +97,7 @@ def contents_of(
     columns = _columns(found, in_run)
     if known is not None and known.found is found:
         return replace(known, columns=columns)
-    labels = tuple(_told_apart(found.table, key_labels(found.table)))
+    labels = tuple(_distinct_labels(found.table, key_labels(found.table)))
     small = [label.lower() for label in labels]
     trace = found.table.trace
     texts = (
@@ -112,7 +112,7 @@ def contents_of(
     return EventsContents(found, labels, texts, order, columns)
 
 
-def _told_apart(table: LinkTable, labels: Sequence[str]) -> list[str]:
+def _distinct_labels(table: LinkTable, labels: Sequence[str]) -> list[str]:
     """Return the labels of all keys, with a hint for equal ones at a location: "DMA In (…)".
 
     The hint is the name in the file, the number of the action, or the location: the first of them
@@ -123,7 +123,7 @@ def _told_apart(table: LinkTable, labels: Sequence[str]) -> list[str]:
     for key, location in enumerate(keys.location):
         if location is not None:
             by_label.setdefault(labels[key], []).append(key)
-    told = list(labels)
+    distinct = list(labels)
     for label, same in by_label.items():
         if len(same) == 1:
             continue
@@ -135,8 +135,8 @@ def _told_apart(table: LinkTable, labels: Sequence[str]) -> list[str]:
         hints = next((texts for texts in every if len(set(texts)) == len(same)), None)
         if hints is not None:
             for key, hint in zip(same, hints, strict=True):
-                told[key] = f"{label} ({hint})"
-    return told
+                distinct[key] = f"{label} ({hint})"
+    return distinct
 
 
 def _ranks(texts: Sequence[str]) -> Ints:

@@ -22,6 +22,7 @@ from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import copy_text
+from viewer.gui.qt.copy_formats import CopyFormat, formatted
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
@@ -152,15 +153,14 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if row.rule:
             menu.addAction("Show rule", partial(self.list.show_rule, at))
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows as text, or all rows if none is selected."""
         selected = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
         copied = [rows[i] for i in selected] or list(rows)
         if copied:
             text = "\n".join([self.subtitle.text(), *(row.plain for row in copied)])
-            copy_text(self, f"{text}\n", counted(len(copied), "finding"))
+            copy_text(self, formatted(f"{text}\n", form), counted(len(copied), "finding"))
 
 
 def _answer(

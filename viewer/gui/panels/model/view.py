@@ -24,6 +24,7 @@ from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.delegate import ModuleDelegate
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ModuleModel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
@@ -356,34 +357,34 @@ class ModuleView(QuietTree):
                 todo += reversed(rows.inside(row))
         return listed
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all open rows if none is selected."""
         marked = {index.internalId() for index in self.selectionModel().selectedRows()}
         listed = self.listed_rows()
-        self._put([row for row in listed if row.id in marked] or listed)
+        self._put([row for row in listed if row.id in marked] or listed, form)
 
-    @Slot()
-    def copy_all(self) -> None:
+    def copy_all(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy all open rows, in the order shown."""
-        self._put(self.listed_rows())
+        self._put(self.listed_rows(), form)
 
-    def _put(self, listed: list[ModelRow]) -> None:
+    def _put(self, listed: list[ModelRow], form: CopyFormat) -> None:
         if self._model.rows is None:
             return
         text = self._model.rows.tsv(listed[:MOST_COPIED], self.shown_cells)
         if len(listed) > MOST_COPIED:
             text += f"{counted(len(listed) - MOST_COPIED, 'more row')} not copied\n"
-        copy_tsv(self, text)
+        copy_tsv(self, text, form)
 
     @Slot(QPoint)
     def _menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         count = len(self.selectionModel().selectedRows())
-        rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
+        rows = menu.addAction(
+            "Copy row" if count < 2 else f"Copy {count} rows", lambda: self.copy()
+        )
         rows.setEnabled(count > 0)
-        menu.addAction("Copy open rows as TSV", self.copy_all)
-        offer_markdown(menu, self, "Copy open rows as TSV", self.copy_all)
+        menu.addAction("Copy open rows as TSV", lambda: self.copy_all())
+        offer_markdown(menu, "Copy open rows as TSV", self.copy_all)
         menu.addSeparator()
         index = self.currentIndex().siblingAtColumn(0)
         below = menu.addAction("Expand all", lambda: self.open_modules(index))

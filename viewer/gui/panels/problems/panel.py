@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -216,8 +217,7 @@ class ProblemsPanel(PagePanel):
             self._counted = self.count
             self.count_changed.emit(self.count)
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all rows if none is selected."""
         marked = marked_rows(self.table)
-        copy_tsv(self, self.model.tsv(marked or list(range(self.count))))
+        copy_tsv(self, self.model.tsv(marked or list(range(self.count))), form)

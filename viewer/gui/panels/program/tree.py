@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
 from viewer.gui.panels.program.rows import TITLES, ProgramRow, file_row, placed
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -136,7 +137,7 @@ class ProgramTree(QuietTree):
             header.resizeSection(column, theme.px(width))
         let_copy(self, self.copy)
 
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows as TSV, at most `MOST_COPIED`; sizes in bytes."""
         rows = [self._model.row(index) for index in self.selectionModel().selectedRows()]
         lines = [
@@ -145,7 +146,7 @@ class ProgramTree(QuietTree):
             if row is not None
         ]
         if lines:
-            copy_tsv(self, "\n".join(["\t".join(TITLES), *lines]) + "\n")
+            copy_tsv(self, "\n".join(["\t".join(TITLES), *lines]) + "\n", form)
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -20,6 +20,7 @@ from viewer.gui.panels.search.table import (
     Order,
     sorted_hits,
 )
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
@@ -165,10 +166,9 @@ class HitsPanel(AnswerPanel[Ints]):
             self.table.selectRow(0)
             self._choose(0)
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied")
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied", form)
 
 
 class HitsView(ColumnTable[HitColumn]):

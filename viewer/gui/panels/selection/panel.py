@@ -26,6 +26,7 @@ from viewer.gui.panels.selection.table import (
     contents_of,
     plain_columns,
 )
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
@@ -168,10 +169,9 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self._choose(index.row())
         navigation.fit_selection(self._session)
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all rows")
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all rows", form)
 
     @property
     def can_export(self) -> bool:

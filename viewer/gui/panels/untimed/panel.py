@@ -20,6 +20,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
 from viewer.gui.panels.untimed.table import COLUMNS, MiddleElided, UntimedColumn, UntimedModel
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import copy_rows
@@ -109,11 +110,10 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
         self.model.colors = self._operator_colors()
         self.table.viewport().update()
 
-    @Slot()
-    def copy(self) -> None:
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
         rest = "opscope export --table untimed writes all rows"
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest, form)
 
 
 def _answer(shown: OpenTrace, scope: TimeScope) -> UntimedAnswer:

@@ -18,7 +18,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QAction,
-    QGuiApplication,
     QKeyEvent,
     QKeySequence,
     QPainter,
@@ -73,16 +72,29 @@ def fit_columns(
         header.setSectionResizeMode(column, mode.Stretch if column == wide else mode.Interactive)
 
 
-def let_copy(
-    table: QAbstractItemView, copy: Callable[[], None], title: str = "Copy rows as TSV"
-) -> None:
+# Copies rows in a format; leaves the clipboard as it is if there are none.
+CopyRows = Callable[[CopyFormat], None]
+
+
+class CopyAction(QAction):
+    """Ctrl+C of a table; `copy` copies its rows in any format."""
+
+    def __init__(self, table: QAbstractItemView, copy: CopyRows) -> None:
+        super().__init__("Copy", table)
+        self.copy = copy
+        self.setShortcut(QKeySequence.StandardKey.Copy)
+        self.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.triggered.connect(lambda: copy(CopyFormat.TEXT))
+
+
+def let_copy(table: QAbstractItemView, copy: CopyRows, title: str = "Copy rows as TSV") -> None:
     """Let Ctrl+C and a context menu with the entry `title` copy rows; TSV also as Markdown."""
 
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
-        menu.addAction(title, copy)
+        menu.addAction(title, lambda: copy(CopyFormat.TEXT))
         if title.endswith("TSV"):
-            offer_markdown(menu, table, title, copy)
+            offer_markdown(menu, title, copy)
         pop_up(menu, table, at)
 
     add_copying(table, copy, offer)
@@ -94,36 +106,14 @@ def copy_tsv(source: QWidget, tsv: str, form: CopyFormat = CopyFormat.TEXT) -> N
     copy_text(source, formatted(tsv, form), f"{counted(row_count(tsv), 'row')} as {name}")
 
 
-def copy_as(source: QWidget, copy: Callable[[], None], form: CopyFormat) -> None:
-    """Copy in a format what `copy` copies as tab-separated rows, if that is anything."""
-    clipboard = QGuiApplication.clipboard()
-    before = clipboard.text()
-    clipboard.clear()
-    copy()
-    if tsv := clipboard.text():
-        copy_tsv(source, tsv, form)
-    else:
-        clipboard.setText(before)
+def offer_markdown(menu: QMenu, title: str, copy: CopyRows) -> None:
+    """Add the entry `title` for Markdown instead of TSV."""
+    menu.addAction(title.replace("TSV", "Markdown"), lambda: copy(CopyFormat.MARKDOWN))
 
 
-def offer_markdown(
-    menu: QMenu, table: QAbstractItemView, title: str, copy: Callable[[], None]
-) -> None:
-    """Add the entry `title` for Markdown instead of TSV, which `copy` copies."""
-    menu.addAction(
-        title.replace("TSV", "Markdown"), lambda: copy_as(table, copy, CopyFormat.MARKDOWN)
-    )
-
-
-def add_copying(
-    table: QAbstractItemView, copy: Callable[[], None], offer: Callable[[QPoint], None]
-) -> None:
+def add_copying(table: QAbstractItemView, copy: CopyRows, offer: Callable[[QPoint], None]) -> None:
     """Let Ctrl+C copy rows; `offer` opens the context menu at a point of the viewport."""
-    action = QAction("Copy", table)
-    action.setShortcut(QKeySequence.StandardKey.Copy)
-    action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-    action.triggered.connect(copy)
-    table.addAction(action)
+    table.addAction(CopyAction(table, copy))
     table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     table.customContextMenuRequested.connect(offer)
 
@@ -182,7 +172,13 @@ def marked_rows(table: QTableView) -> list[int]:
     return np.unique(np.concatenate(rows)).tolist() if rows else []
 
 
-def copy_rows(table: QTableView, tsv: Callable[[Sequence[int]], str], most: int, rest: str) -> None:
+def copy_rows(
+    table: QTableView,
+    tsv: Callable[[Sequence[int]], str],
+    most: int,
+    rest: str,
+    form: CopyFormat = CopyFormat.TEXT,
+) -> None:
     """Copy the first `most` selected rows to the clipboard, and a note if there are more.
 
     `rest` completes that note, such as "Export writes all of them".
@@ -193,7 +189,7 @@ def copy_rows(table: QTableView, tsv: Callable[[Sequence[int]], str], most: int,
     text = tsv(rows[:most])
     if len(rows) > most:
         text += f"{counted(len(rows) - most, 'more row')}: {rest}\n"
-    copy_tsv(table, text)
+    copy_tsv(table, text, form)
 
 
 class FilterLine(EscapeField):

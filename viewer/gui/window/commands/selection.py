@@ -22,7 +22,7 @@ from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.copy_formats import CopyFormat
-from viewer.gui.qt.widgets.tables import copy_as, copy_tsv
+from viewer.gui.qt.widgets.tables import CopyAction, copy_tsv
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
@@ -171,7 +171,7 @@ def copy_commands(context: CommandContext) -> list[Command]:
         focus = QApplication.focusWidget()
         action = None if focus is None else _copying(focus)
         if action is not None:
-            copy_as(view, action.trigger, form)
+            action.copy(form)
         elif isinstance(focus, QLineEdit | QPlainTextEdit | QTextEdit):
             focus.copy()
         elif session.state.slice is None:
@@ -217,12 +217,9 @@ def copy_commands(context: CommandContext) -> list[Command]:
     ]
 
 
-def _copying(focus: QWidget) -> QAction | None:
+def _copying(focus: QWidget) -> CopyAction | None:
     """The action of a table or tree that copies its rows, None if the widget has none."""
-    if not isinstance(focus, QAbstractItemView):
-        return None
-    key = QKeySequence(QKeySequence.StandardKey.Copy)
-    return next((action for action in focus.actions() if action.shortcut() == key), None)
+    return next((action for action in focus.actions() if isinstance(action, CopyAction)), None)
 
 
 def _slices_tsv(session: Session) -> str:

@@ -179,7 +179,12 @@ class PreferencesDialog(FramedDialog):
         box.addItem(row.empty, "")
         for text in row.options:
             box.addItem(text, text)
-        box.activated.connect(lambda at: row.pick(box.itemData(at)))
+
+        def choose(at: int) -> None:
+            row.pick(box.itemData(at))
+            _show_text(box, row)
+
+        box.activated.connect(choose)
         field.textEdited.connect(row.pick)
         self._following.append(partial(_show_text, box, row))
         return box
@@ -187,6 +192,8 @@ class PreferencesDialog(FramedDialog):
 
 def _show_text(box: ComboBox, row: TextChoice) -> None:
     text = row.current()
+    if box.currentText() == text:
+        return  # a new text or index would move the cursor while the user types
     with QSignalBlocker(box):
         box.setCurrentIndex(box.findData(text, flags=Qt.MatchFlag.MatchExactly))
         if box.currentText() != text:

@@ -86,12 +86,14 @@ class SourceEditor(QObject):
             command = self._shell.settings.get(EDITOR)
             if command.strip():
                 self._start(command, path, line)
+                opened = f"line {line} of {file_name(path)}"
             else:
                 _open_in_system(path)
+                opened = file_name(path)
         except ValueError as error:
             self._shell.message.show_error(str(error))
         else:
-            self._shell.status.show_text(f"Opened line {line} of {file_name(path)}")
+            self._shell.status.show_text(f"Opened {opened}")
 
     def _start(self, command: str, path: str, line: int) -> None:
         """Start the editor, without waiting for it; raises ValueError if it cannot be started."""
@@ -109,6 +111,7 @@ class SourceEditor(QObject):
         process.setProgram(program)
         process.setArguments(arguments)
         process.setProcessEnvironment(_environment())
+        process.setStandardInputFile(QProcess.nullDevice())
         process.setStandardOutputFile(QProcess.nullDevice())
         process.setStandardErrorFile(QProcess.nullDevice())
         if not process.startDetached():

@@ -7,6 +7,7 @@ from fractions import Fraction
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.delegate_clock_menus import DelegateClockMenus, ask_rate, refusal
@@ -51,7 +52,7 @@ class ClockButton(QToolButton):
             of, rate = adjustable
             self._title.setText(of.replace("&", "&&"))
             ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
-        self.setToolTip("\n".join(filter(None, (text if shown != text else "", ticks))))
+        explain(self, "\n".join(filter(None, (text if shown != text else "", ticks))))
         self.rates.setEnabled(has_menu)
 
     def _adjustable(self) -> tuple[str, ClockRate] | None:

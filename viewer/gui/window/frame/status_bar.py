@@ -47,10 +47,10 @@ class StatusBar(QStatusBar):
         for widget in self._busy:
             self.addPermanentWidget(widget, 1 if widget is self._task else 0)
         self._selection = ""
-        self._told = QTimer(self)  # runs while a message is shown
-        self._told.setSingleShot(True)
-        self._told.setInterval(MESSAGE_MS)
-        self._told.timeout.connect(self._show_selection)
+        self._message_timer = QTimer(self)  # runs while a message is shown
+        self._message_timer.setSingleShot(True)
+        self._message_timer.setInterval(MESSAGE_MS)
+        self._message_timer.timeout.connect(self._show_selection)
         self._late = QTimer(self)
         self._late.setSingleShot(True)
         self._late.setInterval(PROGRESS_AFTER_MS)
@@ -69,13 +69,13 @@ class StatusBar(QStatusBar):
     def show_selection(self, text: str) -> None:
         """Show the text of the selection, in place of any message."""
         self._selection = text
-        self._told.stop()
+        self._message_timer.stop()
         self._show_selection()
 
     def show_text(self, text: str) -> None:
         """Show a message for 10 s, or until the selection changes."""
         self.said.setText(text)
-        self._told.start()
+        self._message_timer.start()
 
     def _show_selection(self) -> None:
         self.said.setText(self._selection)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -20,6 +19,7 @@ from viewer.gui.qt.settings import (
     SMOOTH_MOTION,
     THEME,
     WARM_UP,
+    Settings,
 )
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.session import Session
@@ -27,6 +27,7 @@ from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.shell import Shell
 from viewer.model.inference_views import Inferences
 from viewer.render.stacking import Density
+from viewer.view.state import ViewState
 
 # What "Restore Defaults" resets.
 PREFERENCES = (
@@ -45,6 +46,7 @@ class ViewSettings(QObject):
         self._session, self._timeline = session, timeline
         self._shell, self._settings = shell, shell.settings
         self._flows = FlowFeed.of(session)
+        session.preferred = partial(_first_state, self._settings)
         self._apply()
         timeline.set_header_width(self._settings.get(HEADER_WIDTH))
         timeline.header_width_changed.connect(partial(self._settings.set, HEADER_WIDTH))
@@ -57,14 +59,6 @@ class ViewSettings(QObject):
         timeline.scene.set_density(Density(settings.get(DENSITY)))
         timeline.view.drag_pans = settings.get(DRAG_PANS)
         timeline.scene.animation.enabled = self.moves_smoothly
-        self._prefer()
-
-    def _prefer(self) -> None:
-        self._session.preferred = replace(
-            self._session.preferred,
-            inferences=self.first_inferences,
-            warm_up=self.includes_warm_up,
-        )
 
     def restore_defaults(self) -> None:
         """Restore the default of every one of `PREFERENCES`."""
@@ -167,23 +161,21 @@ class ViewSettings(QObject):
     @property
     def first_inferences(self) -> Inferences:
         """How the inferences of files are shown when they are opened."""
-        return Inferences[self._settings.get(FIRST_INFERENCES).upper()]
+        return _first_state(self._settings).inferences
 
     def set_first_inferences(self, inferences: Inferences) -> None:
         """Choose how inferences are shown when files are opened."""
         self._settings.set(FIRST_INFERENCES, inferences.name.lower())
-        self._prefer()
         self.changed.emit()
 
     @property
     def includes_warm_up(self) -> bool:
         """Whether figures include the warm-up when files are opened."""
-        return self._settings.get(WARM_UP)
+        return _first_state(self._settings).warm_up
 
     def toggle_warm_up(self) -> None:
         """Include the warm-up when files are opened, or leave it out."""
         self._settings.set(WARM_UP, not self.includes_warm_up)
-        self._prefer()
         self.changed.emit()
 
     @property
@@ -196,3 +188,9 @@ class ViewSettings(QObject):
         if command != self.editor:
             self._settings.set(EDITOR, command)
             self.changed.emit()
+
+
+def _first_state(settings: Settings) -> ViewState:
+    """How files are shown when they are opened; read then, as other windows may change it."""
+    inferences = Inferences[settings.get(FIRST_INFERENCES).upper()]
+    return ViewState(inferences=inferences, warm_up=settings.get(WARM_UP))
