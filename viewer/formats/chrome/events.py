@@ -20,27 +20,34 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Codes, Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.codecs.json_layouts import PADDING, Objects
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
+from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
 from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
 
-Name = int | str | float | None
-
 _Raw = msgspec.Raw
 _NOTHING = msgspec.Raw(b"")
 _UNREADABLE = "event that cannot be read: left out"
+_NO_DIRECTION = "bind_id without flow_in or flow_out: not shown as a flow"
+_NO_FLOW_ID = "flow event without an id: left out"
+_THREAD_STATE = "thread state (phase 'T' with a duration): not shown"
+_OTHER_METADATA = "metadata other than names and order of processes and threads: not shown"
+METADATA = frozenset(
+    ("process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index")
+)
 _NO_VALUE = "counter without a number: left out"
 _UNFINISHED = "the file ends inside an event: left out"
 _NOT_CLOSED = "the file ends before its list of events: the events before the end were read"
 SLICES = frozenset("XBE")
 INSTANTS = frozenset("iIR")
-ASYNC = frozenset("bne")
+ASYNC = frozenset("bneSTpF")
+_OLD_ASYNC = frozenset("STpF")
 FLOWS = frozenset("stf")
 
 
@@ -59,6 +66,9 @@ class Event(msgspec.Struct, gc=False):
     scope: str = ""
     s: str = ""
     bp: str = ""
+    bind_id: Name = None
+    flow_in: Any = None
+    flow_out: Any = None
     args: dict[str, _Raw] | None = None
 
 
@@ -91,8 +101,9 @@ class EventColumns:
     phase, name, cat: codes into the texts `phases`, `names`, `cats`. thread: code into `threads`,
     pairs of pid and tid. ns, ps: time in ns and thousandths of it, where `timed`. long_ns, long_ps:
     duration, where `is_long`. identity: for the rows `identified`, a code into `identities`: an
-    async event's id, a flow's id with its name and `bp`, or the scope of an instant. metadata:
-    (name, pid, tid, arguments).
+    async event's id, a flow's id with its name and `bp`, or the scope of an instant. bound_flow,
+    bound_gives, bound_takes: for the rows `bound`, which have a `bind_id`, a code of it, and
+    whether the flow leads out of the slice, and into it. metadata: (name, pid, tid, arguments).
     """
 
     def __init__(self, builder: TraceBuilder) -> None:
@@ -100,6 +111,7 @@ class EventColumns:
         self.phases, self.names, self.cats = DistinctTexts(), DistinctTexts(), DistinctTexts()
         self.threads = _Threads()
         self.identities: dict[tuple[str, ...], int] = {}
+        self.bind_ids: dict[str, int] = {}
         self.arguments = ArgumentColumns()
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
@@ -110,6 +122,10 @@ class EventColumns:
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
             "identified": GrowingColumn(np.uint32),
             "identity": GrowingColumn(np.uint32),
+            "bound": GrowingColumn(np.uint32),
+            "bound_flow": GrowingColumn(np.uint32),
+            "bound_gives": GrowingColumn(np.bool_),
+            "bound_takes": GrowingColumn(np.bool_),
         }
 
     def take(self, name: str) -> NDArray[Any]:
@@ -226,6 +242,9 @@ class EventColumns:
             scope=_shown(value.get("scope")),
             s=_shown(value.get("s")),
             bp=_shown(value.get("bp")),
+            bind_id=_identity(value.get("bind_id")),
+            flow_in=value.get("flow_in"),
+            flow_out=value.get("flow_out"),
             args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
         )
 
@@ -258,6 +277,9 @@ class EventColumns:
         if not events:
             return
         places = (rows + first).astype(np.uint32)
+        bound = [i for i, event in enumerate(events) if event.bind_id is not None]
+        if bound:
+            self._bound(places[bound], [events[i] for i in bound])
         arguments = [e.args for e in events]
         if not {e.ph for e in events} <= SLICES:
             self._special(places.tolist(), events)
@@ -310,22 +332,58 @@ class EventColumns:
         for row, event in zip(places, events, strict=True):
             phase = event.ph
             if phase == "M":
-                known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
-                self.metadata.append((event.name, event.pid, event.tid, known))
+                self._metadata(row, event)
             elif phase == "C":
                 self._counter(row, event)
             elif phase in INSTANTS:
                 rows.append(row)
                 codes.append(self._identity((event.s or "t",)))
+            elif phase in _OLD_ASYNC:
+                if phase == "T" and event.dur and not own_id(event):
+                    self._builder.problem(_THREAD_STATE, 1, f"event {row}")
+                    continue
+                # Older events are matched by their name and not by their category.
+                rows.append(row)
+                codes.append(self._identity(("", *id_of(event)[1:], event.name, "old")))
             elif phase in ASYNC:
                 rows.append(row)
-                codes.append(self._identity(_id_of(event)))
+                codes.append(self._identity(id_of(event)))
             elif phase in FLOWS:
+                own = own_id(event)
+                if own is None:
+                    self._builder.problem(_NO_FLOW_ID, 1, f"event {row}")
+                    continue
                 rows.append(row)
-                codes.append(self._identity((*_id_of(event), event.name, event.bp)))
+                key = *id_of(event)[:3], flow_number(own[1]), event.name, event.bp
+                codes.append(self._identity(key))
         if rows:
             self._grown["identified"].add(np.array(rows, np.uint32), 0)
             self._grown["identity"].add(np.array(codes, np.uint32), 0)
+
+    def _bound(self, places: Codes, events: Sequence[Event]) -> None:
+        """Add the flows of slices with a `bind_id`, which alone identifies a flow."""
+        numbers = [flow_number(event.bind_id) for event in events]
+        codes = [self.bind_ids.setdefault(number, len(self.bind_ids)) for number in numbers]
+        gives = np.array([event.flow_out is True for event in events])
+        takes = np.array([event.flow_in is True for event in events])
+        directed = gives | takes
+        if not directed.all():
+            first = int(places[np.argmin(directed)])
+            self._builder.problem(_NO_DIRECTION, int((~directed).sum()), f"event {first}")
+        for name, values in (
+            ("bound", places),
+            ("bound_flow", np.array(codes, np.uint32)),
+            ("bound_gives", gives),
+            ("bound_takes", takes),
+        ):
+            self._grown[name].add(values[directed], 0)
+
+    def _metadata(self, row: int, event: Event) -> None:
+        if event.name not in METADATA:
+            self._builder.problem(_OTHER_METADATA, 1, f"event {row}")
+            return
+        known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
+        self.metadata.append((event.name, event.pid, event.tid, known))
 
     def _identity(self, key: tuple[str, ...]) -> int:
         return self.identities.setdefault(key, len(self.identities))
@@ -333,7 +391,7 @@ class EventColumns:
     def _counter(self, row: int, event: Event) -> None:
         """Add a counter event. Each of its arguments is a separate series."""
         thread = self.threads[_PAIR(event)]
-        ident = "" if event.id is None else str(event.id)
+        ident = id_of(event)[3]
         for name, value in (event.args or {}).items():
             try:
                 found = float(bytes(value).strip(b'"'))
@@ -406,13 +464,3 @@ def _shown(value: Any) -> str:
 
 def _identity(value: Any) -> Name:
     return value if value is None or type(value) is int else _shown(value)
-
-
-def _id_of(event: Event) -> tuple[str, ...]:
-    """The key that async or flow events with the same id share."""
-    if event.id2:
-        kind, value = next(iter(event.id2.items()))
-        # A local id is valid only in its process.
-        owner = str(event.pid) if kind == "local" else ""
-        return event.cat, event.scope, owner, str(value)
-    return event.cat, event.scope, "", "" if event.id is None else str(event.id)

@@ -30,7 +30,7 @@ from viewer.codecs.json_layouts import (
 
 ARGUMENTS = "args"
 _TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur")
-_OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp"))
+_OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp", "bind_id"))
 
 _Type = TypeVar("_Type", bound=np.generic)
 Ids = tuple[int | str | None, int | str | None]
