@@ -11,8 +11,8 @@ def connected(*events):
     """Events as (slice, time, flow, what it does)."""
     slices, times, flow, does = (np.array(each) for each in zip(*events, strict=True))
     gives, takes, closes = does.astype(bool).T
-    producer, consumer, lone = FlowEvents(slices, times, flow, gives, takes, closes).edges()
-    return list(zip(producer.tolist(), consumer.tolist(), strict=True)), lone.tolist()
+    giver, taker, lone = FlowEvents(slices, times, flow, gives, takes, closes).edges()
+    return list(zip(slices[giver].tolist(), slices[taker].tolist(), strict=True)), lone.tolist()
 
 
 def test_a_taker_is_led_to_from_the_latest_giver_of_its_flow():

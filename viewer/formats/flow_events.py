@@ -36,7 +36,7 @@ class FlowEvents:
     closes: Bools
 
     def edges(self) -> tuple[Ints, Ints, Ints]:
-        """Producers and consumers, and the events without a slice or counterpart.
+        """The giver and the taker of each edge, and the events without a slice or counterpart.
 
         The edges are in order of the flows. An edge from a slice to itself is left out.
         """
@@ -45,7 +45,7 @@ class FlowEvents:
         none: Ints = np.empty(0, np.int64)
         if not len(order):
             return none, none, np.arange(len(self.slice))
-        at, flow = self.slice[order].astype(np.int64), self.flow[order]
+        at, flow = self.slice[order], self.flow[order]
         gives, takes, closes = self.gives[order], self.takes[order], self.closes[order]
         place = np.arange(len(order))
         is_first = np.append(True, flow[1:] != flow[:-1])
@@ -54,13 +54,13 @@ class FlowEvents:
         latest = np.maximum.accumulate(np.where(gives & ~closes, place, -1))
         before = np.append(-1, latest[:-1])
         leads = takes & (before >= begin)
-        producer, consumer = at[np.maximum(before, 0)][leads], at[leads]
+        giver, taker = before[leads], place[leads]
         used = leads.copy()
-        used[before[leads]] = True
-        good = producer != consumer
+        used[giver] = True
+        good = at[giver] != at[taker]
         is_lone = np.ones(len(self.slice), np.bool_)
         is_lone[order[used]] = False
-        return producer[good], consumer[good], np.flatnonzero(is_lone)
+        return order[giver[good]], order[taker[good]], np.flatnonzero(is_lone)
 
 
 def _by_track(

@@ -73,12 +73,15 @@ def flows_of(slices: Slices, events: FlowPhases, track: Codes, tick: Ints) -> tu
         of_row[slices.source_row] = np.arange(len(slices))
         own = of_row[events.bound]
     start = slices.start[own] if len(slices) else own
-    producer, consumer, lone = FlowEvents(
-        np.concatenate([at, own]),
+    slice_of = np.concatenate([at, own])
+    giver, taker, lone = FlowEvents(
+        slice_of,
         np.concatenate([tick, start]),
         np.concatenate([events.flow, events.bound_flow]),
         np.concatenate([events.phase != "f", events.gives]),
         np.concatenate([events.phase != "s", events.takes]),
         np.zeros(len(at) + len(own), np.bool_),
     ).edges()
-    return Flows(producer, consumer), np.concatenate([events.rows, events.bound])[lone]
+    return Flows(slice_of[giver], slice_of[taker]), np.concatenate([events.rows, events.bound])[
+        lone
+    ]
