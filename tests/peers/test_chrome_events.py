@@ -199,11 +199,29 @@ def test_counters_with_a_number_as_id_are_counters_of_their_own(tmp_path):
     assert {name for name, _, _ in theirs[2]} == {"memory used"}
 
 
+def test_thread_times_are_those_of_the_engine(tmp_path):
+    events = [
+        slice_event("a", 1, 5, tts=100, tdur=2.5), slice_event("no length", 10, 5, tts=7),
+        event("B", "b", 20, tts=200.25), event("E", "b", 30, tts=204.5),
+        event("B", "c", 40, tts=300), event("E", "c", 50), event("i", "mark", 60, s="t", tts="400"),
+        slice_event("none", 70, 5),
+    ]  # fmt: skip
+    trace, _, _ = both(tmp_path, events)
+    columns = [trace.slices.columns[name] for name in ("thread_ts", "thread_dur")]
+    ours = [(trace.name(i), *(c.value(i) for c in columns)) for i in range(len(trace.slices))]
+    with TraceProcessor(tmp_path / "trace.json") as peer:
+        assert Counter(peer.rows("select name, thread_ts, thread_dur from slice")) == Counter(ours)
+    assert ("b", 200_250, 4_250) in ours
+    assert trace.slices.columns["thread_dur"].unit == "ns"
+    assert trace.problems == ()
+
+
 def test_what_is_not_shown_is_counted_with_its_first_place(tmp_path):
     events = [
         *SOME, slice_event("a", 110, 1, bind_id=1), flow("s", 12, 2), flow("f", 52, 4, id=9),
         event("T", "Running", 5, dur=4, args={"cpu": 1}),
         {"ph": "M", "name": "num_cpus", "pid": 1, "args": {"number": 8}},
+        slice_event("b", 120, 1, sf=3), slice_event("c", 120, 1, tts="soon"),
     ]  # fmt: skip
     trace, _, _ = both(tmp_path, events)
     assert {p.kind: (p.count, p.first) for p in trace.problems} == {
@@ -212,4 +230,6 @@ def test_what_is_not_shown_is_counted_with_its_first_place(tmp_path):
         "flow events without a slice, or without a destination: left out": (1, "event 10"),
         "thread state (phase 'T' with a duration): not shown": (1, "event 11"),
         "metadata other than names and order of processes and threads: not shown": (1, "event 12"),
+        "stack frames of events: not shown": (1, "event 13"),
+        "thread time that is not a number: left out": (1, "event 14"),
     }

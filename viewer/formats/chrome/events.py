@@ -27,7 +27,8 @@ from viewer.codecs.json_layouts import PADDING, Objects
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
-from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
+from viewer.formats.chrome.layouts import STACKS, EventLayouts, EventsAlike
+from viewer.formats.chrome.thread_times import LENGTH, START, ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
 
@@ -36,6 +37,9 @@ _NOTHING = msgspec.Raw(b"")
 _UNREADABLE = "event that cannot be read: left out"
 _NO_DIRECTION = "bind_id without flow_in or flow_out: not shown as a flow"
 _NO_FLOW_ID = "flow event without an id: left out"
+_NO_THREAD_TIME = "thread time that is not a number: left out"
+_STACKS = "stack frames of events: not shown"
+_THREAD_TIMES = (START, LENGTH)
 _THREAD_STATE = "thread state (phase 'T' with a duration): not shown"
 _OTHER_METADATA = "metadata other than names and order of processes and threads: not shown"
 METADATA = frozenset(
@@ -69,6 +73,12 @@ class Event(msgspec.Struct, gc=False):
     bind_id: Name = None
     flow_in: Any = None
     flow_out: Any = None
+    tts: _Raw = _NOTHING
+    tdur: _Raw = _NOTHING
+    sf: _Raw = _NOTHING
+    stack: _Raw = _NOTHING
+    esf: _Raw = _NOTHING
+    estack: _Raw = _NOTHING
     args: dict[str, _Raw] | None = None
 
 
@@ -113,6 +123,7 @@ class EventColumns:
         self.identities: dict[tuple[str, ...], int] = {}
         self.bind_ids: dict[str, int] = {}
         self.arguments = ArgumentColumns()
+        self.thread_times = ThreadTimes()
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
@@ -245,6 +256,7 @@ class EventColumns:
             bind_id=_identity(value.get("bind_id")),
             flow_in=value.get("flow_in"),
             flow_out=value.get("flow_out"),
+            **{name: _raw(value[name]) for name in (*_THREAD_TIMES, *STACKS) if name in value},
             args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
         )
 
@@ -273,13 +285,17 @@ class EventColumns:
                     values[positions] = columns[name]
             self._grown[name].add(values, expected)
         for some in alike:
-            self.arguments.add_alike((some.rows + first).astype(np.uint32), some)
+            own = (some.rows + first).astype(np.uint32)
+            self.arguments.add_alike(own, some)
+            for name in _THREAD_TIMES:
+                if name in some.times:
+                    self.thread_times.add(name, own, *some.times[name])
+            if some.has_stack:
+                self._builder.problem(_STACKS, len(own), f"event {int(own[0])}")
         if not events:
             return
         places = (rows + first).astype(np.uint32)
-        bound = [i for i, event in enumerate(events) if event.bind_id is not None]
-        if bound:
-            self._bound(places[bound], [events[i] for i in bound])
+        self._extras(places, events)
         arguments = [e.args for e in events]
         if not {e.ph for e in events} <= SLICES:
             self._special(places.tolist(), events)
@@ -359,6 +375,23 @@ class EventColumns:
         if rows:
             self._grown["identified"].add(np.array(rows, np.uint32), 0)
             self._grown["identity"].add(np.array(codes, np.uint32), 0)
+
+    def _extras(self, places: Codes, events: Sequence[Event]) -> None:
+        """Add what few events have: flows, thread times; count stack frames."""
+        bound = [i for i, event in enumerate(events) if event.bind_id is not None]
+        if bound:
+            self._bound(places[bound], [events[i] for i in bound])
+        timed = [i for i, event in enumerate(events) if event.tts or event.tdur]
+        for name in _THREAD_TIMES if timed else ():
+            own = [i for i in timed if getattr(events[i], name)]
+            bad = self.thread_times.add_raw(
+                name, places[own], [getattr(events[i], name) for i in own]
+            )
+            if len(bad):
+                self._builder.problem(_NO_THREAD_TIME, len(bad), f"event {int(bad[0])}")
+        stacks = [i for i, e in enumerate(events) if e.sf or e.stack or e.esf or e.estack]
+        if stacks:
+            self._builder.problem(_STACKS, len(stacks), f"event {int(places[stacks[0]])}")
 
     def _bound(self, places: Codes, events: Sequence[Event]) -> None:
         """Add the flows of slices with a `bind_id`, which alone identifies a flow."""

@@ -29,8 +29,9 @@ from viewer.codecs.json_layouts import (
 )
 
 ARGUMENTS = "args"
-_TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur")
+_TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur", "tts", "tdur")
 _OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp", "bind_id"))
+STACKS = ("sf", "stack", "esf", "estack")
 
 _Type = TypeVar("_Type", bound=np.generic)
 Ids = tuple[int | str | None, int | str | None]
@@ -41,7 +42,8 @@ class EventsAlike:
     """Events of one layout: their rows in the block, and their values.
 
     texts: ph, name and cat, as distinct texts and codes. threads: distinct pairs of pid and tid,
-    and codes. times: ts and dur in ns and thousandths, if present. numbers, words, raw: arguments
+    and codes. times: ts, dur, tts and tdur in ns and thousandths, if present. has_stack: whether
+    they have stack frames, which are not read. numbers, words, raw: arguments
     that are integers, strings or other JSON.
     """
 
@@ -52,6 +54,7 @@ class EventsAlike:
     numbers: dict[str, Ints] = field(default_factory=dict)
     words: dict[str, tuple[list[str], Codes]] = field(default_factory=dict)
     raw: dict[str, tuple[list[bytes], Codes]] = field(default_factory=dict)
+    has_stack: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,6 +102,7 @@ class EventLayouts:
             return found, np.concatenate([rows[~good], rest])
         values.add(shared)
         events.threads = _pairs(values.ids, len(rows))
+        events.has_stack = any(value.path[0] in STACKS for value in layout.every)
         return events, rows[:0]
 
     def _of_all(self, layout: JsonLayout) -> _Said | None:

@@ -25,7 +25,8 @@ drawn with no duration, because the file does not state it (column `unpaired`). 
 decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times
 fit. Kineto's `baseTimeNanoseconds` is not added.
 
-Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`. ONNX
+Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
+and `tdur` the columns `thread_ts` and `thread_dur`; stack frames are counted and not shown. ONNX
 Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op_name` and
 `provider` are arguments.
 """
@@ -425,6 +426,11 @@ class _Reader:
             valid[where[where >= 0]] = True
             return values, valid
 
+        ends = [part.begin if part.end is None else part.end for part in parts]
+        for name, column in events.thread_times.columns(
+            events.rows, rows, np.concatenate(ends)
+        ).items():
+            columns[name if name not in columns else f"event {name}"] = column
         category: Codes = events.take("cat")[rows]
         none = events.cats.get("", _NO_CODE)
         put(CATEGORY, category, list(events.cats), category != none)
