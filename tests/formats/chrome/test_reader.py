@@ -225,6 +225,17 @@ def test_names_labels_and_order_of_processes_and_threads(tmp_path):
     ]  # fmt: skip
 
 
+def test_data_next_to_the_events_is_told(tmp_path):
+    text = f'{{"samples":[{{"cpu":0}}],"metadata":{{"a":1}},"traceEvents":[{ONE}],"otherData":{{}},'
+    text += '"systemTraceEvents":"# tracer: nop","powerTraceAsString":""}'
+    trace = read(tmp_path, text=text)
+    assert problems(trace) == {
+        "samples next to the events: not shown": 1,
+        "systemTraceEvents next to the events: not shown": 1,
+    }
+    assert problems(read(tmp_path, text=f'{{"samples":[],"traceEvents":[{ONE}]}}')) == {}
+
+
 def test_what_is_not_shown_is_counted(tmp_path):
     trace = read(
         tmp_path, slice_event("a", 1, 1), event("N", "object", 1), event("N", "object", 2),

@@ -26,20 +26,19 @@ from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.codecs.json_layouts import PADDING, Objects
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
+from viewer.formats.chrome.event_structs import THREAD_TIMES, Event, JsonNumber, lenient_event
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
-from viewer.formats.chrome.layouts import STACKS, EventLayouts, EventsAlike
-from viewer.formats.chrome.thread_times import LENGTH, START, ThreadTimes
+from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
+from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
 
-_Raw = msgspec.Raw
-_NOTHING = msgspec.Raw(b"")
 _UNREADABLE = "event that cannot be read: left out"
 _NO_DIRECTION = "bind_id without flow_in or flow_out: not shown as a flow"
 _NO_FLOW_ID = "flow event without an id: left out"
 _NO_THREAD_TIME = "thread time that is not a number: left out"
+_BESIDE = ("samples", "systemTraceEvents", "powerTraceAsString")
 _STACKS = "stack frames of events: not shown"
-_THREAD_TIMES = (START, LENGTH)
 _THREAD_STATE = "thread state (phase 'T' with a duration): not shown"
 _OTHER_METADATA = "metadata other than names and order of processes and threads: not shown"
 METADATA = frozenset(
@@ -53,33 +52,6 @@ INSTANTS = frozenset("iIR")
 ASYNC = frozenset("bneSTpF")
 _OLD_ASYNC = frozenset("STpF")
 FLOWS = frozenset("stf")
-
-
-class Event(msgspec.Struct, gc=False):
-    """One event of a file; its times and arguments are still raw JSON."""
-
-    ph: str = ""
-    name: str = ""
-    cat: str = ""
-    ts: _Raw = _NOTHING
-    dur: _Raw = _NOTHING
-    pid: Name = None
-    tid: Name = None
-    id: Name = None
-    id2: dict[str, Name] | None = None
-    scope: str = ""
-    s: str = ""
-    bp: str = ""
-    bind_id: Name = None
-    flow_in: Any = None
-    flow_out: Any = None
-    tts: _Raw = _NOTHING
-    tdur: _Raw = _NOTHING
-    sf: _Raw = _NOTHING
-    stack: _Raw = _NOTHING
-    esf: _Raw = _NOTHING
-    estack: _Raw = _NOTHING
-    args: dict[str, _Raw] | None = None
 
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -156,6 +128,9 @@ class EventColumns:
                 self._builder.problem(_UNFINISHED, 1, f"byte {parts.position}")
             elif not parts.is_bare:
                 self._builder.problem(_NOT_CLOSED, 1, f"byte {source.unpacked}")
+        for key in _BESIDE:
+            if key in parts.filled or parts.texts.get(key):
+                self._builder.problem(f"{key} next to the events: not shown")
         if source.fault:
             self._builder.problem(f"{source.fault}: the content before it was read")
         return parts.arrays > 0
@@ -230,35 +205,15 @@ class EventColumns:
             plain = raw.decode("utf-8", "replace")
             self._builder.problem(NOT_UTF8, 1, where)
         try:
-            value = json.loads(plain, parse_float=_Number, parse_constant=_Number, strict=False)
+            value = json.loads(
+                plain, parse_float=JsonNumber, parse_constant=JsonNumber, strict=False
+            )
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             self._builder.problem(_UNREADABLE, 1, where)
             return None
-        given = value.get("args")
-        if given is not None and not isinstance(given, dict):
-            given = {"args": given}
-        local = value.get("id2")
-        return Event(
-            ph=_shown(value.get("ph")),
-            name=_shown(value.get("name")),
-            cat=_shown(value.get("cat")),
-            ts=_raw(value.get("ts")),
-            dur=_raw(value.get("dur")),
-            pid=_identity(value.get("pid")),
-            tid=_identity(value.get("tid")),
-            id=_identity(value.get("id")),
-            id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
-            scope=_shown(value.get("scope")),
-            s=_shown(value.get("s")),
-            bp=_shown(value.get("bp")),
-            bind_id=_identity(value.get("bind_id")),
-            flow_in=value.get("flow_in"),
-            flow_out=value.get("flow_out"),
-            **{name: _raw(value[name]) for name in (*_THREAD_TIMES, *STACKS) if name in value},
-            args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
-        )
+        return lenient_event(value)
 
     def _add(
         self,
@@ -287,7 +242,7 @@ class EventColumns:
         for some in alike:
             own = (some.rows + first).astype(np.uint32)
             self.arguments.add_alike(own, some)
-            for name in _THREAD_TIMES:
+            for name in THREAD_TIMES:
                 if name in some.times:
                     self.thread_times.add(name, own, *some.times[name])
             if some.has_stack:
@@ -382,7 +337,7 @@ class EventColumns:
         if bound:
             self._bound(places[bound], [events[i] for i in bound])
         timed = [i for i, event in enumerate(events) if event.tts or event.tdur]
-        for name in _THREAD_TIMES if timed else ():
+        for name in THREAD_TIMES if timed else ():
             own = [i for i in timed if getattr(events[i], name)]
             bad = self.thread_times.add_raw(
                 name, places[own], [getattr(events[i], name) for i in own]
@@ -473,27 +428,3 @@ def _by_layouts(
 
 
 _PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")
-
-
-class _Number(str):
-    """A JSON number as written."""
-
-    __slots__ = ()
-
-
-def _raw(value: Any) -> msgspec.Raw:
-    if isinstance(value, _Number):
-        return _Raw(value.encode())
-    return _Raw(json.dumps(value).encode())
-
-
-def _shown(value: Any) -> str:
-    """Any JSON value as text. Half of a surrogate pair, which cannot be shown, is replaced."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _identity(value: Any) -> Name:
-    return value if value is None or type(value) is int else _shown(value)
