@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.codecs.json_layouts import PADDING, Objects
@@ -28,7 +28,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.chrome.event_structs import THREAD_TIMES, Event, JsonNumber, lenient_event
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
-from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
+from viewer.formats.chrome.layouts import FLOW_IN, FLOW_OUT, EventLayouts, EventsAlike
 from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
@@ -245,6 +245,11 @@ class EventColumns:
             for name in THREAD_TIMES:
                 if name in some.times:
                     self.thread_times.add(name, own, *some.times[name])
+            if some.bind_ids is not None:
+                ids, codes = some.bind_ids
+                none = np.zeros(len(own), np.bool_)
+                gives, takes = (some.flags.get(name, none) for name in (FLOW_OUT, FLOW_IN))
+                self._bound(own, ids, codes, gives, takes)
             if some.has_stack:
                 self._builder.problem(_STACKS, len(own), f"event {int(own[0])}")
         if not events:
@@ -335,7 +340,10 @@ class EventColumns:
         """Add what few events have: flows, thread times; count stack frames."""
         bound = [i for i, event in enumerate(events) if event.bind_id is not None]
         if bound:
-            self._bound(places[bound], [events[i] for i in bound])
+            ids = [events[i].bind_id for i in bound]
+            gives = np.array([events[i].flow_out is True for i in bound])
+            takes = np.array([events[i].flow_in is True for i in bound])
+            self._bound(places[bound], ids, np.arange(len(ids)), gives, takes)
         timed = [i for i, event in enumerate(events) if event.tts or event.tdur]
         for name in THREAD_TIMES if timed else ():
             own = [i for i in timed if getattr(events[i], name)]
@@ -348,19 +356,22 @@ class EventColumns:
         if stacks:
             self._builder.problem(_STACKS, len(stacks), f"event {int(places[stacks[0]])}")
 
-    def _bound(self, places: Codes, events: Sequence[Event]) -> None:
-        """Add the flows of slices with a `bind_id`, which alone identifies a flow."""
-        numbers = [flow_number(event.bind_id) for event in events]
-        codes = [self.bind_ids.setdefault(number, len(self.bind_ids)) for number in numbers]
-        gives = np.array([event.flow_out is True for event in events])
-        takes = np.array([event.flow_in is True for event in events])
+    def _bound(
+        self, places: Codes, ids: Sequence[Name], codes: Codes | Ints, gives: Bools, takes: Bools
+    ) -> None:
+        """Add the flows of slices with a `bind_id`, given as codes into some ids.
+
+        The id alone identifies a flow.
+        """
+        numbers = [self.bind_ids.setdefault(flow_number(one), len(self.bind_ids)) for one in ids]
+        flow = np.array(numbers, np.uint32)[codes]
         directed = gives | takes
         if not directed.all():
             first = int(places[np.argmin(directed)])
             self._builder.problem(_NO_DIRECTION, int((~directed).sum()), f"event {first}")
         for name, values in (
             ("bound", places),
-            ("bound_flow", np.array(codes, np.uint32)),
+            ("bound_flow", flow),
             ("bound_gives", gives),
             ("bound_takes", takes),
         ):
