@@ -198,18 +198,19 @@ class TrackEvents:
             if not len(found):
                 continue
             own, which = np.unique(track[found.owner], return_inverse=True)
-            numbers = [self._thread_counter(int(one), type) for one in own.tolist()]
+            uuids = list(self.uuids)
+            numbers = [self._thread_counter(one, type, uuids[one]) for one in own.tolist()]
             value = found.value.view(np.int64).astype(np.float64) * scale
             counter = np.array(numbers, np.uint32)[which.reshape(-1)]
             self.counters.put(counter, at.taken(found.owner), value)
         for number in (_THREAD_TIME_DELTA, _INSTRUCTIONS_DELTA):
             self._count(_RELATIVE_THREAD_TIMES, at.order, fields.get(number, VARINT).owner)
 
-    def _thread_counter(self, track: int, type: int) -> int:
-        """The number of the counter with a thread's times or instructions."""
+    def _thread_counter(self, track: int, type: int, parent: int) -> int:
+        """The number of the counter with a track's times or instructions; parent: its uuid."""
         known = self._thread_counters.get((track, type))
         if known is None:
-            uuid = self._tracks.made(BUILTIN_COUNTERS[type], None, parent=list(self.uuids)[track])
+            uuid = self._tracks.made(BUILTIN_COUNTERS[type], None, parent=parent)
             self._tracks.by_uuid[uuid].counter = pb.CounterDescriptor(type=type)
             known = self.uuids.setdefault(uuid, len(self.uuids))
             self._thread_counters[track, type] = known
