@@ -45,7 +45,7 @@ def seen(steps, xmap):
 
 
 @given(
-    changes=st.dictionaries(st.integers(-60, 120), st.integers(0, 9), max_size=40),
+    changes=st.dictionaries(st.integers(-60, 120), st.integers(-9, 9), max_size=40),
     t0=st.integers(-80, 80),
     span=st.integers(1, 200),
     width=st.integers(1, 50),
@@ -132,3 +132,10 @@ def test_far_ticks_do_not_overflow():
     greatest, mean = raster.columns(XMap(-far - 1, far, 2))
     assert greatest.tolist() == [2, 4]
     assert mean == pytest.approx([2, 4])
+
+
+def test_values_below_0_stand_on_the_least_of_them():
+    raster, xmap = raster_of((1, -4), (2, 4), (3, -2), (4, 0)), XMap(0, 5, 5)
+    assert (raster.bottom, raster.top) == (-4, 4)
+    assert raster.columns(xmap)[0].tolist() == [0, -4, 4, -2, 0]
+    assert (picture(raster, xmap) != 0).sum(axis=0).tolist() == [4, 1, 8, 2, 4]

@@ -29,6 +29,7 @@ _BETWEEN = re.compile(rb'["{}\[\],:]')
 _IN_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _OPEN, _CLOSE = b"{[", b"}]"
 _LONGEST_KEY = 64
+_MOST_KEYS = 64
 EVENTS_KEY = b"traceEvents"
 
 
@@ -147,6 +148,7 @@ class Blocks:
         self.closed = False
         self.left = b""  # what follows the last whole event, if the file ends inside an array
         self.texts: dict[str, bytes] = {}  # strings next to the events, by key
+        self.filled: set[str] = set()  # keys of arrays and objects next to the events
 
     @property
     def position(self) -> int:
@@ -200,7 +202,7 @@ class Blocks:
         return self.is_bare or self._find_key()
 
     def _find_key(self) -> bool:
-        depth, key, is_value = 1, b"", False
+        depth, key, is_value, filled = 1, b"", False, b""
         while mark := self._next(_BETWEEN):
             if mark == b'"':
                 text = self._text()
@@ -213,6 +215,8 @@ class Blocks:
             elif mark in (b"{", b"["):
                 if depth == 1 and mark == b"[" and is_value and key == EVENTS_KEY:
                     return True
+                if depth == 2 and key != filled:
+                    filled = self._fill(key)
                 depth += 1
             elif mark in (b"}", b"]"):
                 depth -= 1
@@ -220,7 +224,14 @@ class Blocks:
                     return False
             elif depth == 1:
                 is_value = mark == b":"
+            elif depth == 2 and key != filled:
+                filled = self._fill(key)
         return False
+
+    def _fill(self, key: bytes) -> bytes:
+        if len(self.filled) < _MOST_KEYS:
+            self.filled.add(key.decode("utf-8", "replace"))
+        return key
 
     def _text(self) -> bytes:
         """Move past a string whose opening quote was consumed, and return its start."""

@@ -2,7 +2,8 @@
 
 In a column the area extends to the time-weighted mean of the values, and a paler area above it to
 their maximum. So every value is visible, even if it lasts only one tick. The maximum comes from a
-pyramid of maxima, the mean from a prefix sum.
+pyramid of maxima, the mean from a prefix sum. The bottom of the area is 0, or the least value if
+that is below 0.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ class CounterColors:
 class CounterRaster:
     """One counter, ready to be drawn. Immutable: safe to share between threads.
 
-    top: the maximum of all values. maxima[k]: the maxima of complete groups of 2**(k + 1)
-    neighbors. area: the integral of the values from the first tick to each tick.
+    top, bottom: the maximum and minimum of all values and 0. maxima[k]: the maxima of complete
+    groups of 2**(k + 1) neighbors. area: the integral of the values from the first tick to each
+    tick.
     """
 
     counter: Counter
     top: float
+    bottom: float
     maxima: tuple[NDArray[Any], ...]
     area: Floats
 
@@ -57,7 +60,8 @@ class CounterRaster:
             maxima.append(level)
         area = np.zeros(len(value))
         np.cumsum(value[:-1] * durations(counter.tick[:-1], counter.tick[1:]), out=area[1:])
-        return CounterRaster(counter, float(value.max(initial=0)), tuple(maxima), area)
+        top, bottom = float(value.max(initial=0)), float(value.min(initial=0))
+        return CounterRaster(counter, top, bottom, tuple(maxima), area)
 
     def columns(self, xmap: XMap) -> tuple[Floats, Floats]:
         """Return maximum and mean of each column; `xmap` is on the axis of the trace."""
@@ -84,13 +88,13 @@ class CounterRaster:
             start, end = edges[mixed], edges[mixed + 1]
             mean[mixed] = (self._until(end) - self._until(start)) / durations(start, end)
             # A prefix sum over the whole trace may lack the precision for a column of a few ticks.
-            np.clip(mean, 0, greatest, out=mean)
+            np.clip(mean, self.bottom, greatest, out=mean)
         return greatest, mean
 
     def _greatest(self, first: Ints, last: Ints) -> Floats:
         """Return the maxima of values first .. last-1; index -1 is the 0 before all values."""
         lo, hi = np.maximum(first, 0), last.copy()
-        best = np.zeros(len(first))
+        best = np.where(first < 0, 0.0, -np.inf)
         for level in (self.counter.value, *self.maxima):
             if not (lo < hi).any():
                 break
@@ -111,11 +115,15 @@ class CounterRaster:
         return np.where(at < 0, 0.0, self.area[some] + self.counter.value[some] * since)
 
     def lines(self, values: Floats, height: int) -> NDArray[np.int16]:
-        """Return the heights of values in pixel lines, out of `height`; at least 1 if above 0."""
-        if not self.top:
+        """Return the heights of values in pixel lines, out of `height`.
+
+        At least 1 if above the bottom.
+        """
+        if self.top == self.bottom:
             return np.zeros(len(values), np.int16)
-        high = np.rint(values * (height / self.top))
-        np.maximum(high, values > 0, out=high)
+        above = values - self.bottom
+        high = np.rint(above * (height / (self.top - self.bottom)))
+        np.maximum(high, above > 0, out=high)
         return high.astype(np.int16)
 
 

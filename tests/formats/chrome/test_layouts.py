@@ -37,10 +37,20 @@ def unusual(i: int, name: str, shape: object) -> dict:
             "tts": [i], "args": shape}  # fmt: skip
 
 
+def processor(i: int, name: str, shape: object) -> dict:
+    return {"ph": "X", "name": name, "ts": 3 * i, "dur": 2, "tts": i + 0.5, "tdur": i % 3, "tid": 1,
+            "pid": 1, **({"sf": i} if name == NAMES[0] else {})}  # fmt: skip
+
+
+def bound(i: int, name: str, shape: object) -> dict:
+    return {"ph": "X", "name": name, "ts": 3 * i, "dur": 2, "bind_id": hex(i // 2), "tid": 1,
+            "pid": 1, "flow_in": i % 2 == 1, "flow_out": i % 3 == 0}  # fmt: skip
+
+
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from((torch, torch, begun, other, unusual)), st.sampled_from(NAMES),
-        st.sampled_from(SHAPES), st.integers(1, 6),
+        st.sampled_from((torch, torch, begun, other, unusual, processor, bound)),
+        st.sampled_from(NAMES), st.sampled_from(SHAPES), st.integers(1, 6),
     ), min_size=1, max_size=12,
 )  # fmt: skip
 
@@ -63,7 +73,8 @@ def facts(path, fewest: int):
         for i in np.lexsort((slices.start, slices.source_row)).tolist()
     ]  # fmt: skip
     counters = [(c.process, c.name, c.tick.tolist(), c.value.tolist()) for c in trace.counters]
-    return found, counters, problems(trace), trace.clock
+    flows = trace.flows.producer.tolist(), trace.flows.consumer.tolist()
+    return found, counters, problems(trace), trace.clock, flows
 
 
 @pytest.mark.slow

@@ -201,11 +201,9 @@ def test_counters_are_step_functions_for_each_series(tmp_path):
         ("app", "memory · used", [1000, 4000], [1.0, 2.5]),
         ("app", "memory · free", [1000, 4000], [7, 6]),
         ("app", "queue 9", [2000], [3]),
+        ("app", "below", [1000], [-1]),
     ]
-    assert problems(trace) == {
-        "counter without a number: left out": 1,
-        "counter with values below 0: not drawn": 1,
-    }
+    assert problems(trace) == {"counter without a number: left out": 1}
 
 
 def test_names_labels_and_order_of_processes_and_threads(tmp_path):
@@ -225,6 +223,17 @@ def test_names_labels_and_order_of_processes_and_threads(tmp_path):
         ("python (1)", "main (9)"), ("python (1)", "main (8)"), ("python (2)", "s"),
         ("Spans", "thread 0"),
     ]  # fmt: skip
+
+
+def test_data_next_to_the_events_is_told(tmp_path):
+    text = f'{{"samples":[{{"cpu":0}}],"metadata":{{"a":1}},"traceEvents":[{ONE}],"otherData":{{}},'
+    text += '"systemTraceEvents":"# tracer: nop","powerTraceAsString":""}'
+    trace = read(tmp_path, text=text)
+    assert problems(trace) == {
+        "samples next to the events: not shown": 1,
+        "systemTraceEvents next to the events: not shown": 1,
+    }
+    assert problems(read(tmp_path, text=f'{{"samples":[],"traceEvents":[{ONE}]}}')) == {}
 
 
 def test_what_is_not_shown_is_counted(tmp_path):

@@ -20,46 +20,38 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.codecs.json_layouts import PADDING, Objects
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
-from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
+from viewer.formats.chrome.event_structs import THREAD_TIMES, Event, JsonNumber, lenient_event
+from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
+from viewer.formats.chrome.layouts import FLOW_IN, FLOW_OUT, EventLayouts, EventsAlike
+from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
 
-Name = int | str | float | None
-
-_Raw = msgspec.Raw
-_NOTHING = msgspec.Raw(b"")
 _UNREADABLE = "event that cannot be read: left out"
+_NO_DIRECTION = "bind_id without flow_in or flow_out: not shown as a flow"
+_NO_FLOW_ID = "flow event without an id: left out"
+_NO_THREAD_TIME = "thread time that is not a number: left out"
+_BESIDE = ("samples", "systemTraceEvents", "powerTraceAsString")
+_STACKS = "stack frames of events: not shown"
+_THREAD_STATE = "thread state (phase 'T' with a duration): not shown"
+_OTHER_METADATA = "metadata other than names and order of processes and threads: not shown"
+METADATA = frozenset(
+    ("process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index")
+)
 _NO_VALUE = "counter without a number: left out"
 _UNFINISHED = "the file ends inside an event: left out"
 _NOT_CLOSED = "the file ends before its list of events: the events before the end were read"
 SLICES = frozenset("XBE")
 INSTANTS = frozenset("iIR")
-ASYNC = frozenset("bne")
+ASYNC = frozenset("bneSTpF")
+_OLD_ASYNC = frozenset("STpF")
 FLOWS = frozenset("stf")
-
-
-class Event(msgspec.Struct, gc=False):
-    """One event of a file; its times and arguments are still raw JSON."""
-
-    ph: str = ""
-    name: str = ""
-    cat: str = ""
-    ts: _Raw = _NOTHING
-    dur: _Raw = _NOTHING
-    pid: Name = None
-    tid: Name = None
-    id: Name = None
-    id2: dict[str, Name] | None = None
-    scope: str = ""
-    s: str = ""
-    bp: str = ""
-    args: dict[str, _Raw] | None = None
 
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -91,8 +83,9 @@ class EventColumns:
     phase, name, cat: codes into the texts `phases`, `names`, `cats`. thread: code into `threads`,
     pairs of pid and tid. ns, ps: time in ns and thousandths of it, where `timed`. long_ns, long_ps:
     duration, where `is_long`. identity: for the rows `identified`, a code into `identities`: an
-    async event's id, a flow's id with its name and `bp`, or the scope of an instant. metadata:
-    (name, pid, tid, arguments).
+    async event's id, a flow's id with its name and `bp`, or the scope of an instant. bound_flow,
+    bound_gives, bound_takes: for the rows `bound`, which have a `bind_id`, a code of it, and
+    whether the flow leads out of the slice, and into it. metadata: (name, pid, tid, arguments).
     """
 
     def __init__(self, builder: TraceBuilder) -> None:
@@ -100,7 +93,9 @@ class EventColumns:
         self.phases, self.names, self.cats = DistinctTexts(), DistinctTexts(), DistinctTexts()
         self.threads = _Threads()
         self.identities: dict[tuple[str, ...], int] = {}
+        self.bind_ids: dict[str, int] = {}
         self.arguments = ArgumentColumns()
+        self.thread_times = ThreadTimes()
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
@@ -110,6 +105,10 @@ class EventColumns:
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
             "identified": GrowingColumn(np.uint32),
             "identity": GrowingColumn(np.uint32),
+            "bound": GrowingColumn(np.uint32),
+            "bound_flow": GrowingColumn(np.uint32),
+            "bound_gives": GrowingColumn(np.bool_),
+            "bound_takes": GrowingColumn(np.bool_),
         }
 
     def take(self, name: str) -> NDArray[Any]:
@@ -129,6 +128,9 @@ class EventColumns:
                 self._builder.problem(_UNFINISHED, 1, f"byte {parts.position}")
             elif not parts.is_bare:
                 self._builder.problem(_NOT_CLOSED, 1, f"byte {source.unpacked}")
+        for key in _BESIDE:
+            if key in parts.filled or parts.texts.get(key):
+                self._builder.problem(f"{key} next to the events: not shown")
         if source.fault:
             self._builder.problem(f"{source.fault}: the content before it was read")
         return parts.arrays > 0
@@ -203,31 +205,15 @@ class EventColumns:
             plain = raw.decode("utf-8", "replace")
             self._builder.problem(NOT_UTF8, 1, where)
         try:
-            value = json.loads(plain, parse_float=_Number, parse_constant=_Number, strict=False)
+            value = json.loads(
+                plain, parse_float=JsonNumber, parse_constant=JsonNumber, strict=False
+            )
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             self._builder.problem(_UNREADABLE, 1, where)
             return None
-        given = value.get("args")
-        if given is not None and not isinstance(given, dict):
-            given = {"args": given}
-        local = value.get("id2")
-        return Event(
-            ph=_shown(value.get("ph")),
-            name=_shown(value.get("name")),
-            cat=_shown(value.get("cat")),
-            ts=_raw(value.get("ts")),
-            dur=_raw(value.get("dur")),
-            pid=_identity(value.get("pid")),
-            tid=_identity(value.get("tid")),
-            id=_identity(value.get("id")),
-            id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
-            scope=_shown(value.get("scope")),
-            s=_shown(value.get("s")),
-            bp=_shown(value.get("bp")),
-            args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
-        )
+        return lenient_event(value)
 
     def _add(
         self,
@@ -254,10 +240,22 @@ class EventColumns:
                     values[positions] = columns[name]
             self._grown[name].add(values, expected)
         for some in alike:
-            self.arguments.add_alike((some.rows + first).astype(np.uint32), some)
+            own = (some.rows + first).astype(np.uint32)
+            self.arguments.add_alike(own, some)
+            for name in THREAD_TIMES:
+                if name in some.times:
+                    self.thread_times.add(name, own, *some.times[name])
+            if some.bind_ids is not None:
+                ids, codes = some.bind_ids
+                none = np.zeros(len(own), np.bool_)
+                gives, takes = (some.flags.get(name, none) for name in (FLOW_OUT, FLOW_IN))
+                self._bound(own, ids, codes, gives, takes)
+            if some.has_stack:
+                self._builder.problem(_STACKS, len(own), f"event {int(own[0])}")
         if not events:
             return
         places = (rows + first).astype(np.uint32)
+        self._extras(places, events)
         arguments = [e.args for e in events]
         if not {e.ph for e in events} <= SLICES:
             self._special(places.tolist(), events)
@@ -310,22 +308,81 @@ class EventColumns:
         for row, event in zip(places, events, strict=True):
             phase = event.ph
             if phase == "M":
-                known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
-                self.metadata.append((event.name, event.pid, event.tid, known))
+                self._metadata(row, event)
             elif phase == "C":
                 self._counter(row, event)
             elif phase in INSTANTS:
                 rows.append(row)
                 codes.append(self._identity((event.s or "t",)))
+            elif phase in _OLD_ASYNC:
+                if phase == "T" and event.dur and not own_id(event):
+                    self._builder.problem(_THREAD_STATE, 1, f"event {row}")
+                    continue
+                # Older events are matched by their name and not by their category.
+                rows.append(row)
+                codes.append(self._identity(("", *id_of(event)[1:], event.name, "old")))
             elif phase in ASYNC:
                 rows.append(row)
-                codes.append(self._identity(_id_of(event)))
+                codes.append(self._identity(id_of(event)))
             elif phase in FLOWS:
+                own = own_id(event)
+                if own is None:
+                    self._builder.problem(_NO_FLOW_ID, 1, f"event {row}")
+                    continue
                 rows.append(row)
-                codes.append(self._identity((*_id_of(event), event.name, event.bp)))
+                key = *id_of(event)[:3], flow_number(own[1]), event.name, event.bp
+                codes.append(self._identity(key))
         if rows:
             self._grown["identified"].add(np.array(rows, np.uint32), 0)
             self._grown["identity"].add(np.array(codes, np.uint32), 0)
+
+    def _extras(self, places: Codes, events: Sequence[Event]) -> None:
+        """Add what few events have: flows, thread times; count stack frames."""
+        bound = [i for i, event in enumerate(events) if event.bind_id is not None]
+        if bound:
+            ids = [events[i].bind_id for i in bound]
+            gives = np.array([events[i].flow_out is True for i in bound])
+            takes = np.array([events[i].flow_in is True for i in bound])
+            self._bound(places[bound], ids, np.arange(len(ids)), gives, takes)
+        timed = [i for i, event in enumerate(events) if event.tts or event.tdur]
+        for name in THREAD_TIMES if timed else ():
+            own = [i for i in timed if getattr(events[i], name)]
+            bad = self.thread_times.add_raw(
+                name, places[own], [getattr(events[i], name) for i in own]
+            )
+            if len(bad):
+                self._builder.problem(_NO_THREAD_TIME, len(bad), f"event {int(bad[0])}")
+        stacks = [i for i, e in enumerate(events) if e.sf or e.stack or e.esf or e.estack]
+        if stacks:
+            self._builder.problem(_STACKS, len(stacks), f"event {int(places[stacks[0]])}")
+
+    def _bound(
+        self, places: Codes, ids: Sequence[Name], codes: Codes | Ints, gives: Bools, takes: Bools
+    ) -> None:
+        """Add the flows of slices with a `bind_id`, given as codes into some ids.
+
+        The id alone identifies a flow.
+        """
+        numbers = [self.bind_ids.setdefault(flow_number(one), len(self.bind_ids)) for one in ids]
+        flow = np.array(numbers, np.uint32)[codes]
+        directed = gives | takes
+        if not directed.all():
+            first = int(places[np.argmin(directed)])
+            self._builder.problem(_NO_DIRECTION, int((~directed).sum()), f"event {first}")
+        for name, values in (
+            ("bound", places),
+            ("bound_flow", flow),
+            ("bound_gives", gives),
+            ("bound_takes", takes),
+        ):
+            self._grown[name].add(values[directed], 0)
+
+    def _metadata(self, row: int, event: Event) -> None:
+        if event.name not in METADATA:
+            self._builder.problem(_OTHER_METADATA, 1, f"event {row}")
+            return
+        known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
+        self.metadata.append((event.name, event.pid, event.tid, known))
 
     def _identity(self, key: tuple[str, ...]) -> int:
         return self.identities.setdefault(key, len(self.identities))
@@ -333,7 +390,7 @@ class EventColumns:
     def _counter(self, row: int, event: Event) -> None:
         """Add a counter event. Each of its arguments is a separate series."""
         thread = self.threads[_PAIR(event)]
-        ident = "" if event.id is None else str(event.id)
+        ident = id_of(event)[3]
         for name, value in (event.args or {}).items():
             try:
                 found = float(bytes(value).strip(b'"'))
@@ -382,37 +439,3 @@ def _by_layouts(
 
 
 _PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")
-
-
-class _Number(str):
-    """A JSON number as written."""
-
-    __slots__ = ()
-
-
-def _raw(value: Any) -> msgspec.Raw:
-    if isinstance(value, _Number):
-        return _Raw(value.encode())
-    return _Raw(json.dumps(value).encode())
-
-
-def _shown(value: Any) -> str:
-    """Any JSON value as text. Half of a surrogate pair, which cannot be shown, is replaced."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _identity(value: Any) -> Name:
-    return value if value is None or type(value) is int else _shown(value)
-
-
-def _id_of(event: Event) -> tuple[str, ...]:
-    """The key that async or flow events with the same id share."""
-    if event.id2:
-        kind, value = next(iter(event.id2.items()))
-        # A local id is valid only in its process.
-        owner = str(event.pid) if kind == "local" else ""
-        return event.cat, event.scope, owner, str(value)
-    return event.cat, event.scope, "", "" if event.id is None else str(event.id)

@@ -28,9 +28,11 @@ from viewer.codecs.json_layouts import (
     whole_numbers,
 )
 
-ARGUMENTS = "args"
-_TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur")
+ARGUMENTS, BIND_ID = "args", "bind_id"
+FLOW_IN, FLOW_OUT = "flow_in", "flow_out"
+_TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur", "tts", "tdur")
 _OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp"))
+STACKS = ("sf", "stack", "esf", "estack")
 
 _Type = TypeVar("_Type", bound=np.generic)
 Ids = tuple[int | str | None, int | str | None]
@@ -41,7 +43,9 @@ class EventsAlike:
     """Events of one layout: their rows in the block, and their values.
 
     texts: ph, name and cat, as distinct texts and codes. threads: distinct pairs of pid and tid,
-    and codes. times: ts and dur in ns and thousandths, if present. numbers, words, raw: arguments
+    and codes. times: ts, dur, tts and tdur in ns and thousandths, if present. has_stack: whether
+    they have stack frames, which are not read. bind_ids: distinct ids and codes, if present. flags:
+    flow_in and flow_out, if present. numbers, words, raw: arguments
     that are integers, strings or other JSON.
     """
 
@@ -52,6 +56,9 @@ class EventsAlike:
     numbers: dict[str, Ints] = field(default_factory=dict)
     words: dict[str, tuple[list[str], Codes]] = field(default_factory=dict)
     raw: dict[str, tuple[list[bytes], Codes]] = field(default_factory=dict)
+    has_stack: bool = False
+    bind_ids: tuple[list[int] | list[str], Codes] | None = None
+    flags: dict[str, Bools] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,6 +106,7 @@ class EventLayouts:
             return found, np.concatenate([rows[~good], rest])
         values.add(shared)
         events.threads = _pairs(values.ids, len(rows))
+        events.has_stack = any(value.path[0] in STACKS for value in layout.every)
         return events, rows[:0]
 
     def _of_all(self, layout: JsonLayout) -> _Said | None:
@@ -141,6 +149,14 @@ class _Said:
             fits = _put_text(events.texts, objects, name, span) if is_text else None
         elif name in _IDS:
             fits = _id(self.ids, objects, name, is_text, span)
+        elif name == BIND_ID:
+            known: dict[str, tuple[list[int] | list[str], Codes]] = {}
+            fits = _id(known, objects, name, is_text, span)
+            events.bind_ids = known.get(name)
+        elif name in (FLOW_IN, FLOW_OUT) and not is_text:
+            raw, codes = distinct(objects, *span)
+            events.flags[name] = np.array([one == b"true" for one in raw])[codes]
+            fits = self.good if are_values(raw) else None
         elif name in _TIMES:
             fits = None if is_text else _time(events, objects, name, value.sample, span)
         else:
@@ -163,6 +179,9 @@ class _Said:
         own.times |= {name: (wide(ns), wide(ps)) for name, (ns, ps) in more.times.items()}
         own.numbers |= {name: wide(values) for name, values in more.numbers.items()}
         own.words |= {name: (texts, wide(codes)) for name, (texts, codes) in more.words.items()}
+        if more.bind_ids is not None:
+            own.bind_ids = more.bind_ids[0], wide(more.bind_ids[1])
+        own.flags |= {name: wide(values) for name, values in more.flags.items()}
         own.raw |= {name: (values, wide(codes)) for name, (values, codes) in more.raw.items()}
 
 

@@ -11,16 +11,22 @@ bare array of events, which need not be closed. Supported phases:
              of the whole file (column `scope`)
     b n e    asynchronous slices by (cat, scope, id): one track each; if there are more than a
              hundred, one track per name, where overlapping slices go to separate lanes
-    C        counters: one series per argument
-    s t f    flows between slices; see `viewer.formats.chrome.flows`
+    S T p F  older asynchronous slices by (name, scope, id), likewise; steps (T, p) are instants
+    C        counters: one series per argument and id
+    s t f    flows between slices with the same (cat, scope, id, name). An event belongs to the
+             innermost slice on its thread at its time, an f to the next slice that starts there,
+             unless its `bp` is "e". Slices with `bind_id` and `flow_out` or `flow_in` state flows
+             themselves. Ids of flows are numbers or hexadecimal texts
     M        names and order of processes and threads
 
-Samples, objects, memory dumps and other phases are counted and not drawn. A begin without an end is
+Samples, objects, memory dumps, thread states, other phases and other metadata are counted and not
+drawn. A begin without an end is
 drawn with no duration, because the file does not state it (column `unpaired`). `ts` and `dur` are
 decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times
 fit. Kineto's `baseTimeNanoseconds` is not added.
 
-Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`. ONNX
+Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
+and `tdur` the columns `thread_ts` and `thread_dur`; stack frames are counted and not shown. ONNX
 Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op_name` and
 `provider` are arguments.
 """
@@ -44,7 +50,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.formats import format_of
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
-from viewer.formats.chrome.flows import flows_of
+from viewer.formats.chrome.flows import FlowPhases, flows_of
 from viewer.formats.chrome.tracks import TrackNames, text_of_id
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
@@ -96,21 +102,6 @@ class _Part:
     is_lone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _FlowEvents:
-    """Flow events in file order.
-
-    place: that of their thread. identity: their flow. phase: "s", "t" or "f". is_next: whether they
-    belong to the next slice that starts.
-    """
-
-    rows: Ints
-    place: Codes
-    identity: Ints
-    phase: NDArray[np.str_]
-    is_next: Bools
-
-
 class _Reader:
     """The events of one file, and the slices built from them."""
 
@@ -154,7 +145,10 @@ class _Reader:
         self._pids = [text_of_id(pid) for pid, _ in events.threads]
         self._count_odd()
         parts = [self._complete(), *self._begun(), *self._instants(), *self._async()]
-        flows = self._flow_events()
+        is_flow = self._of(FLOWS)[self._identified]
+        flow_rows = self._identified[is_flow].astype(np.int64)
+        flows = FlowPhases.of(events, flow_rows, self._identity[is_flow], self._phase)
+        flow_place = self._on_threads(flows.rows)
         del self._phase, self._thread
         self._step()
         rows = np.concatenate([part.begin for part in parts])
@@ -178,18 +172,17 @@ class _Reader:
             columns=columns,
         )
         # Tracks of threads without slices have no used place.
-        flow_tracks = np.where(np.isin(flows.place, place), tracks[flows.place], _NO_CODE)
+        flow_tracks = np.where(np.isin(flow_place, place), tracks[flow_place], _NO_CODE)
         del start, end, name, rows, place, columns
-        if not len(flows.rows):
-            return builder.build(self._step)
-        # The targets of flows are known only after all slices are laid out, so this problem is
-        # counted late.
         trace = builder.build(self._step)
-        found, lone = flows_of(
-            trace.slices, flow_tracks, flow_ticks, flows.identity, flows.phase, flows.is_next
-        )
-        lone_flows = (Problem(_LONE_FLOWS, lone, ""),) if lone else ()
-        return replace(trace, flows=found, problems=(*trace.problems, *lone_flows))
+        # Slices have their final places only now, so this problem is counted late.
+        found, lone = flows_of(trace.slices, flows, flow_tracks, flow_ticks)
+        if not len(found) and not len(lone):
+            return trace
+        problems = list(trace.problems)
+        if len(lone):
+            problems.append(Problem(_LONE_FLOWS, len(lone), f"event {int(lone.min())}"))
+        return replace(trace, flows=found, problems=tuple(problems))
 
     # -- slices -------------------------------------------------------------------------------
 
@@ -226,7 +219,7 @@ class _Reader:
         rows = np.flatnonzero(self._of("BE"))
         return self._paired(rows, self._thread[rows], self._on_threads(rows), "E")
 
-    def _paired(self, rows: Ints, stack: Codes, place: Codes, end: str) -> list[_Part]:
+    def _paired(self, rows: Ints, stack: Codes, place: Codes, ends: str) -> list[_Part]:
         """Pair start and end events on their stacks and return the slices."""
         if not len(rows):
             return []
@@ -236,7 +229,7 @@ class _Reader:
         found = paired(
             stack,
             time,
-            self._is([end])[rows],
+            self._is(ends)[rows],
             self._name[rows],
             self._events.names.get("", _NO_CODE),
         )
@@ -287,27 +280,11 @@ class _Reader:
                     self._pids[self._thread[rows[i]]], _MANY_ASYNC, names[self._name[rows[i]]]
                 ),
             )
-        moment = self._is("n")[rows]
+        moment = self._is("nTp")[rows]
         return [
-            *self._paired(rows[~moment], identity[~moment], place[~moment], "e"),
+            *self._paired(rows[~moment], identity[~moment], place[~moment], "eF"),
             _Part(rows[moment], rows[moment], place[moment]),
         ]
-
-    def _flow_events(self) -> _FlowEvents:
-        is_flow = self._of(FLOWS)[self._identified]
-        rows, code = self._identified[is_flow].astype(np.int64), self._identity[is_flow]
-        phase = np.array(list(self._events.phases) or [""])[self._phase[rows]]
-        keys = list(self._events.identities)
-        flows: dict[tuple[str, ...], int] = {}
-        number = np.zeros(len(keys), np.int64)
-        is_next = np.zeros(len(keys), np.bool_)
-        for i in np.unique(code).tolist():
-            *flow, binding = keys[i]
-            number[i] = flows.setdefault(tuple(flow), len(flows))
-            is_next[i] = binding != "e"
-        return _FlowEvents(
-            rows, self._on_threads(rows), number[code], phase, is_next[code] & (phase == "f")
-        )
 
     # -- times --------------------------------------------------------------------------------
 
@@ -367,8 +344,6 @@ class _Reader:
                 shown = f"{shown} · {argument}" if several else shown or argument
                 if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
                     self._builder.problem("counter with times out of range: left out", 1, shown)
-                elif value.min() < 0:
-                    self._builder.problem("counter with values below 0: not drawn", 1, shown)
                 elif len(found) >= _MOST_COUNTERS:
                     self._builder.problem("too many counters: the rest are not drawn", 1, shown)
                 else:
@@ -451,6 +426,11 @@ class _Reader:
             valid[where[where >= 0]] = True
             return values, valid
 
+        ends = [part.begin if part.end is None else part.end for part in parts]
+        for name, column in events.thread_times.columns(
+            events.rows, rows, np.concatenate(ends)
+        ).items():
+            columns[name if name not in columns else f"event {name}"] = column
         category: Codes = events.take("cat")[rows]
         none = events.cats.get("", _NO_CODE)
         put(CATEGORY, category, list(events.cats), category != none)

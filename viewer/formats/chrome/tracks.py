@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from viewer.formats.chrome.events import Name
+from viewer.formats.chrome.ids import Name
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _SORTING = re.compile(r"-?[0-9]{1,18}(\.[0-9]+)?")

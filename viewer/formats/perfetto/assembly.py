@@ -27,10 +27,11 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import Counter
 from viewer.model.provenance import Provenance, first_ns, is_of_one_file
 from viewer.model.times import ns_to_tick
-from viewer.model.trace import Clock, Column, KeyKind, Run, Trace, Unit
+from viewer.model.trace import Clock, Column, Flows, KeyKind, Problem, Run, Trace, Unit
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
+_LONE_FLOWS = "flow events without a slice, or without a destination: left out"
 _NO_END = "begin event without an end event"
 
 
@@ -48,11 +49,12 @@ class Assembly:
         """Build the trace. `step` is called regularly and may raise."""
         events = self._events
         time, track, kind = events.time.take(), events.track.take(), events.kind.take()
-        uuids = list(events.uuids)
         is_own = self._recording.is_own
         keep = self._converted(time)
         if keep is not None:
             kind = np.where(keep, kind, np.uint8(0))
+        track = events.legacy.place(track, kind, events.name.values, events.uuids)
+        uuids = list(events.uuids)
         pairs = paired(track, time, kind)
         step()
         self._problem("end event without a begin event: left out", pairs.lone_ends, "")
@@ -73,6 +75,7 @@ class Assembly:
         ends = taken(time, pairs.end)
         if is_open.any():
             ends[is_open] = starts[is_open]
+        flow_times = events.flows.times(time)
         del time, kind
         slice_of = slices_of(pairs, events.count)
         del pairs
@@ -121,13 +124,13 @@ class Assembly:
                 builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()
             ]
             keys = taken(numbers, name)
-        flows, lone = events.flows.edges(slice_of, starts)
+        flows, lone = events.flows.edges(slice_of, starts, flow_times)
         self._problem("flow arrows without a destination: left out", lone, "")
         builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
-        self._pour(
+        number_of = self._pour(
             builder,
             uuids,
             on_track,
@@ -152,7 +155,21 @@ class Assembly:
         placed = self._placed(runs, builder)
         for kind_of, (n, first) in self._recording.problems.items():
             builder.problem(kind_of, n, first)
-        return replace(builder.build(step), counters=counters, provenance=provenance, runs=placed)
+        trace = builder.build(step)
+        more, lost = events.legacy.flows(
+            trace.slices, events.uuids, lambda uuid: number_of.get(uuid, -1), self._times_of
+        )
+        both = Flows(
+            np.concatenate([trace.flows.producer, more.producer]),
+            np.concatenate([trace.flows.consumer, more.consumer]),
+        )
+        problems = list(trace.problems)
+        if len(lost):
+            problems.append(Problem(_LONE_FLOWS, len(lost), f"event {int(lost.min())}"))
+        return replace(
+            trace, counters=counters, provenance=provenance, runs=placed, flows=both,
+            problems=tuple(problems),
+        )  # fmt: skip
 
     def _argument_names(self) -> list[str]:
         """The argument names in order of their ids; from one sequence, as in Opscope exports."""
@@ -187,7 +204,9 @@ class Assembly:
         self, uuids: list[int], clock: Clock | None, provenance: Provenance
     ) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
-        found = self._events.counters.counters(uuids, self._tracks, self._problem, self._times_of)
+        found = self._events.counters.counters(
+            uuids, self._tracks, self._sequences.states, self._problem, self._times_of
+        )
         if clock is None:
             return found
         first = first_ns(provenance)
@@ -241,8 +260,11 @@ class Assembly:
         columns: dict[str, Column],
         derived: Bools | None,
         timing: NDArray[np.uint8] | None,
-    ) -> None:
-        """Add the slices to the builder, track by track in descriptor order."""
+    ) -> dict[int, int]:
+        """Add the slices to the builder, track by track in descriptor order.
+
+        Returns the tracks by uuid.
+        """
         # Slices are sorted by track.
         is_first = np.ones(len(track), np.bool_)
         is_first[1:] = track[1:] != track[:-1]
@@ -269,7 +291,7 @@ class Assembly:
                 self._recording.is_own
                 and shared.get(places[uuid], 0) > 1
                 and deepest[places[uuid]] == 0
-            )
+            ) or self._events.uuids.get(uuid) in self._events.legacy.flat
             unit = units.get(uuid, Unit.NONE)
             number_of[uuid] = builder.track(*places[uuid], flat=flat, unit=unit)
         numbers = np.array([number_of[uuids[n]] for n in used], np.uint32)
@@ -289,3 +311,4 @@ class Assembly:
             derived=derived,
             timing=timing,
         )
+        return number_of

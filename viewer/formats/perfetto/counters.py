@@ -1,47 +1,116 @@
-"""Reads the counters of a Perfetto file as step functions."""
+"""Reads the counters of a Perfetto file as step functions.
+
+A counter event has one value. Any event may have further values, of the counters that it names or
+that are the default of its sequence. An incremental counter states differences, which are summed
+for each sequence in file order, from 0 after its state was cleared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from viewer.arrays import Codes, Ints
-from viewer.codecs.protobuf.reader import Fields, PaddedBytes
-from viewer.codecs.protobuf.wire import FIXED64, VARINT
-from viewer.formats.perfetto.sequences import Problem, Tracks, as_text
+from viewer.arrays import Bools, Codes, Floats, Ints
+from viewer.codecs.protobuf.reader import Field, Fields
+from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
+from viewer.formats.perfetto.sequences import Problem, SequenceState, Tracks, as_text
 from viewer.model.counter import Counter, changes
 
+# Field numbers of TrackEvent.
 _INT, _DOUBLE = 30, 44
+_EXTRA, _EXTRA_UUIDS, _EXTRA_DOUBLE, _EXTRA_DOUBLE_UUIDS = 12, 31, 46, 45
 _UNITS = {0: "", 1: "ns", 2: "", 3: "B"}  # by CounterDescriptor.Unit
+_THREAD_TIME = 1  # CounterDescriptor.BuiltinCounterType
+_NO_VALUE = "counter values that are not numbers, or on an unknown clock: left out"
+_TOO_LARGE = "counter values that become too large: left out"
+_NO_TRACK = "further counter values of events without a counter: left out"
+
+
+@dataclass(frozen=True, slots=True)
+class EventPlaces:
+    """Where and when the events of a block are: parallel columns.
+
+    order: in the file. clock: of `Recording.clock_numbers`. state: of their packets' sequences.
+    """
+
+    order: Ints
+    times: Ints
+    clock: Ints
+    state: Ints
+
+    def taken(self, rows: Ints) -> EventPlaces:
+        """Some of the events."""
+        return EventPlaces(self.order[rows], self.times[rows], self.clock[rows], self.state[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Counter values: their tracks, places, and whether they are integers."""
+
+    track: Codes
+    at: EventPlaces
+    value: Floats
+    is_whole: Bools
 
 
 class CounterEvents:
-    """Tracks, times, clocks and values of all counter events in file order."""
+    """All counter values of a file."""
 
     def __init__(self) -> None:
-        self.parts: list[tuple[Codes, Ints, Ints, Any, Any]] = []
+        self._parts: list[_Values] = []
 
-    def add(
-        self, block: PaddedBytes, fields: Fields, rows: Ints, times: Ints, clock: Ints, track: Codes
-    ) -> None:
-        """Add the events at `rows`; a value is an int or a double."""
-        n = len(times)
-        whole, real = np.zeros(n, np.int64), np.full(n, np.nan)
-        found = fields.get(_INT, VARINT)
-        whole[found.owner] = found.value.view(np.int64)
-        is_whole = np.zeros(n, np.bool_)
-        is_whole[found.owner] = True
+    def __len__(self) -> int:
+        return sum(len(part.value) for part in self._parts)
+
+    def add(self, fields: Fields, rows: Ints, at: EventPlaces, track: Codes) -> None:
+        """Add the counter events at `rows`; a value is an int or a double."""
+        n = len(at.times)
+        value, is_whole = np.full(n, np.nan), np.zeros(n, np.bool_)
         found = fields.get(_DOUBLE, FIXED64)
-        real[found.owner] = found.value.view(np.float64)
-        value = np.where(is_whole, whole.astype(np.float64), real)
-        self.parts.append((track[rows], times[rows], clock[rows], value[rows], is_whole[rows]))
+        value[found.owner] = found.value.view(np.float64)
+        found = fields.get(_INT, VARINT)
+        value[found.owner] = found.value.view(np.int64)
+        is_whole[found.owner] = True
+        self._parts.append(_Values(track[rows], at.taken(rows), value[rows], is_whole[rows]))
+
+    def add_further(
+        self,
+        fields: Fields,
+        at: EventPlaces,
+        states: Sequence[SequenceState],
+        numbered: Callable[[Words], Codes],
+        problem: Problem,
+    ) -> None:
+        """Add the further values of any events. numbered: gives the numbers of track uuids."""
+        for number, wire, uuids, is_double in (
+            (_EXTRA, VARINT, _EXTRA_UUIDS, False),
+            (_EXTRA_DOUBLE, FIXED64, _EXTRA_DOUBLE_UUIDS, True),
+        ):
+            found = fields.get(number, wire).sorted()
+            if not len(found):
+                continue
+            uuid, known = _uuids(found, fields.get(uuids, VARINT).sorted(), at, states, is_double)
+            if not known.all():
+                first = int(at.order[found.owner[np.argmin(known)]])
+                problem(_NO_TRACK, int((~known).sum()), f"event {first}")
+            if not known.any():
+                continue
+            value = found.value.view(np.float64 if is_double else np.int64).astype(np.float64)
+            self.put(numbered(uuid[known]), at.taken(found.owner[known]), value[known], is_double)
+
+    def put(self, track: Codes, at: EventPlaces, value: Floats, is_double: bool = False) -> None:
+        """Add values of some tracks."""
+        self._parts.append(_Values(track, at, value, np.full(len(value), not is_double)))
 
     def counters(
         self,
         uuids: Sequence[int],
         tracks: Tracks,
+        states: Sequence[SequenceState],
         problem: Problem,
         converted: Callable[[int, Ints], Ints | None],
     ) -> tuple[Counter, ...]:
@@ -49,47 +118,96 @@ class CounterEvents:
 
         converted(clock, times): converts times to the clock of the trace, None if not possible.
         """
-        if not self.parts:
+        if not self._parts:
             return ()
-        track, time, clock, value, is_whole = (
-            np.concatenate(part) for part in zip(*self.parts, strict=True)
-        )
-        self.parts.clear()
-        time = time.copy()
-        known = np.isfinite(value)
+
+        def joined(column: Callable[[_Values], NDArray[Any]]) -> NDArray[Any]:
+            return np.concatenate([column(part) for part in self._parts])
+
+        track, value = joined(lambda p: p.track), joined(lambda p: p.value)
+        is_whole, order = joined(lambda p: p.is_whole), joined(lambda p: p.at.order)
+        time, clock = joined(lambda p: p.at.times), joined(lambda p: p.at.clock)
+        generation = np.array([s.generation for s in states])[joined(lambda p: p.at.state)]
+        self._parts.clear()
+        is_number = np.isfinite(value)
+        is_timed = np.ones(len(time), np.bool_)
         for number in np.unique(clock).tolist():
             rows = np.flatnonzero(clock == number)
             found = converted(number, time[rows])
             if found is None:
-                known[rows] = False
+                is_timed[rows] = False
             else:
                 time[rows] = found
-        problem(
-            "counter values that are not numbers, or on an unknown clock: left out",
-            int((~known).sum()),
-            "",
-        )
-        order = np.lexsort((time, track))
-        order = order[known[order]]
-        own = track[order]
-        if not len(own):
-            return ()
-        bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist()
+        lost = np.flatnonzero(~(is_number & is_timed))
+        if len(lost):
+            problem(_NO_VALUE, len(lost), f"event {int(order[lost].min())}")
+        by_track = np.lexsort((order, track))
+        by_track = by_track[is_number[by_track]]
+        own = track[by_track]
+        bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist() if len(own) else []
         counters = []
-        for a, b in zip(bounds, [*bounds[1:], len(own)], strict=True):
-            rows = order[a:b]
+        for a, b in zip(bounds, [*bounds[1:], len(own)], strict=False):
+            rows = by_track[a:b]
             described = tracks.by_uuid.get(uuids[int(own[a])])
             if described is None or described.counter is None:
-                problem("counter values on a track that is not a counter: left out", b - a, "")
+                problem(
+                    "counter values on a track that is not a counter: left out",
+                    b - a,
+                    f"event {int(order[rows[0]])}",
+                )
                 continue
             of = described.counter
-            values = value[rows] * (of.unit_multiplier or 1)
-            if of.is_incremental:
-                values = np.cumsum(values)
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = value[rows] * max(of.unit_multiplier, 1)
+                if of.is_incremental:
+                    values = _sums(values, generation[rows])
             if is_whole[rows].all() and np.abs(values).max() < 2.0**53:
                 values = values.astype(np.int64)
-            ticks, steps = changes(time[rows], values)
+            in_range = np.isfinite(values)
+            problem(_TOO_LARGE, int((~in_range).sum()), described.name)
+            shown = np.flatnonzero(is_timed[rows] & in_range)
+            shown = shown[np.argsort(time[rows[shown]], kind="stable")]
+            if not len(shown):
+                continue
+            ticks, steps = changes(time[rows[shown]], values[shown])
             unit = as_text(of.unit_name) or _UNITS.get(of.unit, "")
+            if of.type == _THREAD_TIME:
+                unit = "ns"
             process, thread = tracks.place_of_counter(described)
             counters.append(Counter(process, thread, unit, ticks, steps, note=described.note))
         return tuple(counters)
+
+
+def _uuids(
+    values: Field, own: Field, at: EventPlaces, states: Sequence[SequenceState], is_double: bool
+) -> tuple[Words, Bools]:
+    """The track uuid of each further value, and which have one.
+
+    own: the uuids in the events; an event without any has those of its sequence.
+    """
+    owner = values.owner
+    place = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    count = np.bincount(own.owner, minlength=len(at.times))
+    first = np.cumsum(count) - count
+    uuid, known = np.zeros(len(owner), np.uint64), place < count[owner]
+    uuid[known] = own.value[(first[owner] + place)[known]]
+    by_default = np.flatnonzero(count[owner] == 0)
+    of = at.state[owner[by_default]]
+    for number in np.unique(of).tolist():
+        state = states[number]
+        default = np.array(state.extra_double if is_double else state.extra, np.uint64)
+        rows = by_default[of == number]
+        rows = rows[place[rows] < len(default)]
+        uuid[rows], known[rows] = default[place[rows]], True
+    return uuid, known & (uuid != 0)
+
+
+def _sums(values: Floats, generation: Ints) -> Floats:
+    """Sums of values in file order, each generation of a sequence on its own."""
+    order = np.argsort(generation, kind="stable")
+    own = generation[order]
+    starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist()
+    sums = np.empty(len(values))
+    for a, b in zip(starts, [*starts[1:], len(values)], strict=True):
+        sums[order[a:b]] = np.cumsum(values[order[a:b]])
+    return sums

@@ -22,7 +22,7 @@ _MOST_PACKET = 1 << 26
 _MOST_INSIDE = 1 << 26  # for a packet inside a compressed one
 _COMPRESSED = 50
 _DAMAGED = "invalid or truncated packet: the rest of the file is lost"
-ALL_TAGS = range(8, 1100)  # of a TracePacket: fields 1 to 137
+ALL_TAGS = range(8, 1 << 16)  # of a TracePacket, with extensions
 
 Problem = Callable[[str, int, str], None]
 

@@ -7,12 +7,16 @@ protos/perfetto/trace/track_event/*.proto:
 * slices (BEGIN and END, instants as slices without duration, legacy events of phases B, E, X, I),
   with names, categories and debug annotations, interned or not. A dictionary becomes one column per
   leaf ("args.size"), an array becomes JSON text;
-* counters (int and double, unit, multiplier, incremental);
+* legacy async slices (b, e, n and the older S, T, p, F), matched by id, category or name, and
+  scope; see `viewer.formats.perfetto.legacy_events`;
+* counters (int and double, unit, multiplier, incremental, of thread times and instructions), also
+  as further values of any event;
 * tracks: a thread in its process; other tracks by their path below their process or below their
   outermost track; overlapping slices of one track go to lanes;
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
-* flows: from each event of an id to the next one in time, until an event ends it.
+* flows: from each event of an id to the next one in time, until an event ends it; from `bind_id`
+  with a direction, and from legacy events of phases s, t and f.
 
 An Opscope export of one file is restored with its ticks, clock, columns, lanes, counters, flows and
 derived slices, NPU units, inferences that no slice spans, and identifiers as int or str;
@@ -22,8 +26,9 @@ operator information is in columns, and the user's bookmarks are slices of a tra
 several files keeps the common axis, in ns.
 
 A begin without an end is counted and becomes a slice without duration, because its duration is
-unknown. Packets of other data sources (ftrace, samples, logs) and legacy async events are skipped
-and counted.
+unknown. Packets of other data sources (ftrace, samples, logs), fields and types of events that are
+not read, and times relative to others are skipped and counted. A system trace without any track
+events is refused.
 """
 
 from __future__ import annotations

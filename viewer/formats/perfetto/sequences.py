@@ -7,7 +7,7 @@ for the whole file; see `TextTable`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +27,9 @@ TABLES = (
     "correlation_id_str",
 )
 BOOTTIME = 6
+_MADE = 2**64 - 2**33  # uuids below this are those of tracks that the file implies
+# by CounterDescriptor.BuiltinCounterType
+BUILTIN_COUNTERS = {1: "thread_time", 2: "thread_instruction_count"}
 MOST_ABOVE = 64  # number of ancestors that contribute to a track's name
 
 
@@ -91,13 +94,20 @@ class InternedTable:
 
 @dataclass(slots=True)
 class SequenceState:
-    """Incremental state of a packet sequence, valid until a packet changes it."""
+    """Incremental state of a packet sequence, valid until a packet changes it.
+
+    generation: changes when a packet clears the state or reports lost packets. extra, extra_double:
+    the uuids of the counters whose values events have by default.
+    """
 
     sequence: int
     is_valid: bool
     tables: dict[str, InternedTable]
+    generation: int
     track: int | None = None
     clock: int = 0
+    extra: tuple[int, ...] = ()
+    extra_double: tuple[int, ...] = ()
 
 
 class Sequences:
@@ -109,6 +119,10 @@ class Sequences:
         self._problem = problem
         self._current: dict[int, int] = {}
 
+    def _cleared(self, sequence: int, is_valid: bool) -> int:
+        tables = {name: InternedTable() for name in TABLES}
+        return self._new(SequenceState(sequence, is_valid, tables, len(self.states)))
+
     def _new(self, state: SequenceState) -> int:
         self.states.append(state)
         self._current[state.sequence] = len(self.states) - 1
@@ -118,15 +132,13 @@ class Sequences:
         """The number of a sequence's current state."""
         known = self._current.get(sequence)
         if known is None:
-            known = self._new(
-                SequenceState(sequence, False, {name: InternedTable() for name in TABLES})
-            )
+            known = self._cleared(sequence, False)
         return known
 
     def change(self, sequence: int, *, cleared: bool, dropped: bool, defaults: bytes | None) -> int:
         """The state after a packet that clears state, reports lost packets, or sets defaults."""
         if cleared or dropped:
-            self._new(SequenceState(sequence, cleared, {name: InternedTable() for name in TABLES}))
+            self._cleared(sequence, cleared)
         number = self.current(sequence)
         if defaults is not None:
             found = parsed(pb.TracePacketDefaults, defaults, self._problem)
@@ -135,8 +147,12 @@ class Sequences:
                 own = found.track_event_defaults
                 track = own.track_uuid if own.HasField("track_uuid") else None
                 number = self._new(
-                    SequenceState(
-                        sequence, old.is_valid, old.tables, track, found.timestamp_clock_id
+                    replace(
+                        old,
+                        track=track,
+                        clock=found.timestamp_clock_id,
+                        extra=tuple(own.extra_counter_track_uuids),
+                        extra_double=tuple(own.extra_double_counter_track_uuids),
                     )
                 )
         return number
@@ -260,6 +276,8 @@ class Tracks:
         self.processes: dict[int, str] = {}
         self.threads: dict[tuple[int, int], str] = {}
         self.of_sequence: dict[int, int] = {}
+        self._made_processes: dict[int, int] = {}
+        self._made = 0
         self._problem = problem
 
     def describe(self, sequence: int, data: bytes) -> None:
@@ -280,6 +298,7 @@ class Tracks:
             self._name_process(found.process)
         if found.HasField("counter"):
             known.counter = found.counter
+            known.name = known.name or BUILTIN_COUNTERS.get(found.counter.type, "")
         behavior = pb.TrackDescriptor
         if found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY:
             known.merge_key = as_text(found.sibling_merge_key) or str(found.sibling_merge_key_int)
@@ -299,7 +318,7 @@ class Tracks:
         found = parsed(pb.ThreadDescriptor, data, self._problem)
         if found is not None:
             self._name_thread(found)
-            uuid = -1 - sequence
+            uuid = 2**64 - 1 - sequence
             self.by_uuid[uuid] = Described(uuid, pid=found.pid, tid=found.tid)
             self.of_sequence[sequence] = uuid
 
@@ -320,6 +339,37 @@ class Tracks:
         for thread in found.threads:
             if thread.name:
                 self.threads.setdefault((thread.tgid, thread.tid), as_text(thread.name))
+
+    def made(self, name: str, pid: int | None, tid: int | None = None, *, parent: int = 0) -> int:
+        """Describe a track that the file implies and return its uuid.
+
+        It is a thread if it has a tid, else a track below another or of a process, or of neither.
+        """
+        self._made += 1
+        uuid = _MADE - self._made
+        if tid is None and pid is not None:
+            if pid not in self._made_processes:
+                self._made_processes[pid] = uuid
+                self.by_uuid[uuid] = Described(uuid, pid=pid, is_process=True)
+                return self.made(name, pid)
+            parent, pid = self._made_processes[pid], None
+        self.by_uuid[uuid] = Described(uuid, name, parent, pid, tid)
+        return uuid
+
+    def pid_of(self, uuid: int) -> int | None:
+        """The process of a track, None if it has none."""
+        return next((track.pid for track in self._chain(uuid) if track.pid is not None), None)
+
+    def _chain(self, uuid: int) -> list[Described]:
+        """A track and those above it."""
+        chain: list[Described] = []
+        seen: set[int] = set()
+        here: Described | None = self.by_uuid.get(uuid)
+        while here is not None and here.uuid not in seen and len(chain) < MOST_ABOVE:
+            seen.add(here.uuid)
+            chain.append(here)
+            here = self.by_uuid.get(here.parent) if here.parent else None
+        return chain
 
     def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Process and thread names of some tracks. Different threads never share a name."""
@@ -349,13 +399,7 @@ class Tracks:
 
     def _place(self, uuid: int, labels: dict[str, int]) -> tuple[str, str, Any]:
         """Process, thread, and an identity that distinguishes it from others of the same name."""
-        chain: list[Described] = []
-        seen: set[int] = set()
-        here: Described | None = self.by_uuid.get(uuid)
-        while here is not None and here.uuid not in seen and len(chain) < MOST_ABOVE:
-            seen.add(here.uuid)
-            chain.append(here)
-            here = self.by_uuid.get(here.parent) if here.parent else None
+        chain = self._chain(uuid)
         if not chain:
             return "Trace", "events without a track" if not uuid else f"track {uuid}", uuid
         own = chain[0]

@@ -9,7 +9,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.perfetto.assembly import Assembly
 from viewer.formats.perfetto.packets import Packets, last, packets_of
 from viewer.formats.perfetto.recording import Recording
@@ -28,6 +28,9 @@ _SILENT = frozenset(
 )  # fmt: skip
 
 
+_MOST_NAMES = 5
+
+
 def read_trace(path: str, format: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """Read one file. Raises UnreadableFile, ReadCancelled."""
     recording = Recording(path, format)
@@ -43,17 +46,24 @@ class _Reading:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._events = TrackEvents(recording)
-        self._skipped: dict[int, int] = {}
+        self._skipped: dict[int, tuple[int, str]] = {}
+        self._packets = 0
 
     def add(self, packets: Packets) -> None:
         """Add some packets."""
+        self._add(packets)
+        self._packets += len(packets)
+
+    def _add(self, packets: Packets) -> None:
         fields, n, block = packets.fields, len(packets), packets.block
         share = max(packets.share, 0.001)
-        self._recording.problem("damaged packets: left out", len(fields.damaged), "")
+        self._count("damaged packets: left out", fields.damaged)
         for tag, found in fields.by_tag.items():
             number = tag >> 3
-            if tag & 7 == LENGTH_DELIMITED and number not in _SILENT:
-                self._skipped[number] = self._skipped.get(number, 0) + len(found)
+            if tag & 7 == LENGTH_DELIMITED and number not in _SILENT and len(found):
+                place = f"packet {self._packets + int(found.owner.min())}"
+                count, first = self._skipped.get(number, (0, place))
+                self._skipped[number] = count + len(found), first
         sequence = last(fields, _SEQUENCE, n)
         flags = last(fields, _FLAGS, n)
         flags |= last(fields, _CLEARED, n)
@@ -66,13 +76,8 @@ class _Reading:
         no_sequence = sequence[spans.owner] == 0
         is_lost = ((flags & np.uint64(2)) != 0)[spans.owner] & ~valid[spans.owner] & ~no_sequence
         damaged = np.isin(spans.owner, fields.damaged) if len(fields.damaged) else None
-        self._recording.problem(
-            "events without a packet sequence: left out", int(no_sequence.sum()), ""
-        )
-        self._recording.problem(
-            "events that refer to lost packets: left out",
-            int(is_lost.sum()),
-        )
+        self._count("events without a packet sequence: left out", spans.owner[no_sequence])
+        self._count("events that refer to lost packets: left out", spans.owner[is_lost])
         bad = no_sequence | is_lost
         if damaged is not None:
             bad |= damaged
@@ -85,6 +90,12 @@ class _Reading:
         self._events.add(
             block, spans, times[owner], clock[owner], sequence[owner], state[owner], share
         )
+
+    def _count(self, kind: str, packets: Ints) -> None:
+        """Count packets of the current block."""
+        if len(packets):
+            first = f"packet {self._packets + int(packets.min())}"
+            self._recording.problem(kind, len(packets), first)
 
     def _states(self, packets: Packets, sequence: Any, cleared: Any) -> Ints:
         """The state number of every packet; adds interned and described data."""
@@ -218,8 +229,24 @@ class _Reading:
                 raise ReadCancelled
 
         step()
-        for number, count in sorted(self._skipped.items()):
-            field = pb.TracePacket.DESCRIPTOR.fields_by_number.get(number)
-            what = field.name if field else f"field {number}"
-            self._recording.problem(f"packets of {what}: only track events are shown", count, "")
+        names = {n: _packet_name(n) for n in sorted(self._skipped)}
+        events = self._events
+        is_empty = not events.count and not len(events.counters) and not self._recording.is_own
+        if is_empty and names:
+            shown = ", ".join(list(names.values())[:_MOST_NAMES])
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            raise UnreadableFile(
+                self._recording.path,
+                f"it is a Perfetto system trace without track events: it has {shown}{more}",
+                remedy="Opscope reads track events (slices, counters and flows of applications). "
+                "Record with the data source track_event, or open the file in ui.perfetto.dev",
+            )
+        for number, name in names.items():
+            count, first = self._skipped[number]
+            self._recording.problem(f"packets of {name}: only track events are shown", count, first)
         return Assembly(self._recording, self._events).trace(step)
+
+
+def _packet_name(number: int) -> str:
+    field = pb.TracePacket.DESCRIPTOR.fields_by_number.get(number)
+    return field.name if field else f"field {number}"

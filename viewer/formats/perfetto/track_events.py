@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Codes, Ints
 from viewer.codecs.protobuf.layouts import MessageLayouts
@@ -12,11 +13,13 @@ from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.annotations import INT, TEXT, Annotations, codes_of, interned
 from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
-from viewer.formats.perfetto.counters import CounterEvents
-from viewer.formats.perfetto.flows import FlowEvents
+from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
+from viewer.formats.perfetto.flows import FlowIds
+from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, kinds_of
 from viewer.formats.perfetto.opscope_exports import RUN_CATEGORY, UNITS, about_flows
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording
+from viewer.formats.perfetto.sequences import BUILTIN_COUNTERS
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.provenance import PREFIX
 from viewer.model.trace import Unit
@@ -27,13 +30,20 @@ _ABOUT, _ABOUT_UUID = "Opscope export", 1
 (_CATEGORY_IID, _ARGUMENT, _LEGACY, _TYPE, _NAME_IID, _UUID) = (3, 4, 6, 9, 10, 11)
 (_ABSOLUTE, _DELTA, _CATEGORY, _NAME) = (16, 1, 22, 23)
 (_CORRELATION, _CORRELATION_STR, _CORRELATION_IID) = (52, 53, 54)
-(_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
-_EVENT_TAGS = range(8, 512)
+(_DURATION, _OLD_NAME_IID, _PID, _TID) = (3, 1, 18, 19)
+(_THREAD_TIME_DELTA, _INSTRUCTIONS_DELTA, _THREAD_TIME, _INSTRUCTIONS) = (2, 8, 17, 20)
+_TAGS = range(8, 1 << 16)
+# Fields that are read, of a TrackEvent and of a LegacyEvent.
+_READ = frozenset(
+    (*range(1, 5), 6, *range(8, 13), 16, 17, 20, 22, 23, 30, 31, 36, 42, *range(44, 49), 52, 53, 54)
+)
+_READ_LEGACY = frozenset((*range(1, 4), *range(6, 15), 18, 19))
 # by TrackEvent.Type; the last entry is for other types
 _TYPES = np.array([0, BEGIN, END, POINT, 5, 0], np.uint8)
 _COUNTER = 5
-_PHASES = {ord("B"): BEGIN, ord("E"): END, ord("X"): COMPLETE, ord("I"): POINT, ord("i"): POINT,
-           ord("R"): POINT}  # fmt: skip
+_TYPE_NAMES = frozenset(pb.TrackEvent.Type.values())
+_RELATIVE_TIMES = "events with relative times: left out"
+_RELATIVE_THREAD_TIMES = "thread times and instruction counts as differences: not shown"
 
 
 class TrackEvents:
@@ -54,11 +64,15 @@ class TrackEvents:
         self._spoken_of = 0
         self.arguments = Annotations(recording.texts, recording.problem)
         self.counters = CounterEvents()
-        self.flows = FlowEvents()
+        self.flows = FlowIds()
+        self.legacy = LegacyEvents(recording)
         self.uuids: dict[int, int] = {}
         self.units: dict[int, Unit] = {}
         self.run_tracks: set[int] = set()
         self.count = 0
+        self._in_file = 0
+        self._overrides: dict[tuple[int, int | None], int] = {}
+        self._thread_counters: dict[tuple[int, int], int] = {}
         self.time = GrowingColumn(np.int64)
         self.track = GrowingColumn(np.uint32)
         self.kind = GrowingColumn(np.uint8)
@@ -81,23 +95,28 @@ class TrackEvents:
         times, clock, sequence, state: those of each event's packet. share: how much of the file has
         been read.
         """
-        fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS, self._layouts), len(spans)
+        fields, n = block.fields(spans.at, spans.end, _TAGS, self._layouts), len(spans)
         states = self._sequences.states
-        self._problem("damaged events", len(fields.damaged), "")
+        order = self._in_file + np.arange(n)
+        self._in_file += n
+        self._count("damaged events", order, fields.damaged)
+        self._unread(fields, _READ, pb.TrackEvent.DESCRIPTOR, order)
         kind = _TYPES[np.minimum(last(fields, _TYPE, n), np.uint64(len(_TYPES) - 1)).view(np.int64)]
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
-        uuid, has_uuid = self._uuids_of(fields, n, sequence, state)
+        uuid = self._uuids_of(fields, n, sequence, state)
         legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
-        durations = None
+        inner, phase = None, np.zeros(n, np.uint8)
         if len(legacy):
-            durations = self._legacy(block, legacy, kind, name, state)
-        for number, scale in ((_ABSOLUTE, 1000),):
-            found = fields.get(number, VARINT)
-            times[found.owner] = found.value.view(np.int64) * scale
-        self._problem(
-            "events with relative times: left out",
-            len(delta := fields.get(_DELTA, VARINT)),
-        )
+            inner = block.fields(legacy.at, legacy.end, _TAGS)
+            self._unread(
+                inner, _READ_LEGACY, pb.TrackEvent.LegacyEvent.DESCRIPTOR, order[legacy.owner]
+            )
+            self._legacy(inner, legacy, kind, phase, name, state)
+            self._override(inner, legacy, uuid, sequence)
+        found = fields.get(_ABSOLUTE, VARINT)
+        times[found.owner] = found.value.view(np.int64) * 1000
+        delta = fields.get(_DELTA, VARINT)
+        self._count(_RELATIVE_TIMES, order, delta.owner)
         kind[delta.owner] = 0
         about = self._about(uuid)
         kind[about] = 0
@@ -106,13 +125,17 @@ class TrackEvents:
             facts = about_flows(bytes(block.data.data[int(spans.at[row]) : int(spans.end[row])]))
             for what, value in facts.items():
                 self._attributes.setdefault(f"{PREFIX}source{self._spoken_of}.{what}", value)
-        is_counter = kind == _COUNTER
-        track = self._track_numbers(uuid, has_uuid)
+        is_counter, is_flow = kind == _COUNTER, kind == FLOW
+        track = self._track_numbers(uuid)
+        at = EventPlaces(order, times, clock, state)
         if is_counter.any():
-            self.counters.add(block, fields, np.flatnonzero(is_counter), times, clock, track)
-        keep = np.flatnonzero((kind > 0) & ~is_counter)
-        left_out = n - len(keep) - int(is_counter.sum()) - len(delta) - len(about)
-        self._problem("events of a kind that cannot be shown: left out", left_out, "")
+            self.counters.add(fields, np.flatnonzero(is_counter), at, track)
+        self.counters.add_further(fields, at, states, self._track_numbers, self._problem)
+        self._thread_times(fields, at, track)
+        keep = np.flatnonzero((kind > 0) & ~is_counter & ~is_flow)
+        is_told = kind > 0
+        is_told[delta.owner] = is_told[about] = True
+        self._left_out(fields, phase, order, np.flatnonzero(~is_told))
         event = np.full(n, -1)
         event[keep] = self.count + np.arange(len(keep))
         more = self.count + len(keep)
@@ -124,13 +147,99 @@ class TrackEvents:
             (self.name, name),
         ):
             column.add(values[keep] if len(keep) < n else values, int(1.02 * more / share))
-        if durations is not None:
-            rows, lengths = durations
-            used = event[rows] >= 0
-            self.complete.append((event[rows][used], lengths[used]))
-        self._add_arguments(block, fields, event, track, state, states)
+        self._add_arguments(block, fields, event, state, states)
+        owner, codes = self._categories(block, fields, track, state, states)
+        self._put_text("category", event[owner], codes)
         self.flows.add(fields, event)
+        if inner is not None:
+            lengths = last(inner, _DURATION, len(legacy)).view(np.int64) * 1000
+            own = event[legacy.owner]
+            used = (own >= 0) & (kind[legacy.owner] == COMPLETE)
+            self.complete.append((own[used], lengths[used]))
+            category = np.full(n, -1)
+            category[owner] = codes
+            self.legacy.add(block, legacy, inner, event, at, track, name, category, self.flows)
         self.count = more
+
+    def _count(self, kind: str, order: Ints, rows: Ints) -> None:
+        """Count events by their rows; order: the place of each in the file."""
+        if len(rows):
+            self._problem(kind, len(rows), f"event {int(order[rows].min())}")
+
+    def _unread(self, fields: Fields, read: frozenset[int], message: Any, order: Ints) -> None:
+        """Count the fields of messages that are not read."""
+        for tag, found in fields.by_tag.items():
+            if tag >> 3 not in read and len(found):
+                known = message.fields_by_number.get(tag >> 3)
+                what = known.name if known else f"number {tag >> 3}"
+                self._count(f"field {what} of {message.name}: not shown", order, found.owner)
+
+    def _left_out(self, fields: Fields, phase: Any, order: Ints, rows: Ints) -> None:
+        """Count the events that cannot be shown, by phase or type."""
+        if not len(rows):
+            return
+        types = last(fields, _TYPE, len(phase))[rows]
+        for letter in np.unique(phase[rows]).tolist():
+            if chr(letter) in ASYNC:
+                continue  # without an id: counted with the others
+            own = rows[phase[rows] == letter]
+            if letter:
+                self._count(f"track event of phase {chr(letter)!r}: not shown", order, own)
+                continue
+            for number in np.unique(types[phase[rows] == 0]).tolist():
+                kind = pb.TrackEvent.Type.Name(number) if number in _TYPE_NAMES else str(number)
+                which = own[types[phase[rows] == 0] == number]
+                self._count(f"track event of type {kind}: not shown", order, which)
+
+    def _thread_times(self, fields: Fields, at: EventPlaces, track: Codes) -> None:
+        """Add thread times (µs in the file) and instruction counts as counters of their tracks."""
+        for number, type, scale in ((_THREAD_TIME, 1, 1000.0), (_INSTRUCTIONS, 2, 1.0)):
+            found = fields.get(number, VARINT)
+            if not len(found):
+                continue
+            own, which = np.unique(track[found.owner], return_inverse=True)
+            uuids = list(self.uuids)
+            numbers = [self._thread_counter(one, type, uuids[one]) for one in own.tolist()]
+            value = found.value.view(np.int64).astype(np.float64) * scale
+            counter = np.array(numbers, np.uint32)[which.reshape(-1)]
+            self.counters.put(counter, at.taken(found.owner), value)
+        for number in (_THREAD_TIME_DELTA, _INSTRUCTIONS_DELTA):
+            self._count(_RELATIVE_THREAD_TIMES, at.order, fields.get(number, VARINT).owner)
+
+    def _thread_counter(self, track: int, type: int, parent: int) -> int:
+        """The number of the counter with a track's times or instructions; parent: its uuid."""
+        known = self._thread_counters.get((track, type))
+        if known is None:
+            uuid = self._tracks.made(BUILTIN_COUNTERS[type], None, parent=parent)
+            self._tracks.by_uuid[uuid].counter = pb.CounterDescriptor(type=type)
+            known = self.uuids.setdefault(uuid, len(self.uuids))
+            self._thread_counters[track, type] = known
+        return known
+
+    def _override(self, inner: Fields, legacy: Field, uuid: Any, sequence: Any) -> None:
+        """Set the tracks of legacy events that name another process or thread."""
+        n, none = len(legacy), 1 << 62
+        given = [last(inner, field, n, default=none).view(np.int64) for field in (_PID, _TID)]
+        rows = np.flatnonzero((given[0] != none) | (given[1] != none))
+        if not len(rows):
+            return
+        owner = legacy.owner[rows]
+        columns = [sequence[owner].view(np.int64), *(column[rows] for column in given)]
+        keys, which = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        which = which.reshape(-1)
+        for k, (own, pid, tid) in enumerate(keys.T.tolist()):
+            place = self._tracks.of_sequence.get(own, 0)
+            thread = self._tracks.by_uuid.get(place)
+            process = pid if pid != none else thread.pid if thread else None
+            if process is None:
+                continue
+            key = process, None if tid == none else tid
+            if key not in self._overrides:
+                self._overrides[key] = self._tracks.made("", *key)
+            which_rows = owner[which == k]
+            # An event that names its track stays there.
+            free = (uuid[which_rows] == 0) | (uuid[which_rows] == np.uint64(place))
+            uuid[which_rows[free]] = np.uint64(self._overrides[key])
 
     def _named(
         self,
@@ -152,7 +261,7 @@ class TrackEvents:
         name[found.owner] = codes_of(block, found, self._texts)
         return name
 
-    def _uuids_of(self, fields: Fields, n: int, sequence: Any, state: Ints) -> tuple[Any, Any]:
+    def _uuids_of(self, fields: Fields, n: int, sequence: Any, state: Ints) -> Any:
         """The track of every event: its own, its sequence's default, or its thread's."""
         uuid = last(fields, _UUID, n)
         has = np.zeros(n, np.bool_)
@@ -165,9 +274,9 @@ class TrackEvents:
                 if default is None:
                     default = self._tracks.of_sequence.get(own.sequence, 0)
                 uuid[rows] = np.uint64(default % 2**64)
-        return uuid, has
+        return uuid
 
-    def _track_numbers(self, uuid: Any, has_uuid: Any) -> Codes:
+    def _track_numbers(self, uuid: Any) -> Codes:
         """Number the uuids in order of appearance."""
         changes = np.flatnonzero(np.append(True, uuid[1:] != uuid[:-1]))
         runs = uuid[changes]
@@ -179,31 +288,23 @@ class TrackEvents:
         return np.repeat(per_run, np.diff(np.append(changes, len(uuid))))
 
     def _legacy(
-        self, block: PaddedBytes, legacy: Field, kind: Any, name: Ints, state: Ints
-    ) -> tuple[Ints, Ints]:
-        """Read legacy events, whose kind is a letter; returns those with a duration, and it."""
-        inner = block.fields(legacy.at, legacy.end, range(8, 256))
-        n = len(legacy)
-        phase = np.minimum(last(inner, _PHASE, n), np.uint64(255)).view(np.int64)
-        kinds = np.array([_PHASES.get(k, 0) for k in range(256)], np.uint8)[phase]
-        untyped = (kind[legacy.owner] == 0) & (phase > 0)
-        rows = legacy.owner[untyped]
-        kind[rows] = kinds[untyped]
-        lengths = last(inner, _DURATION, n).view(np.int64)[untyped]
-        is_complete = kinds[untyped] == COMPLETE
+        self, inner: Fields, legacy: Field, kind: Any, phase: Any, name: Ints, state: Ints
+    ) -> None:
+        """Set the kinds, phases and names of legacy events, whose kind is a letter."""
+        own, phase[legacy.owner] = kinds_of(inner, len(legacy))
+        is_phased = (phase[legacy.owner] > 0) & (kind[legacy.owner] != _COUNTER)
+        kind[legacy.owner[is_phased]] = own[is_phased]
         found = inner.get(_OLD_NAME_IID, VARINT)
         at = legacy.owner[found.owner]
         missing = name[at] < 0
         codes = interned("event_names", found.value, state[at], self._sequences.states)
         name[at[missing]] = codes[missing]
-        return rows[is_complete], lengths[is_complete] * 1000
 
     def _add_arguments(
         self,
         block: PaddedBytes,
         fields: Fields,
         event: Ints,
-        track: Codes,
         state: Ints,
         states: Any,
     ) -> None:
@@ -213,7 +314,6 @@ class TrackEvents:
             if (own < 0).any():
                 spans, own = spans.taken(own >= 0), own[own >= 0]
             self.arguments.add(block, spans, own, state[spans.owner], states)
-        self._add_categories(block, fields, event, track, state, states)
         found = fields.get(_CORRELATION_IID, VARINT)
         self._put_text(
             "correlation_id",
@@ -231,16 +331,10 @@ class TrackEvents:
                 "correlation_id", INT, own[own >= 0], found.value.view(np.int64)[own >= 0]
             )
 
-    def _add_categories(
-        self,
-        block: PaddedBytes,
-        fields: Fields,
-        event: Ints,
-        track: Codes,
-        state: Ints,
-        states: Any,
-    ) -> None:
-        """Add the categories of events, joined per event.
+    def _categories(
+        self, block: PaddedBytes, fields: Fields, track: Codes, state: Ints, states: Any
+    ) -> tuple[Ints, Ints]:
+        """The events with categories, and the codes of these, joined per event.
 
         In Opscope exports, some categories describe the track: its NPU unit, or that it has
         inferences.
@@ -259,7 +353,7 @@ class TrackEvents:
             owner = np.concatenate([owner, inline.owner])
             codes = np.concatenate([codes, codes_of(block, inline, self._texts)])
         if not len(owner):
-            return
+            return owner, codes
         if self._recording.is_own:
             texts = self._texts.all()
             special = np.zeros(len(owner), np.bool_)
@@ -276,7 +370,7 @@ class TrackEvents:
             owner, codes = owner[~special], codes[~special]
         if len(owner) > 1 and (owner[1:] <= owner[:-1]).any():
             owner, codes = self._joined(owner, codes)
-        self._put_text("category", event[owner], codes)
+        return owner, codes
 
     def _joined(self, owner: Ints, codes: Ints) -> tuple[Ints, Ints]:
         """Join the categories of every event into one text, separated by commas."""

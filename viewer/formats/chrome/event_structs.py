@@ -1,0 +1,94 @@
+"""One event of a Chrome trace as a struct, parsed by msgspec or made from any JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from viewer.formats.chrome.ids import Name
+from viewer.formats.chrome.layouts import STACKS
+from viewer.formats.chrome.thread_times import LENGTH, START
+
+_Raw = msgspec.Raw
+_NOTHING = msgspec.Raw(b"")
+THREAD_TIMES = (START, LENGTH)
+
+
+class Event(msgspec.Struct, gc=False):
+    """One event of a file; its times and arguments are still raw JSON."""
+
+    ph: str = ""
+    name: str = ""
+    cat: str = ""
+    ts: _Raw = _NOTHING
+    dur: _Raw = _NOTHING
+    pid: Name = None
+    tid: Name = None
+    id: Name = None
+    id2: dict[str, Name] | None = None
+    scope: str = ""
+    s: str = ""
+    bp: str = ""
+    bind_id: Name = None
+    flow_in: Any = None
+    flow_out: Any = None
+    tts: _Raw = _NOTHING
+    tdur: _Raw = _NOTHING
+    sf: _Raw = _NOTHING
+    stack: _Raw = _NOTHING
+    esf: _Raw = _NOTHING
+    estack: _Raw = _NOTHING
+    args: dict[str, _Raw] | None = None
+
+
+def lenient_event(value: dict[str, Any]) -> Event:
+    """The event of a JSON object whose values may be of any type."""
+    given = value.get("args")
+    if given is not None and not isinstance(given, dict):
+        given = {"args": given}
+    local = value.get("id2")
+    return Event(
+        ph=_shown(value.get("ph")),
+        name=_shown(value.get("name")),
+        cat=_shown(value.get("cat")),
+        ts=_raw(value.get("ts")),
+        dur=_raw(value.get("dur")),
+        pid=_identity(value.get("pid")),
+        tid=_identity(value.get("tid")),
+        id=_identity(value.get("id")),
+        id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
+        scope=_shown(value.get("scope")),
+        s=_shown(value.get("s")),
+        bp=_shown(value.get("bp")),
+        bind_id=_identity(value.get("bind_id")),
+        flow_in=value.get("flow_in"),
+        flow_out=value.get("flow_out"),
+        **{name: _raw(value[name]) for name in (*THREAD_TIMES, *STACKS) if name in value},
+        args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
+    )
+
+
+class JsonNumber(str):
+    """A JSON number as written."""
+
+    __slots__ = ()
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    if isinstance(value, JsonNumber):
+        return _Raw(value.encode())
+    return _Raw(json.dumps(value).encode())
+
+
+def _shown(value: Any) -> str:
+    """Any JSON value as text. Half of a surrogate pair, which cannot be shown, is replaced."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _identity(value: Any) -> Name:
+    return value if value is None or type(value) is int else _shown(value)

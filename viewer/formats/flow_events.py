@@ -1,0 +1,111 @@
+"""Connects the flow events of Chrome and Perfetto traces to flows between slices.
+
+The events of one flow come in time order, and in file order at one time. Each gives the flow, takes
+it, or both. A taker is the destination of the latest giver before it in its flow. An event may
+close its flow: later events of that identity are another flow.
+
+trace_processor differs: once a flow with begin and end events has begun, it ignores further begins
+of that identity, so that all its ends lead from the first begin. It also swaps both ends of such a
+flow if the slice of the end starts first. The files say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.trace import Slices
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEvents:
+    """Flow events as parallel arrays in file order.
+
+    slice: the slice of each event, -1 if none. time: in any unit. flow: the identity of its flow.
+    gives, takes, closes: what it does, see above.
+    """
+
+    slice: Ints
+    time: Ints
+    flow: Ints
+    gives: Bools
+    takes: Bools
+    closes: Bools
+
+    def edges(self) -> tuple[Ints, Ints, Ints]:
+        """The giver and the taker of each edge, and the events without a slice or counterpart.
+
+        The edges are in order of the flows. An edge from a slice to itself is left out.
+        """
+        known = np.flatnonzero(self.slice >= 0)
+        order = known[np.lexsort((self.time[known], self.flow[known]))]
+        none: Ints = np.empty(0, np.int64)
+        if not len(order):
+            return none, none, np.arange(len(self.slice))
+        at, flow = self.slice[order], self.flow[order]
+        gives, takes, closes = self.gives[order], self.takes[order], self.closes[order]
+        place = np.arange(len(order))
+        is_first = np.append(True, flow[1:] != flow[:-1])
+        # The earliest place from which a flow may lead here: a closing event ends what came before.
+        begin = np.maximum.accumulate(np.where(is_first | np.append(False, closes[:-1]), place, 0))
+        latest = np.maximum.accumulate(np.where(gives & ~closes, place, -1))
+        before = np.append(-1, latest[:-1])
+        leads = takes & (before >= begin)
+        giver, taker = before[leads], place[leads]
+        used = leads.copy()
+        used[giver] = True
+        good = at[giver] != at[taker]
+        is_lone = np.ones(len(self.slice), np.bool_)
+        is_lone[order[used]] = False
+        return order[giver[good]], order[taker[good]], np.flatnonzero(is_lone)
+
+
+def _by_track(
+    slices: Slices, track: Codes, tick: Ints
+) -> Iterator[tuple[Ints, Ints, list[tuple[int, int]]]]:
+    """For each track: its events, their times, and the slice range of its rows, outermost first."""
+    for one in np.unique(track).tolist():
+        events = np.flatnonzero(track == one)
+        rows = np.flatnonzero(slices.row_track == one)
+        rows = rows[np.argsort(slices.row_depth[rows], kind="stable")]
+        bounds = [(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows.tolist()]
+        yield events, tick[events], bounds
+
+
+def slices_around(slices: Slices, track: Codes, tick: Ints) -> Ints:
+    """The innermost slice on a track at each time, -1 if none."""
+    found = np.full(len(tick), -1)
+    for own, when, rows in _by_track(slices, track, tick):
+        best, best_start = np.full(len(own), -1), np.full(len(own), np.iinfo(np.int64).min)
+        ended = best.copy()
+        for first, last in rows:
+            i = first + np.searchsorted(slices.start[first:last], when, "right") - 1
+            i = np.maximum(i, first)
+            start, end = slices.start[i], slices.end[i]
+            inside = (start <= when) & ((when < end) | (start == when))
+            inside &= start >= best_start  # for equal starts, the later row is the inner one
+            best[inside], best_start[inside] = i[inside], start[inside]
+            ends = (end == when) & (start <= when)
+            ended[ends] = i[ends]
+        # A slice that ends at this time counts where nothing else is open.
+        best = np.where(best < 0, ended, best)
+        found[own] = best
+    return found
+
+
+def next_slices(slices: Slices, track: Codes, tick: Ints) -> Ints:
+    """The first slice on a track at or after each time, outermost first; -1 if none."""
+    found = np.full(len(tick), -1)
+    for own, when, rows in _by_track(slices, track, tick):
+        best, best_start = np.full(len(own), -1), np.full(len(own), np.iinfo(np.int64).max)
+        for first, last in rows:
+            i = first + np.searchsorted(slices.start[first:last], when, "left")
+            is_there = i < last
+            start = np.where(is_there, slices.start[np.minimum(i, last - 1)], best_start)
+            sooner = is_there & ((start < best_start) | ((start == best_start) & (best < 0)))
+            best[sooner], best_start[sooner] = i[sooner], start[sooner]
+        found[own] = best
+    return found

@@ -1,0 +1,324 @@
+"""Reads what only legacy events of a Perfetto file have: async slices, scopes, and flow events.
+
+Nestable async events (b, e, n) with the same id and category are on one track, older ones (S, T, p,
+F) with the same id and name. An id is valid in its process if it is local, and belongs to its
+`id_scope`. If there are more than a hundred such tracks, those of one name share one. An end with a
+name ends the innermost begin with that name. Flow events (s, t, f) with the same id, category and
+name belong to the innermost slice on their track at their time, or to the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
+from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
+from viewer.formats.flow_events import FlowEvents, next_slices, slices_around
+from viewer.formats.perfetto.annotations import codes_of
+from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
+from viewer.formats.perfetto.counters import EventPlaces
+from viewer.formats.perfetto.flows import FlowIds
+from viewer.formats.perfetto.packets import last
+from viewer.formats.perfetto.recording import Recording
+from viewer.model.trace import Flows, Slices
+
+# Field numbers of LegacyEvent.
+_NAME_IID, _PHASE, _DURATION, _ID, _SCOPE, _BIND_ID = 1, 2, 3, 6, 7, 8
+_LOCAL_ID, _GLOBAL_ID, _ENCLOSING, _DIRECTION, _INSTANT_SCOPE = 10, 11, 12, 13, 14
+_IN, _OUT, _INOUT = 1, 2, 3
+_GLOBAL, _PROCESS = 1, 2
+_MOST_ASYNC_TRACKS = 100
+PROCESS_INSTANTS, GLOBAL_INSTANTS = "process instants", "global instants"
+_NO_FLOW_ID = "flow events without an id: left out"
+_NO_DIRECTION = "bind_id without a direction: not shown as a flow"
+_NO_ID = "async events without an id: left out"
+FLOW = 6
+ASYNC, FLOWS, _OLD_ASYNC = "bneSTpF", "stf", "STpF"
+KINDS = np.zeros(256, np.uint8)
+for _phase, _kind in (
+    *((each, BEGIN) for each in "BbS"),
+    *((each, END) for each in "EeF"),
+    *((each, POINT) for each in "IiRnTp"),
+    *((each, FLOW) for each in "stf"),
+    ("X", COMPLETE),
+):
+    KINDS[ord(_phase)] = _kind
+_PHASES = NDArray[np.uint8]
+
+
+def is_of(phase: _PHASES, phases: str) -> Bools:
+    """Which phases are among some letters."""
+    return np.isin(phase, np.frombuffer(phases.encode(), np.uint8))
+
+
+def has_ids(inner: Fields, count: int) -> Bools:
+    """Which legacy events have an id of any kind."""
+    has = np.zeros(count, np.bool_)
+    for number in (_LOCAL_ID, _GLOBAL_ID, _ID):
+        has[inner.get(number, VARINT).owner] = True
+    return has
+
+
+def kinds_of(inner: Fields, count: int) -> tuple[NDArray[np.uint8], _PHASES]:
+    """The kind of each legacy event (see `KINDS`), 0 for those that cannot be shown; its phase."""
+    phase = np.minimum(last(inner, _PHASE, count), np.uint64(255)).astype(np.uint8)
+    kind = KINDS[phase]
+    kind[is_of(phase, ASYNC) & ~has_ids(inner, count)] = 0
+    return kind, phase
+
+
+@dataclass(frozen=True, slots=True)
+class _Identities:
+    """What events are matched by: parallel columns of int64.
+
+    id: the number. is_local: whether it is one of a process. scope, category, name: text codes, -1
+    if none. track: of the event.
+    """
+
+    id: Ints
+    is_local: Ints
+    scope: Ints
+    category: Ints
+    name: Ints
+    track: Ints
+
+    def taken(self, rows: Ints | Bools) -> _Identities:
+        return _Identities(*(column[rows] for column in self.columns()))
+
+    def columns(self) -> tuple[Ints, ...]:
+        """All columns in order."""
+        return self.id, self.is_local, self.scope, self.category, self.name, self.track
+
+    @staticmethod
+    def joined(parts: list[_Identities]) -> _Identities:
+        columns = zip(*(part.columns() for part in parts), strict=True)
+        return _Identities(*(np.concatenate(column) for column in columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Phased:
+    """Async events or flow events, in file order.
+
+    event: their numbers, for flow events their order in the file. time, clock: of flow events.
+    is_enclosing: whether an f belongs to the slice around it.
+    """
+
+    event: Ints
+    phase: _PHASES
+    identity: _Identities
+    time: Ints
+    clock: Ints
+    is_enclosing: Bools
+
+
+class LegacyEvents:
+    """The legacy events of a file that are more than slices on their tracks.
+
+    flat: the numbers of the tracks that many async slices share.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._async: list[_Phased] = []
+        self._flows: list[_Phased] = []
+        self._scoped: list[tuple[Ints, Ints]] = []
+        self.flat: set[int] = set()
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def add(
+        self,
+        block: PaddedBytes,
+        legacy: Field,
+        inner: Fields,
+        event: Ints,
+        at: EventPlaces,
+        track: Codes,
+        name: Ints,
+        category: Ints,
+        flow_ids: FlowIds,
+    ) -> None:
+        """Add legacy events.
+
+        legacy, inner: their positions and fields. event: the number of every event, -1 if it is no
+        slice. at, track, name, category: those of every event.
+        """
+        problem, owner, n = self._recording.problem, legacy.owner, len(legacy)
+        phase = np.minimum(last(inner, _PHASE, n), np.uint64(255)).astype(np.uint8)
+        self._bound(inner, event, owner, at, flow_ids)
+        has_id = has_ids(inner, n)
+        identity = np.zeros(n, np.int64)
+        is_local = np.zeros(n, np.int64)
+        # A plain id comes before a global one, and that before a local one.
+        for number in (_LOCAL_ID, _GLOBAL_ID, _ID):
+            found = inner.get(number, VARINT)
+            identity[found.owner] = found.value.view(np.int64)
+            is_local[found.owner] = number == _LOCAL_ID
+        scope = np.full(n, -1)
+        found = inner.get(_SCOPE, LENGTH_DELIMITED)
+        if len(found):
+            scope[found.owner] = codes_of(block, found, self._recording.texts)
+        is_enclosing = last(inner, _ENCLOSING, n) != 0
+        of = _Identities(
+            identity, is_local, scope, category[owner], name[owner], track[owner].astype(np.int64)
+        )
+        for phases, into, lost in (
+            (ASYNC, self._async, _NO_ID), (FLOWS, self._flows, _NO_FLOW_ID)
+        ):  # fmt: skip
+            chosen = is_of(phase, phases)
+            without = owner[chosen & ~has_id]
+            if len(without):
+                problem(lost, len(without), f"event {int(at.order[without].min())}")
+            rows = np.flatnonzero(chosen & has_id)
+            if phases == ASYNC:
+                rows = rows[event[owner[rows]] >= 0]
+            if len(rows):
+                places = at.taken(owner[rows])
+                numbers = event[owner[rows]] if phases == ASYNC else places.order
+                into.append(
+                    _Phased(
+                        numbers, phase[rows], of.taken(rows), places.times, places.clock,
+                        is_enclosing[rows],
+                    )
+                )  # fmt: skip
+        instant = last(inner, _INSTANT_SCOPE, n).astype(np.int64)
+        rows = np.flatnonzero(is_of(phase, "iI") & np.isin(instant, (_GLOBAL, _PROCESS)))
+        rows = rows[event[owner[rows]] >= 0]
+        if len(rows):
+            self._scoped.append((event[owner[rows]], instant[rows]))
+
+    def _bound(
+        self, inner: Fields, event: Ints, owner: Ints, at: EventPlaces, flow_ids: FlowIds
+    ) -> None:
+        found = inner.get(_BIND_ID, VARINT)
+        if not len(found):
+            return
+        direction = last(inner, _DIRECTION, len(owner)).astype(np.int64)[found.owner]
+        takes, gives = np.isin(direction, (_IN, _INOUT)), np.isin(direction, (_OUT, _INOUT))
+        known = takes | gives
+        if not known.all():
+            first = int(at.order[owner[found.owner[~known]]].min())
+            self._recording.problem(_NO_DIRECTION, int((~known).sum()), f"event {first}")
+        own = event[owner[found.owner]]
+        flow_ids.add_bound(own[known], found.value[known], gives[known], takes[known])
+
+    # -- tracks -----------------------------------------------------------------------------------
+
+    def place(self, track: Codes, kind: _PHASES, name: Ints, uuids: dict[int, int]) -> Codes:
+        """The track of every event, with async slices and scoped instants on tracks of their own.
+
+        track, kind, name: those of every event; uuids: the numbers of tracks, to which it adds.
+        """
+        if not self._async and not self._scoped:
+            return track
+        track, tracks, known = track.copy(), self._recording.tracks, list(uuids)
+
+        def made(name: str, pid: int | None) -> int:
+            return uuids.setdefault(tracks.made(name, pid), len(uuids))
+
+        pids = np.array([-1 if (p := tracks.pid_of(u)) is None else p for u in known], np.int64)
+        for event, scope in self._scoped:
+            pid = np.where(scope == _PROCESS, pids[track[event]], -1)
+            for one in np.unique(pid).tolist():
+                shown = GLOBAL_INSTANTS if one < 0 else PROCESS_INSTANTS
+                track[event[pid == one]] = made(shown, None if one < 0 else one)
+        self._scoped.clear()
+        if not self._async:
+            return track
+        event = np.concatenate([part.event for part in self._async])
+        phase = np.concatenate([part.phase for part in self._async])
+        of = _Identities.joined([part.identity for part in self._async])
+        self._async.clear()
+        is_old = is_of(phase, _OLD_ASYNC)
+        columns = (
+            of.id, np.where(of.is_local != 0, _owner(pids, of.track), -1), of.scope,
+            np.where(is_old, -1, of.category), np.where(is_old, of.name, -2),
+        )  # fmt: skip
+        _, first, which = np.unique(
+            np.stack(columns), axis=1, return_index=True, return_inverse=True
+        )
+        which = which.reshape(-1)
+        texts = self._recording.texts.all()
+        labels = [texts[c] if c >= 0 else "async" for c in of.name[first].tolist()]
+        if len(first) <= _MOST_ASYNC_TRACKS:
+            ids = of.id[first].view(np.uint64).tolist()
+            labels = [f"{label} · {id:#x}" for label, id in zip(labels, ids, strict=True)]
+        # A nameless end may end any begin of its id. All others are matched with their name, too.
+        nameless = np.zeros(len(first), np.bool_)
+        nameless[which[(kind[event] == END) & (name[event] < 0)]] = True
+        apart = np.where(nameless[which], -1, name[event])
+        pairs, group = np.unique(np.stack([which, apart]), axis=1, return_inverse=True)
+        pid_of = pids[of.track[first]].tolist()
+        numbers = [made(labels[i], None if pid_of[i] < 0 else pid_of[i]) for i in pairs[0].tolist()]
+        if len(first) > _MOST_ASYNC_TRACKS:
+            self.flat.update(numbers)
+        track[event] = np.array(numbers, np.uint32)[group.reshape(-1)]
+        return track
+
+    # -- flows ------------------------------------------------------------------------------------
+
+    def flows(
+        self,
+        slices: Slices,
+        uuids: dict[int, int],
+        track_of: Callable[[int], int],
+        converted: Callable[[int, Ints], Ints | None],
+    ) -> tuple[Flows, Ints]:
+        """The flows of flow events, and the places in the file of those that lead nowhere.
+
+        track_of: the track of the trace with a uuid, -1 if it has no slices. converted(clock,
+        times): converts times to those of the slices, None if not possible.
+        """
+        if not self._flows:
+            return Flows.none(), np.empty(0, np.int64)
+        parts = self._flows
+        of = _Identities.joined([part.identity for part in parts])
+
+        def joined(column: Callable[[_Phased], NDArray[Any]]) -> NDArray[Any]:
+            return np.concatenate([column(part) for part in parts])
+
+        phase, order = joined(lambda p: p.phase), joined(lambda p: p.event)
+        time, clock = joined(lambda p: p.time), joined(lambda p: p.clock)
+        is_next = is_of(phase, "f") & ~joined(lambda p: p.is_enclosing)
+        parts.clear()
+        known = list(uuids)
+        used, which = np.unique(of.track, return_inverse=True)
+        number = np.array([track_of(known[i]) for i in used.tolist()], np.int64)[which.reshape(-1)]
+        for one in np.unique(clock).tolist():
+            rows = np.flatnonzero(clock == one)
+            found = converted(one, time[rows])
+            if found is None:
+                number[rows] = -1
+            else:
+                time[rows] = found
+        pids = np.array(
+            [-1 if (p := self._recording.tracks.pid_of(u)) is None else p for u in known], np.int64
+        )
+        columns = (
+            of.id, np.where(of.is_local != 0, _owner(pids, of.track), -1), of.scope, of.category,
+            of.name,
+        )  # fmt: skip
+        _, flow = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        row_track = np.where(number < 0, np.iinfo(np.uint32).max, number).astype(np.uint32)
+        at = np.where(
+            is_next,
+            next_slices(slices, row_track, time),
+            slices_around(slices, row_track, time),
+        )
+        no_end = np.zeros(len(at), np.bool_)
+        giver, taker, lone = FlowEvents(
+            at, time, flow.reshape(-1), ~is_of(phase, "f"), ~is_of(phase, "s"), no_end
+        ).edges()
+        return Flows(at[giver], at[taker]), order[lone]
+
+
+def _owner(pids: Ints, track: Ints) -> Ints:
+    """The owner of local ids: the process of a track, or the track if it has none."""
+    own = pids[track]
+    return np.where(own >= 0, own, -2 - track)
