@@ -1,5 +1,6 @@
 """Counters on the timeline: their rows, their pixels, what is said of them under the mouse."""
 
+import json
 import re
 
 import numpy as np
@@ -134,6 +135,23 @@ def test_of_a_crowded_column_both_values_are_told(compiled):
     assert all(
         re.fullmatch("up to [\u20090-9]+\u202fB, mean [\u20090-9]+\u202fB", t) for t in mixed
     )
+
+
+def test_a_counter_below_0_has_its_value_as_a_part_of_the_height(harness, tmp_path):
+    path = tmp_path / "balance.json"
+    values = ((0, -30), (100, 10), (200, 0))
+    events = [
+        {"ph": "C", "pid": 1, "name": "balance", "ts": t, "args": {"v": v}} for t, v in values
+    ]
+    run = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "ts": 0, "dur": 300}
+    path.write_text(json.dumps([run, *events]))
+    harness.open(path)
+    scene, whole = harness.timeline.scene, harness.timeline.view.canvas
+    (band,) = bands(harness).values()
+    assert counter_title(scene, band)[1] == "min \u221230, max 10"
+    at = {t: column(harness, t * 1000) for t in (50, 150, 250)}
+    parts = [counter_value(scene, band, x, whole)[0] for x in at.values()]
+    assert parts == [0.0, 1.0, 0.75]
 
 
 def test_a_dot_stands_on_the_value_and_goes_with_the_mouse(compiled):

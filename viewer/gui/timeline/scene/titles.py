@@ -82,16 +82,19 @@ def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
 
 
 def counter_title(scene: Scene, band: int) -> tuple[str, str]:
-    """The name of the counter in a band, and its windows and maximum."""
+    """The name of the counter in a band, and its windows and maximum; below 0 also its minimum."""
     shown, number = _counter(scene, band)
     plot = shown.counters[number]
     name, _, windows = plot.counter.name.partition(" · ")
-    greatest = f"max {plot.counter.text(plot.top, shown.axis.ns_per_tick)}"
-    return name, f"{windows} · {greatest}" if windows else greatest
+    rate = shown.axis.ns_per_tick
+    extremes = f"max {plot.counter.text(plot.top, rate)}"
+    if plot.bottom < 0:
+        extremes = f"min {plot.counter.text(plot.bottom, rate)}, {extremes}"
+    return name, f"{windows} · {extremes}" if windows else extremes
 
 
 def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
-    """The value of a band's counter at x: as a fraction of its maximum, and as text."""
+    """The value of a band's counter at x: as a fraction of the height of its plot, and as text."""
     shown, number = _counter(scene, band)
     plot = shown.counters[number]
     rate = shown.axis.ns_per_tick
@@ -99,7 +102,8 @@ def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[floa
     text = plot.counter.text(greatest, rate)
     if mean < greatest:
         text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
-    return greatest / plot.top if plot.top else 0.0, text
+    height = plot.top - plot.bottom
+    return (greatest - plot.bottom) / height if height else 0.0, text
 
 
 def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
