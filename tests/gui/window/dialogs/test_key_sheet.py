@@ -59,6 +59,15 @@ def test_it_shows_current_keys(controller, sheet):
     controller.commands.reset_keys()
 
 
+def test_a_change_of_theme_recolors_the_page(controller, sheet):
+    theme = controller.window.theme
+    before, first = theme.choice, theme.tokens.text2
+    theme.set_choice("light" if theme.dark else "dark")
+    assert theme.tokens.text2 != first
+    assert any(theme.tokens.text2 in label.text() for label in sheet.findChildren(QLabel))
+    theme.set_choice(before)
+
+
 def test_customize_opens_the_dialog_that_changes_keys(controller, sheet):
     sheet.customize_requested.emit()
     assert controller.window.findChild(ShortcutsDialog).isVisible()

@@ -109,6 +109,7 @@ class KeySheet(FramedDialog):
         column.addWidget(Hairline(theme, "line"))
         column.addLayout(foot)
         commands.keys_changed.connect(self._fill)
+        theme.changed.connect(self._fill)  # the colors are in the texts
         self._fill()
         close.setFocus()
 

@@ -72,6 +72,7 @@ class ShortcutsDialog(FramedDialog):
         column.addWidget(Hairline(theme, "line"))
         column.addLayout(foot)
         commands.keys_changed.connect(self._fill)
+        theme.changed.connect(self._fill)  # the colors are in the rows
         self._fill()
         self.filter.setFocus()
 
