@@ -14,7 +14,6 @@ from operator import is_not
 import numpy as np
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import (
-    QBrush,
     QColor,
     QImage,
     QMouseEvent,
@@ -32,10 +31,11 @@ from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
+from viewer.gui.timeline.painting.inference_band import InferenceBand
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
 from viewer.model.inference_views import Inferences
-from viewer.model.trace import Run, RunKind
+from viewer.model.trace import RunKind
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
 from viewer.render.palette import Pixels, canvas_rgb
@@ -46,7 +46,6 @@ LANES_HEIGHT = 42
 LANE = 16
 LANE_GAP = 3
 EDGE = 5  # px around an edge of the window where it can be grabbed
-_LEAST_ROUND = 8  # px; narrower inferences get no number and no round corners
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,7 @@ class Overview(QWidget):
         self._scene, self._theme = scene, theme
         self._drag = ""
         self._made: _Lanes | None = None
+        self._band = InferenceBand(scene, theme)
         self._grip = 0
         self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
         self.setMouseTracking(True)
@@ -95,10 +95,9 @@ class Overview(QWidget):
         painter = QPainter(self)
         theme = self._theme
         painter.fillRect(self.rect(), theme.color("canvas"))
-        painter.fillRect(0, 0, self.width(), BAND_HEIGHT, theme.color("panel"))
-        xmap = self._xmap()
-        self._lanes(painter, Canvas(self.width(), self.height(), self.devicePixelRatioF()))
-        self._runs(painter, xmap)
+        xmap, ratio = self._xmap(), self.devicePixelRatioF()
+        self._band.paint(painter, Canvas(self.width(), BAND_HEIGHT, ratio), xmap)
+        self._lanes(painter, Canvas(self.width(), self.height(), ratio))
         self._window(painter, xmap)
         paint_ticks(painter, self._scene.session, xmap, BAND_HEIGHT, theme)
         paint_overview_marks(painter, self._scene, theme, xmap, BAND_HEIGHT, LANES_HEIGHT)
@@ -142,6 +141,7 @@ class Overview(QWidget):
     def _choose_rows(self) -> None:
         """Choose two rows of visible tracks: of one trace, or one of each of two traces."""
         self._made = None  # it may hold the last reference to a closed trace
+        self._band.forget()
         scene, pictures = self._scene, self._scene.rasters[:2]
         count = 2 if len(pictures) == 1 else 1
         self._rows = []
@@ -153,51 +153,6 @@ class Overview(QWidget):
             # If all are hidden, the overview still shows the whole trace.
             rows = _busiest(np.where(seen, size, 0) if seen.any() else size, count)
             self._rows += [(n, row) for row in rows]
-
-    def _runs(self, painter: QPainter, xmap: XMap) -> None:
-        theme, session = self._theme, self._scene.session
-        trace = run_trace(session)
-        if trace is None or session.state.inferences is not Inferences.AS_RUN:
-            return
-        shown, picked = session.traces[trace], session.state.run
-        runs = shown.trace.runs
-        if not runs:
-            return
-        spans = np.array([(run.start, run.end) for run in runs], np.int64).reshape(-1, 2)
-        x0, x1 = xmap.on(shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
-        wide = np.maximum(x1 - x0 - 1, 2)
-        # Of inferences on the same pixels draw only one, since a file may have thousands. The
-        # picked one is last.
-        _, drawn = np.unique(np.column_stack([x0, wide]), axis=0, return_index=True)
-        order = drawn.tolist()
-        if picked is not None and picked[0] == trace:
-            order = [*(number for number in order if number != picked[1]), picked[1]]
-        painter.setFont(theme.font("ruler"))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for number in order:
-            room = QRect(int(x0[number]), 3, int(wide[number]), BAND_HEIGHT - 6)
-            self._run(painter, runs[number], room, picked == (trace, number))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-    def _run(self, painter: QPainter, run: Run, room: QRect, is_picked: bool) -> None:
-        theme, is_load = self._theme, run.kind is RunKind.LOAD
-        fill = theme.color("accent_fill" if is_picked else "load" if is_load else "hover")
-        if room.width() < _LEAST_ROUND:
-            painter.fillRect(room, fill)
-            return
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(fill)
-        painter.drawRoundedRect(QRectF(room), 3, 3)
-        if not run.finished:
-            painter.setBrush(QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern))
-            painter.drawRoundedRect(QRectF(room), 3, 3)
-        texts = ("load",) if is_load else (run.label, f"run {run.number}")
-        metrics = painter.fontMetrics()
-        fitting = (t for t in texts if metrics.horizontalAdvance(t) <= room.width() - 8)
-        text = next(fitting, "" if is_load else str(run.number))
-        if text and metrics.horizontalAdvance(text) <= room.width() - 4:
-            painter.setPen(theme.color("on_accent" if is_picked else "text2"))
-            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
 
     def _window_room(self, xmap: XMap) -> QRect:
         state = self._scene.session.state
