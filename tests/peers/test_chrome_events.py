@@ -10,18 +10,9 @@ from collections import Counter
 import pytest
 
 from tests.builders.chrome_cases import event, named, slice_event
+from tests.peers.events import events_of_both
 from tests.peers.trace_processor import TraceProcessor
-from viewer.formats import open_file
 
-FLOWS = """
-    select a.name, b.name from flow join slice a on a.id = flow.slice_out
-    join slice b on b.id = flow.slice_in
-"""
-SLICES = "select name, ts, dur from slice"
-COUNTERS = """
-    select counter_track.name, ts, value from counter
-    join process_counter_track as counter_track on counter_track.id = counter.track_id
-"""
 GPU = {"pid": 1, "tid": 4}
 FLOW = {"name": "flow", "cat": "ac2g", "pid": 1}
 
@@ -101,22 +92,10 @@ EQUAL = {
 
 
 def both(tmp_path, events):
-    """What is read and what trace_processor says: flows, slices and counters."""
+    """What is read and what trace_processor has: flows, slices and counters."""
     path = tmp_path / "trace.json"
     path.write_text(json.dumps([*named(1, "app", t2="main", t4="gpu"), *events]))
-    trace = open_file(str(path))
-    with TraceProcessor(path) as peer:
-        theirs = tuple(Counter(peer.rows(sql)) for sql in (FLOWS, SLICES, COUNTERS))
-    s = trace.slices
-    lead = zip(trace.flows.producer.tolist(), trace.flows.consumer.tolist(), strict=True)
-    ours = (
-        Counter((trace.name(a), trace.name(b)) for a, b in lead),
-        Counter((trace.name(i), int(s.start[i]), int(s.end[i] - s.start[i]))
-                for i in range(len(s))),
-        Counter((c.name.replace(" · ", " ").replace("0x", "id: 0x"), t, v) for c in trace.counters
-                for t, v in zip(c.tick.tolist(), c.value.tolist(), strict=True)),
-    )  # fmt: skip
-    return trace, ours, theirs
+    return events_of_both(path, lambda name: name.replace(" · ", " ").replace("0x", "id: 0x"))
 
 
 @pytest.mark.parametrize("case", EQUAL)

@@ -9,17 +9,8 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.formats.perfetto.test_reader import BEGIN, CLEARED, COUNTER, END, INSTANT, NEEDS, Writer
-from tests.peers.trace_processor import TraceProcessor
-from viewer.formats import open_file
+from tests.peers.events import events_of_both
 
-FLOWS = """
-    select a.name, b.name from flow join slice a on a.id = flow.slice_out
-    join slice b on b.id = flow.slice_in
-"""
-SLICES = "select name, ts, dur from slice"
-COUNTERS = """
-    select track.name, ts, value from counter join track on track.id = counter.track_id
-"""
 IN, OUT, INOUT = 1, 2, 3
 
 
@@ -71,21 +62,8 @@ class Legacy(Writer):
 
 
 def both(tmp_path, w):
-    """What is read and what trace_processor says: flows, slices and counter values."""
-    path = w.save(tmp_path)
-    trace = open_file(str(path))
-    with TraceProcessor(path) as peer:
-        theirs = tuple(Counter(peer.rows(sql)) for sql in (FLOWS, SLICES, COUNTERS))
-    s = trace.slices
-    lead = zip(trace.flows.producer.tolist(), trace.flows.consumer.tolist(), strict=True)
-    ours = (
-        Counter((trace.name(a), trace.name(b)) for a, b in lead),
-        Counter((trace.name(i), int(s.start[i]), int(s.end[i] - s.start[i]))
-                for i in range(len(s))),
-        Counter((c.name, t, v) for c in trace.counters
-                for t, v in zip(c.tick.tolist(), c.value.tolist(), strict=True)),
-    )  # fmt: skip
-    return trace, ours, theirs
+    """What is read and what trace_processor has: flows, slices and counter values."""
+    return events_of_both(w.save(tmp_path))
 
 
 # -- flows ----------------------------------------------------------------------------------------
