@@ -39,9 +39,9 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         action="append",
         default=[],
         metavar="[FILE:]NAME[:NUMBERS]=METHOD",
-        help="set the method of inferences that the ETRecord does not determine. NAME is what "
-        'opscope info calls them: "Execute 1=forward", or for some "Execute 1:1-3,7=forward"; '
-        "in one profile or in all",
+        help="set the method of inferences if the ETRecord does not determine it. NAME is the name "
+        'that opscope info shows: "Execute 1=forward", or "Execute 1:1-3,7=forward" for some '
+        "inferences; without FILE in all profiles",
     )
     parser.add_argument(
         "--identifier-column",

@@ -164,7 +164,7 @@ def file_lines(file: Facts) -> list[str]:
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices with separate clocks are left out")
     if file["warm_up"]:
-        lines.append(f"  all inferences are included, also {file['warm_up']} of the warm-up")
+        lines.append(f"  all inferences are included ({file['warm_up']} are warm-up)")
     if file["unfinished"]:
         lines.append(f"  {LeftOut(file['unfinished']).text}")
     return lines

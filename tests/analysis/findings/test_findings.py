@@ -310,7 +310,7 @@ def test_a_slow_warm_up():
     )
     assert (one.ticks, one.whole, one.place, one.across) == (31, 431, RunRef(0), True)
     assert plain_spaces(one.detail) == (
-        "Inference 1 took 131 ns, 1.3 times the median of the 3 steady inferences (100 ns). "
+        "Inference 1 took 131 ns, 1.3 times the median of the 3 inferences after warm-up (100 ns). "
         "Largest increases over the median (inference 3): OPERATOR_CALL 31 ns."
     )
     passed = found(dump(*runs(130, 100, 100, 100)), Family.WARM_UP)
@@ -329,7 +329,7 @@ def test_all_inferences_that_warm_up_are_compared_with_the_steady_ones():
     one = found(dump(*runs(300, 200, 110, *[100] * 9)), Family.WARM_UP)
     assert (one.ticks, one.place) == (200 + 100, RunRef(0))
     assert plain_spaces(one.detail).startswith(
-        "Compared with the median of the 9 steady inferences (100 ns): inference 1 300 ns "
+        "Compared with the median of the 9 inferences after warm-up (100 ns): inference 1 300 ns "
         "(3.0 times) and inference 2 200 ns (2.0 times)."
     )
 
@@ -353,11 +353,11 @@ def test_a_call_of_a_delegate_is_listed_without_its_events():
 def test_slow_steady_inferences():
     one = found(dump(*runs(900, 100, 200, 100, 100, 131)), Family.SLOW_RUNS)
     assert text(one) == (
-        "Look into 2 of 5 inferences after warm-up that took up to 2.0 times the median: "
-        "up to 131 ns (8.6 % of all 6 inferences)"
+        "Look into the 2 slowest of 5 inferences after warm-up, which took up to 2.0 times the "
+        "median: up to 131 ns (8.6 % of all 6 inferences)"
     )
     assert plain_spaces(one.detail) == (
-        "Compared with the median of the 5 steady inferences (100 ns): inference 3 200 ns "
+        "Compared with the median of the 5 inferences after warm-up (100 ns): inference 3 200 ns "
         "(2.0 times) and inference 6 131 ns (1.3 times)."
     )
     assert (one.ticks, one.place) == (131, RunRef(2))
@@ -379,15 +379,15 @@ def test_inferences_that_warm_up_are_not_slow_ones():
     """Of 12 the first three warm up, however long they take."""
     silent = found(dump(*runs(900, 800, 700, *[100] * 8, 130)), Family.SLOW_RUNS)
     assert silent.applicable
-    assert silent.why == "the slowest steady inference took 1.3 times the median"
+    assert silent.why == "the slowest inference after warm-up took 1.3 times the median"
 
 
 def test_slow_inferences_need_five_steady_ones():
     few = found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS)
-    assert few.why == "it needs 5 steady inferences; there are 4"
+    assert few.why == "it needs 5 inferences after warm-up; there are 4"
     assert not few.applicable
     one = found(dump(*runs(900)), Family.SLOW_RUNS)
-    assert one.why == "it needs 5 steady inferences; there is 1"
+    assert one.why == "it needs 5 inferences after warm-up; there is 1"
 
 
 def test_comparisons_of_inferences_rank_last_where_one_is_picked():
@@ -434,7 +434,7 @@ def test_gaps_are_those_after_warm_up():
 
 def test_inferences_that_did_not_end_are_not_compared():
     table = linked("etdump/words_failing_x3.etdp", None)
-    assert found(table, Family.SLOW_RUNS).why == "it needs 5 steady inferences; there are 2"
+    assert found(table, Family.SLOW_RUNS).why == "it needs 5 inferences after warm-up; there are 2"
 
 
 # -- units -----------------------------------------------------------------------------------------

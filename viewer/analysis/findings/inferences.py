@@ -48,16 +48,16 @@ OUTLIERS = Fraction(1, 10)
 _EXPLAINED = 12
 
 _SLOW = (
-    f"more than {float(TIMES):g} times the median of the steady inferences, and more than "
-    f"{DEVIATIONS} median absolute deviations above it"
+    f"more than {float(TIMES):g} times the median of the inferences after warm-up, and "
+    f"more than {DEVIATIONS} median absolute deviations above it"
 )
 _WARM_UP_RULE = (
     f"Reported when an inference that warms up takes {_SLOW}. The first quarter of the inferences "
-    f"after a load warms up, at most {MOST}; there must be at least {LEAST_STEADY} steady ones."
+    f"after a load warms up, at most {MOST}; there must be at least {LEAST_STEADY} others."
 )
 _SLOW_RULE = (
-    f"Reported when a steady inference takes {_SLOW}. There must be at least {LEAST_COMPARED} "
-    "steady ones; those that warm up are left out."
+    f"Reported when an inference after warm-up takes {_SLOW}. There must be at least "
+    f"{LEAST_COMPARED} of them."
 )
 
 
@@ -137,7 +137,7 @@ def slow_runs(context: FindingContext) -> FamilyAnswer:
             found.append(_slow(context, scope, slow, middle))
         else:
             ratio = times_text(max(map(_length, scope.steady)), usual)
-            why.append(f"the slowest steady inference{scope.name} took {ratio} the median")
+            why.append(f"the slowest inference{scope.name} after warm-up took {ratio} the median")
     return found or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
 
 
@@ -231,8 +231,9 @@ def outliers(table: LinkTable) -> Outliers | None:
 def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:
     worst = _times(slow[0], middle)
     action = (
-        f"Look into {group_digits(len(slow))} of {counted(len(scope.steady), 'inference')} after "
-        f"warm-up{scope.name} that took up to {worst} the median"
+        f"Look into the {group_digits(len(slow))} slowest of "
+        f"{counted(len(scope.steady), 'inference')} after warm-up{scope.name}, which took up to "
+        f"{worst} the median"
     )
     if len(slow) == 1:
         number = group_digits(slow[0].number)
@@ -252,8 +253,8 @@ def _against_median(
     context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run
 ) -> str:
     """Return the longest of some inferences and what they are compared with, in words."""
-    steady = counted(len(scope.steady), "steady inference")
-    median = f"the median of the {steady} ({context.time(_length(middle))})"
+    steady = counted(len(scope.steady), "inference")
+    median = f"the median of the {steady} after warm-up ({context.time(_length(middle))})"
     first = slow[0]
     if len(slow) == 1:
         number, time = group_digits(first.number), context.time(_length(first))
@@ -345,4 +346,4 @@ def _difference(context: FindingContext, slow: Run, middle: Run) -> str:
 def _too_few(scope: _Scope, least: int) -> str:
     count = len(scope.steady)
     are = "is" if count == 1 else "are"
-    return f"it needs {least} steady inferences{scope.name}; there {are} {count or 'none'}"
+    return f"it needs {least} inferences{scope.name} after warm-up; there {are} {count or 'none'}"

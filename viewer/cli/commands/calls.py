@@ -21,7 +21,8 @@ _EPILOG = f"""columns of the tree:
   {figure_terms.SELF.title:<7} The total without that of the rows below.
   {figure_terms.COUNT.title:<7} How many slices start in the range.
 
-With --bottom-up, the figures of a caller are those of the name at the top, when called this way.
+With --bottom-up, a caller's row shows how much of the figures of the name at the top comes from
+calls along that path.
 """
 
 
@@ -74,7 +75,8 @@ def _parser() -> argparse.ArgumentParser:
         choices=KEYS,
         default=KEYS[0],
         help="what a frame is, by default the name of a slice; otherwise a slice without a group, "
-        "or inside another of its group, is part of the nearest one that has a group",
+        "or nested in a slice of the same group, is merged into the nearest enclosing slice that "
+        "has a group",
     )
     parser.add_argument(
         "--bottom-up",
@@ -92,8 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         "--depth",
         type=int,
         metavar="N",
-        help="report only N levels of frames, or of names with --bottom-up (there the tree has "
-        f"{CALLERS} by default)",
+        help="report only N levels of frames, or of names with --bottom-up (where the "
+        f"default is {CALLERS})",
     )
     parser.add_argument(
         "--min",
@@ -129,7 +131,9 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
     if chosen.min is not None and not 0 <= chosen.min <= 100:
         parser.error(f"--min {chosen.min:g}: it must be a percentage from 0 to 100")
     if chosen.folded and (chosen.depth is not None or chosen.min is not None):
-        parser.error("--depth and --min cannot be used with --folded, which has all self time")
+        parser.error(
+            "--depth and --min cannot be used with --folded, which always prints all self time"
+        )
     if chosen.output and any(is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is an input file and would be overwritten")
     depth, most = chosen.depth, None

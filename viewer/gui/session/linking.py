@@ -47,7 +47,7 @@ def link_state(session: Session, shown: OpenTrace) -> LinkState:
     parts = [f"{whole_percent(time)} of linkable time"] if time is not None else []
     parts += [f"{whole_percent(slices)} of slices"] if slices is not None else []
     number = f"match {match.value:.2f}"
-    checked = number if match.checkable else "cannot be checked"
+    checked = number if match.checkable else "match unknown"
     text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
     share, what = (slices, "slices") if time is None else (time, "time")
     linked = [] if share is None else [f"{whole_percent(share)} of {what} linked"]

@@ -171,7 +171,7 @@ def test_a_record_alone_shows_its_modules_without_costs(
 def test_a_profile_without_its_record_asks_for_it(opened, data, make_panel):
     panel = make_panel(ModelPanel, opened(data / "etdump/cnn_portable_x10.etdp"))
     assert panel.is_empty
-    assert "Open the matching ETRecord of" in panel.sentence
+    assert "Open the ETRecord that matches" in panel.sentence
 
 
 def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, make_panel, qtbot):

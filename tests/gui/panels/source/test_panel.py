@@ -205,9 +205,9 @@ def test_a_file_that_was_located_takes_the_place_of_its_recorded_lines(alone):
 def test_a_file_that_is_neither_here_nor_quoted_says_where_it_was_recorded(alone):
     alone.show_source("/home/user/models/other.py", 3)
     assert alone.sentence == (
-        "other.py was not found: neither at /home/user/models/other.py, where it was recorded, nor "
-        "in or near the folders of the open files. Locate it once; Opscope then finds all sources "
-        "of the same folder."
+        "other.py was not found at its recorded path, /home/user/models/other.py, or in or near "
+        "the folders of the open files. Locate it once; Opscope then finds all sources in the same "
+        "folder."
     )
 
 

@@ -149,7 +149,7 @@ def test_a_batch_file_gets_no_path_that_its_shell_would_run(controller, source, 
     shutil.copy(source, hostile)
     controller.source.show_source(str(hostile), 3)
     controller.commands.run("edit.source")
-    assert "cannot safely be given" in controller.window.message.text
+    assert "cannot safely pass" in controller.window.message.text
     assert not written.exists()
 
 
@@ -181,7 +181,7 @@ def test_a_file_that_is_gone_is_not_opened(controller, source, opened):
     source.unlink()
     controller.commands.run("edit.source")
     assert opened == []
-    assert f"{source} is not there anymore" in controller.window.message.text
+    assert f"{source} no longer exists" in controller.window.message.text
 
 
 def test_a_refused_file_of_the_system_is_reported(controller, source, monkeypatch):

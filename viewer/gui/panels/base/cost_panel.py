@@ -143,7 +143,7 @@ def _why(session: Session, answer: CostAnswer) -> str:
         return warnings[0]
     if shown.table.program is None:
         return (
-            f"Open the matching ETRecord of {display_name(shown.trace.path)} to see cost per "
+            f"Open the ETRecord that matches {display_name(shown.trace.path)} to see the cost per "
             f"operator."
         )
     where = scope_text(shown, answer.scope)

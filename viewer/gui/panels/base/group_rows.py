@@ -27,8 +27,8 @@ from viewer.view.state import SliceRef, SliceSet
 _WHOLE = "All rows and the time without a row add up to the whole."
 _INFERENCES = "How many inferences are counted."
 _OWN_CLOCK = (
-    "Sum of the durations on a delegate's clock. They are inside calls whose time is already "
-    "counted, so no other column includes them."
+    "Sum of the durations on a delegate's clock. Their calls already count this time, so it is not "
+    "part of Self, Total or the share."
 )
 
 

@@ -160,7 +160,7 @@ def _go_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "go.include_warm_up",
-            "Include &warm-up inferences in figures",
+            "Include &warm-up in figures",
             "Go",
             lambda: include_warm_up(session, included=not session.state.warm_up),
             enabled=has_runs,

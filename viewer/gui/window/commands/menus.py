@@ -201,7 +201,7 @@ MOUSE_HELP = (
     ("Shift+wheel, horizontal swipe", "Pan left or right"),
     ("Click", "Select the slice"),
     ("Double click", "Select and zoom to the slice"),
-    ("Click on the chevron or double click on a process", "Collapse or expand it"),
+    ("Click the chevron or double-click a process", "Collapse or expand it"),
     ("Right click", "Open the context menu of a slice or table row"),
     ("Drag", "Select an area"),
     ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Change the row height"),

@@ -72,7 +72,7 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
                     _FONT_SIZES,
                     lambda: view_settings.font_size,
                     view_settings.pick_font_size,
-                    "Changes when Opscope starts again.",
+                    "Takes effect when you restart Opscope.",
                 ),
                 Choice(
                     "Row &density",
@@ -91,7 +91,7 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
                     view_settings.toggle_motion,
                     ""
                     if view_settings.can_move_smoothly
-                    else "The settings of the desktop turn animations off",
+                    else "Animations are turned off in the desktop settings",
                 ),
                 Switch(
                     table.commands["view.drag_pans"].title,

@@ -35,7 +35,7 @@ TASKS = (
     ("Search", ("search.", "view.only_hits")),
     ("Tracks", ("tracks.",)),
     ("Panels", ("panel.", "view.panels", "view.legend", "view.menu")),
-    ("Look", ("view.", "ruler.", "clock.")),
+    ("Appearance", ("view.", "ruler.", "clock.")),
     ("Files", ("file.", "sample.")),
     ("Edit", ("go.", "edit.")),
     ("Help", ("help.",)),

@@ -45,7 +45,7 @@ def editor_arguments(command: str, path: str, line: int) -> list[str]:
     try:
         parts = shlex.split(command, posix=os.name != "nt")
     except ValueError:
-        raise ValueError("a quote or a backslash at the end is incomplete") from None
+        raise ValueError("it has an unclosed quote or ends with a backslash") from None
     if os.name == "nt":  # where backslashes are separators; only quotes around a part are removed
         parts = [part.strip('"') for part in parts]
     if not parts or not parts[0] or _PLACEHOLDER.search(parts[0]):
@@ -82,7 +82,7 @@ class SourceEditor(QObject):
         path, line = os.path.abspath(shown), self._source.current_line
         try:
             if not is_plain_file(path, MAX_SOURCE):
-                raise ValueError(f"{path} is not there anymore, or is not a text file")
+                raise ValueError(f"{path} no longer exists or is not a text file")
             command = self._shell.settings.get(EDITOR)
             if command.strip():
                 self._start(command, path, line)
@@ -106,7 +106,7 @@ class SourceEditor(QObject):
         if not program:
             raise ValueError(f"The editor “{name}” was not found. Choose another in Preferences.")
         if program.lower().endswith(_BATCH_FILES) and _SHELL_SIGNS & set(path):
-            raise ValueError(f"{name} is a batch file, which cannot safely be given {path}")
+            raise ValueError(f"Opscope cannot safely pass {path} to the batch file {name}.")
         process = QProcess()
         process.setProgram(program)
         process.setArguments(arguments)
