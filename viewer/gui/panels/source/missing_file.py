@@ -21,8 +21,8 @@ _MOST_FOLDERS = 5  # in the tooltip
 def not_found_text(path: str) -> str:
     """The page for a file of which nothing can be shown."""
     return (
-        f"{file_name(path)} was not found at its recorded path, {path}, or in or near the folders of"
-        " the open files. Locate it once; Opscope then finds all sources in the same folder."
+        f"{file_name(path)} was not found at its recorded path, {path}, or in or near the folders "
+        "of the open files. Locate it once; Opscope then finds all sources in the same folder."
     )
 
 
