@@ -51,6 +51,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     assert (file["foreign"], file["derived"], file["inference"]) == (0, 0, None)
     assert facts["rows"][0] == {
         "file": CNN, "path": ["cnn_portable_x10.etdp", "Execute", "Method::execute"],
+        "thread": 0,
         "total_ticks": 3004263, "total_ns": 3004263, "self_ticks": 11804, "self_ns": 11804,
         "count": 10,
     }  # fmt: skip
@@ -139,6 +140,23 @@ def test_files_are_answered_one_by_one(capsys):
 # -- text ------------------------------------------------------------------------------------------
 
 
+def test_threads_of_one_name_have_their_own_rows_and_shares(capsys):
+    """Two scopes that run the same method have its name."""
+    multi = DATA / "pte" / "multi3.etdp", DATA / "pte" / "multi3.etrecord"
+    methods = ("--method", "Execute 1=forward", "--method", "Execute 2=forward")
+    facts = json.loads(run(capsys, "calls", *map(str, multi), *methods, "--json")[1])
+    (file,) = (one for one in facts["files"] if one["threads"])
+    totals = [0] * len(file["threads"])
+    for row in facts["rows"]:
+        if len(row["path"]) == 3:
+            totals[row["thread"]] += row["total_ticks"]
+    assert totals == [one["total_ticks"] for one in file["threads"]]
+    names = [(one["process"], one["thread"]) for one in file["threads"]]
+    assert len(set(names)) < len(names)
+    text = run(capsys, "calls", *map(str, multi), *methods)[1]
+    assert text.count("multi3.etdp > forward") == names.count(("multi3.etdp", "forward")) == 2
+
+
 def test_the_text_is_a_tree_below_its_threads(capsys):
     code, out, _ = run(capsys, "calls", THREADS)
     assert code == 0
@@ -173,7 +191,7 @@ def test_the_text_says_what_is_left_out(capsys):
     out = run(capsys, "calls", *DEMO)[1]
     assert "28 derived slices left out" in out
     out = run(capsys, "calls", str(DATA / "etdump" / "SYN_qnn_like.etdp"))[1]
-    assert "slices with separate clocks are left out" in out
+    assert "slices with separate clocks left out" in out
 
 
 def test_shares_are_of_the_thread_also_if_rows_are_left_out(capsys):

@@ -101,7 +101,9 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
             head = {"file": trace.path}
             if scope.run is not None:
                 head["inference"] = facts["inference"]
-            own = [head | row for row in _rows(shown, rate, inverted=options.inverted)]
+            # Not by name: two threads that run the same method have the same one.
+            threads = None if options.inverted else table.track[table.depth == 1].tolist()
+            own = [head | row for row in _rows(shown, rate, threads)]
         files.append(facts | {"row_count": len(own)})
         rows += own
     return {
@@ -200,16 +202,22 @@ def _shown(table: CallTable, options: CallOptions) -> tuple[CallTable, int]:
     return found, int(is_row.sum()) - int(keep.sum())
 
 
-def _rows(table: CallTable, rate: Fraction, *, inverted: bool) -> Iterator[Facts]:
-    """Yield the rows of a table; rate: ns per tick."""
+def _rows(table: CallTable, rate: Fraction, threads: list[int] | None) -> Iterator[Facts]:
+    """Yield the rows of a table; rate: ns per tick.
+
+    threads: the tracks of the reported threads, in their order; None bottom-up.
+    """
     total, own = table.total.tolist(), table.self_ticks.tolist()
     count, name = table.count.tolist(), table.name.tolist()
+    position = {track: i for i, track in enumerate(threads or ())}
+    track = table.track.tolist()
     path: list[str] = []
     for node, depth in enumerate(table.depth.tolist()):
         path = [*path[:depth], table.labels[name[node]]]
-        if inverted or depth >= FRAMES:
+        if threads is None or depth >= FRAMES:
             yield {
                 "path": path,
+                **({} if threads is None else {"thread": position[track[node]]}),
                 **in_ticks_and_ns("total", total[node], rate),
                 **in_ticks_and_ns("self", own[node], rate),
                 "count": count[node],
@@ -249,13 +257,13 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
 
 def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
     """Return frames below a line for their thread, with their share of its total."""
-    whole = {(one["process"], one["thread"]): one for one in file["threads"]}
     lines = list[Facts]()
-    thread = None
+    number = None
     for row in shown:
         process, name, *frames = row["path"]
-        if thread is not whole[process, name]:
-            thread = whole[process, name]
+        thread = file["threads"][row["thread"]]
+        if number != row["thread"]:
+            number = row["thread"]
             lines.append({"text": one_line(f"{process} > {name}"), "total_ns": thread["total_ns"]})
         share = row["total_ticks"] / max(thread["total_ticks"], 1)
         lines.append(_line(row, len(frames), share))

@@ -18,7 +18,7 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
-from viewer.model.times import format_in, format_time, group_digits, ns_to_tick
+from viewer.model.times import counted, format_in, format_time, group_digits, ns_to_tick
 from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
@@ -162,9 +162,9 @@ def file_lines(file: Facts) -> list[str]:
     what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
-        lines.append(f"  {file['foreign']} slices with separate clocks are left out")
+        lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out")
     if file["warm_up"]:
-        lines.append(f"  all inferences are included ({file['warm_up']} are warm-up)")
+        lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
     if file["unfinished"]:
         lines.append(f"  {LeftOut(file['unfinished']).text}")
     return lines

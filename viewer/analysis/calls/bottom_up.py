@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import FRAMES
-from viewer.analysis.calls.preorder import numbered, preorder
+from viewer.analysis.calls.preorder import numbered
 from viewer.arrays import Bools, Ints
 
 
@@ -42,18 +40,7 @@ def bottom_up(table: CallTable, levels: int | None = None) -> CallTable:
     unknown = np.full(count, -1)
     parent, name, levels_of = map(np.concatenate, (parents, names, depths))
     found = CallTable(table.labels, parent, name, levels_of, unknown, unknown, total, own, slices)
-    order = preorder(parent, levels_of, name)
-    place = np.append(np.empty(count, np.int64), -1)
-    place[order] = np.arange(count)
-    return replace(
-        found,
-        parent=place[parent[order]],
-        name=name[order],
-        depth=levels_of[order],
-        total=total[order],
-        self_ticks=own[order],
-        count=slices[order],
-    )
+    return found.sorted_by(-name)
 
 
 def _figures(table: CallTable, items: Ints, node: Ints, count: int) -> Ints:

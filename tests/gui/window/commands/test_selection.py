@@ -2,14 +2,16 @@
 
 import json
 
+import numpy as np
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMenu
 
+from tests.gui.events import open_files
 from viewer.gui.panels.events.panel import EventsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.copy_formats import CopyFormat, formatted
 from viewer.gui.qt.widgets.tables import offer_markdown
-from viewer.view.state import SliceRef
+from viewer.view.state import SliceRef, SliceSet
 
 
 def copied(controller, id):
@@ -38,6 +40,27 @@ def test_a_slice_is_copied_as_text_markdown_json_and_ns(attention):
     (row,) = json.loads(copied(attention, "edit.copy_json"))
     assert (row["Name"], row["Duration, ns"]) == (shown.label(number), end - start)
     assert copied(attention, "edit.copy_ns") == str(end - start)
+
+
+def test_copied_durations_are_those_of_details_and_search(controller, qtbot, data):
+    """At 800 MHz a cycle is 1.25 ns, and both ends of a slice are rounded down."""
+    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    session, shown = controller.session, controller.session.traces[0]
+    spans = [shown.span_ns(i) for i in range(len(shown.trace.slices))]
+    session.select_slices(SliceSet({0: np.arange(len(spans))}), SliceRef(0, 0))
+    lengths = copied(controller, "edit.copy_ns").splitlines()
+    assert lengths == [str(end - start) for start, end in spans]
+
+
+def test_a_slice_on_a_separate_clock_has_no_copied_duration(controller, qtbot, data):
+    open_files(qtbot, controller, data / "etdump" / "SYN_qnn_like.etdp")
+    shown = controller.session.traces[0]
+    native = next(i for i in range(len(shown.trace.slices)) if shown.native(i) is not None)
+    controller.session.select_slice(SliceRef(0, native))
+    controller.timeline.view.setFocus()
+    assert copied(controller, "edit.copy").splitlines()[1].split("\t")[2] == ""
+    controller.commands.actions["edit.copy_ns"].trigger()
+    assert controller.window.status.said.text() == "The selected slices have no duration in ns"
 
 
 def test_ctrl_c_on_the_canvas_copies_the_slice(attention, qtbot):

@@ -28,7 +28,7 @@ from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
-from viewer.model.times import counted, tick_to_ns
+from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind
 
 MOST_COPIED = 10_000  # slices
@@ -181,7 +181,10 @@ def copy_commands(context: CommandContext) -> list[Command]:
 
     def copy_ns() -> None:
         lines = _slices_tsv(session).splitlines()[1:]
-        lengths = [line.split("\t")[2] for line in lines if "\t" in line]
+        lengths = [length for line in lines if "\t" in line and (length := line.split("\t")[2])]
+        if not lengths:
+            status.show_text("The selected slices have no duration in ns")
+            return
         copy_text(view, "\n".join(lengths), f"{counted(len(lengths), 'duration')} in ns")
 
     # On the canvas Ctrl+C copies the slice, as it copies rows in a table.
@@ -230,17 +233,19 @@ def _slices_tsv(session: Session) -> str:
         shown = session.traces[ref.trace]
         slices = shown.trace.slices
         track = shown.trace.tracks[slices.track(ref.index)]
-        ticks = int(slices.end[ref.index] - slices.start[ref.index])
+        start, end = shown.span_ns(ref.index)
         cells = (
             shown.label(ref.index),
-            str(shown.span_ns(ref.index)[0]),
-            str(tick_to_ns(ticks, shown.axis.ns_per_tick)),
+            str(start),
+            # A slice on a separate clock has no duration on this one, as in Search.
+            str(end - start) if shown.native(ref.index) is None else "",
             track.process,
             track.thread,
         )
         lines.append("\t".join(" ".join(cell.split()) for cell in cells))
     if len(chosen) > MOST_COPIED:
-        lines.append(f"{len(chosen) - MOST_COPIED} more slices: a Perfetto export has all of them")
+        more = counted(len(chosen) - MOST_COPIED, "more slice")
+        lines.append(f"{more}: a Perfetto export has all of them")
     return "\n".join(lines) + "\n"
 
 
