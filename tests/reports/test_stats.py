@@ -218,6 +218,12 @@ def test_files_of_one_name_are_told_apart(capsys, tmp_path):
     assert told == [C3, copy, "runtime_r0_nss.csv"]
 
 
+def test_inferences_that_warm_up_are_counted_and_stated(capsys):
+    dump = str(ROOT / "tests" / "data" / "etdump" / "cnn_portable_x10.etdp")
+    _, out, _ = run(capsys, "stats", dump, "--by", "name")
+    assert "  includes 2 warm-up inferences" in out.splitlines()
+
+
 def test_what_is_on_a_clock_of_its_own_is_said(capsys):
     dump = str(ROOT / "tests" / "data" / "etdump" / "SYN_qnn_like.etdp")
     _, out, _ = run(capsys, "stats", dump, "--by", "name")

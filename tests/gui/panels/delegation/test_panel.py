@@ -83,7 +83,7 @@ def test_the_sections_say_how_much_and_that_saving_is_an_upper_bound(panel):
 def test_the_line_below_adds_up_to_the_inferences(panel):
     parts = panel.answer.page.parts
     assert sum(ns for *_, ns in parts) == panel.answer.page.whole == 324_625
-    assert panel.footer.text().startswith("Delegates 207.717")
+    assert panel.footer.text().startswith("Delegated 207.717")
 
 
 def test_of_a_picked_run_all_figures_are_of_that_run(panel):

@@ -131,6 +131,8 @@ class InferenceModel(QAbstractListModel):
 
     def make_current(self, run: int) -> None:
         """Mark the inference at a position in `Trace.runs`; -1 for none."""
+        if run == self.current:
+            return
         changed, self.current = {self.current, run}, run
         for at, row in enumerate(self.rows):
             if row.run in changed:

@@ -164,7 +164,7 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     parts: tuple[tuple[str, str, int], ...] = ()
     if report.has_calls:
         parts = (
-            ("Delegates", "accent", delegated),
+            ("Delegated", "accent", delegated),
             ("Not delegated", "slab", not_delegated),
             ("No operator", "", whole - delegated - not_delegated),
         )

@@ -103,7 +103,7 @@ class LabelPainter:
         selected = scene.session.state.slice
         chosen = selected.index if selected is not None and selected.trace == number else -1
         self._use(painter, self._usual)
-        hits = scene.search.hits if scene.search.shows_only_hits else None
+        only_hits = scene.search.dims and scene.search.shows_only_hits  # `lit` is then a hit
         kinds = shown.trace.keys.kind[shown.trace.slices.key[found.slice]].tolist()
         for position, i, x0, wide, index, lit, kind in zip(
             found.position.tolist(),
@@ -115,7 +115,7 @@ class LabelPainter:
             kinds,
             strict=True,
         ):
-            if hits is not None and i != chosen and not hits.holds(SliceRef(number, i)):
+            if only_hits and not lit and i != chosen:
                 continue
             room = QRectF(x0, tops[position], wide, talls[position])
             if index in _HATCHED:
