@@ -90,7 +90,7 @@ def test_nothing_open_says_what_to_open(show_graph, qtbot, opened):
 
 def test_a_profile_without_a_record_says_what_is_missing(show_graph, opened, data):
     panel = show_graph(opened(data / "etdump" / "attn_portable_x5.etdp"))
-    assert "Open the matching ETRecord" in panel.sentence
+    assert "Open the ETRecord that matches attn_portable_x5.etdp" in panel.sentence
 
 
 def test_nothing_is_worked_out_while_it_is_hidden(panel, qtbot, monkeypatch):

@@ -158,7 +158,7 @@ def test_without_a_record_it_lists_names_and_says_what_to_open(opened, data, mak
     panel = make_panel(OperatorsPanel, opened(data / "etdump/cnn_portable_x10.etdp"))
     assert not panel.is_empty
     assert panel.subtitle.text().startswith("by name · ")
-    assert "to see cost per operator" in panel.note.text()
+    assert "to see the cost per operator" in panel.note.text()
 
 
 def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, make_panel, qtbot):
