@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.counter import Counter
+from viewer.model.recorded_calls import RecordedCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +392,7 @@ class Trace:
     although the file does not call them that; "" if none. counters: those that the file states;
     each belongs to the process of a track. flows: those that the file states. provenance: for a
     file exported by Opscope, its metadata about itself and its source files, by name
-    (`source1.file`).
+    (`source1.file`). calls: the calls around its slices, if the file records them.
     """
 
     path: str
@@ -410,6 +411,7 @@ class Trace:
     counters: tuple[Counter, ...] = ()
     flows: Flows = field(default_factory=Flows.none)
     provenance: Mapping[str, int | str] = field(default_factory=dict)
+    calls: RecordedCalls | None = None
 
     @property
     def start(self) -> int:

@@ -267,7 +267,9 @@ class Program:
 
     text_lines: the file's own lines if the program is a text (MLIR), else empty. graphs: graphs of
     an ETRecord other than the linked methods. dispatches: the Torq debug info of a text. Its
-    operations are lowered, so its own lines are not source.
+    operations are lowered, so its own lines are not source. is_recorded: whether it is no file of
+    its own, but what the profile at `path` records about its operators. is_nested: whether these
+    call one another, so that one has many call sites.
     """
 
     path: str
@@ -278,6 +280,8 @@ class Program:
     text_lines: tuple[str, ...] = ()
     graphs: tuple[ExtraGraph, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
+    is_recorded: bool = False
+    is_nested: bool = False
 
     @property
     def is_mlir(self) -> bool:
@@ -291,14 +295,16 @@ class Program:
 
     @property
     def noun(self) -> str:
-        """What it is, in JSON: "source", "debug handle map" or "record"."""
+        """What it is, in JSON: "source", "debug handle map", "record" or "profile"."""
+        if self.is_recorded:
+            return "profile"
         if self.text_lines:
             return "source"
         return "debug handle map" if self.delegates_only else "record"
 
     @property
     def title(self) -> str:
-        """What it is, in messages: "source", "debug handle map" or "ETRecord"."""
+        """What it is, in messages: "source", "debug handle map", "ETRecord" or "profile"."""
         return "ETRecord" if self.noun == "record" else self.noun
 
     @cached_property
@@ -385,10 +391,17 @@ def _user_line(frames: tuple[Frame, ...]) -> Frame | None:
 def base_name(op: str) -> str:
     """The name shared by kernels and graph nodes: "where" for "aten.where.self".
 
-    Also for an out variant: "where" for "where.self_out".
+    Also for an out variant: "where" for "where.self_out"; and "conv2d" for "aten::conv2d".
     """
+    if name := op.partition("::")[2]:
+        return name.partition(".")[0]
     parts = op.split(".")
     return parts[-2] if len(parts) > 2 else parts[0]
+
+
+def library_of(op: str) -> str:
+    """The library of an operator: "aten" for "aten.where.self" and "aten::conv2d"."""
+    return op.partition("::")[0].partition(".")[0]
 
 
 def parse_frames(stack_trace: str) -> tuple[Frame, ...]:

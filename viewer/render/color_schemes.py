@@ -211,6 +211,8 @@ def why_not(scheme: str, table: LinkTable) -> str:
             return f"{source[0].upper()}{source[1:]} is linked, so no slice has an operator"
         if not table.sets:
             return "No slice is linked to an operator"
+        if scheme == "operator" and table.program.is_nested:
+            return "The operators call one another, so they are colored by name"
         if scheme == "module" and not any(op.module_path for op in _linked(table)):
             return "No operator that ran has a module"
     elif scheme == "delegate":
@@ -255,12 +257,14 @@ def operator_colors(scheme: str, table: LinkTable) -> Palette:
     """Return the palette index of every operator of a trace's program in a scheme (uint8).
 
     The scheme must apply to the trace. If it does not classify operators (names, durations, links),
-    each operator has its own color.
+    each operator has its own color. Those that a profile records have the color of their name.
     """
     program = table.program
     operators = () if program is None else program.operators
     color = np.arange(len(operators)) % OPERATORS
-    if program is not None and scheme in ("type", "module"):
+    if program is not None and program.is_nested and scheme == NAMES:
+        color = by_name([operator.name for operator in operators])
+    elif program is not None and scheme in ("type", "module"):
         color = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
     elif scheme == "delegate":
         color[:] = PLAIN

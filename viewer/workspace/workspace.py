@@ -32,6 +32,7 @@ from viewer.analysis.links.pairing import (
     warnings_of_linked,
     what_ran,
 )
+from viewer.analysis.recorded.program import recorded_links
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
@@ -458,7 +459,7 @@ class Workspace:
                 insisted=self._choice(trace) is not None,
                 executable=self.what_ran(trace),
             )
-        return unlinked(trace, self._why_unlinked(trace), self.dispatches)
+        return recorded_links(trace) or unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def _choose(self, trace: Trace) -> Program | None:
         choice = self._choice(trace)

@@ -7,9 +7,9 @@ the same group: a call and its kernel are one occurrence. A slice without a grou
 has one, has its name.
 
 Lanes of a thread nest by themselves, and add up. In no node are slices on a delegate's own clock,
-and those that the reader derived from others (`viewer.analysis.cost.costs.made_of_others`) or that
-mark unattributed time: their time is self time of what encloses them. A slice that crosses an edge
-of the scope counts with its part inside.
+those that the reader derived from others (`viewer.analysis.cost.stated_time.made_of_others`), and
+those that mark unattributed time: their time is self time of what encloses them. A slice that
+crosses an edge of the scope counts with its part inside.
 
 The whole trace leaves out inferences that did not finish, and in a scope without warm-up also those
 that warm up (`viewer.model.queries.counted_slices`). What counts inside a slice that does not, as
@@ -24,7 +24,7 @@ import numpy as np
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import CallPaths, call_paths
-from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped

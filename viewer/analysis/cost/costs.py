@@ -18,6 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
+from viewer.analysis.cost.stated_time import made_of_others, stated_alone
+from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
@@ -133,10 +135,22 @@ class Costs:
     def __init__(self, table: LinkTable) -> None:
         self._table = table
         self._trace = table.trace
+        # Calls that nest in one another fill their threads; the whole is what fills them.
+        is_nested = table.program is not None and table.program.is_nested
+        self._threads = ThreadTime(table.trace) if is_nested else None
 
     @cached_property
     def _segments(self) -> Segments:
+        if self._threads is not None:
+            charged = self._by_thread
+            return charged.taken(np.flatnonzero(charged.group < len(self._table.node_sets)))
         return charge(self._trace, self._node_set_of_key)
+
+    @cached_property
+    def _by_thread(self) -> Segments:
+        """The busy time of all threads, by node set; without one, by their number."""
+        assert self._threads is not None
+        return self._threads.of(self._node_set_of_key, len(self._table.node_sets)).charged
 
     @cached_property
     def _node_set_of_key(self) -> Ints:
@@ -221,12 +235,16 @@ class Costs:
 
     def _without_operator(self, scope: TimeScope) -> int:
         """Return the ticks of `Method::execute` (or of the busy time) without a charged set."""
+        if self._threads is not None:
+            count = len(self._table.node_sets)
+            of_all = total_per_group(self._by_thread, count + 1, *scope.span, warm_up=scope.warm_up)
+            return int(of_all[count])
         return length_within(self._free, self._trace, scope)
 
     def longest_without_operator(self, scope: TimeScope = WHOLE) -> tuple[int, int, int] | None:
         """Return (track, first, last) of the longest interval of `CostTable.without_operator`.
 
-        None if there is no such time.
+        None if there is no such time. Only for a trace with `Method::execute`.
         """
         first, last, track = scope.span
         lo = self._trace.start if first is None else first
@@ -242,28 +260,6 @@ class Costs:
     @cached_property
     def _free(self) -> FreeTime:
         return FreeTime(self._trace, self._segments, whole_slices(self._trace))
-
-
-def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
-    """Return the groups per key, with -1 for keys that only derived slices have.
-
-    An NSS job covers the host's start and wait slices on another track. Charging both would double
-    the cost of the operator.
-    """
-    stated = trace.slices.key[~made_of_others(trace)]
-    is_stated = np.bincount(stated, minlength=len(trace.keys)) > 0
-    return np.where(is_stated, group_of_key, -1)
-
-
-def made_of_others(trace: Trace) -> Bools:
-    """Return per slice whether it is derived from slices that are already charged.
-
-    All False if every slice is derived, as in a file of mean times.
-    """
-    derived = trace.slices.derived
-    if derived is None or derived.all():
-        return np.zeros(len(trace.slices), np.bool_)
-    return derived
 
 
 def whole_slices(trace: Trace) -> Bools:

@@ -19,7 +19,7 @@ from threading import Lock
 
 import numpy as np
 
-from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.cost.stated_time import made_of_others
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.queries import Segments, charge, total_per_group

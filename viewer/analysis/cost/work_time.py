@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.costs import stated_alone
+from viewer.analysis.cost.stated_time import stated_alone
 from viewer.analysis.links.labels import key_labels, set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.workload.layout_copies import copies_of
@@ -90,7 +90,9 @@ class WorkTime:
         events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
         found: dict[tuple[WorkPart, str, int], list[int]] = {}
         things: dict[tuple[tuple[int, ...] | str, bool], int] = {}
-        text = table.program is not None and table.program.is_mlir
+        program = table.program
+        text = program is not None and program.is_mlir
+        by_label = program is not None and program.is_nested
         for key, kind in enumerate(table.trace.keys.kind.tolist()):
             part = _PARTS.get(kind)
             # Events that a delegate logs outside any call, as during load, do not belong to a run.
@@ -98,6 +100,8 @@ class WorkTime:
                 operators = tuple(sorted(table.links[key].operators))
                 if text and all(one.is_function for one in table.operators(key)):
                     operators = ()  # the location is a call site; label it as in the file
+                if by_label:
+                    operators = ()  # an operator has many call sites
                 less_events = events and kind == KeyKind.DELEGATE_CALL
                 thing = things.setdefault((operators or labels[key], less_events), len(things))
                 found.setdefault((part, copies[key], thing), []).append(key)

@@ -18,13 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.costs import (
-    FreeTime,
-    length_within,
-    made_of_others,
-    stated_alone,
-    whole_slices,
-)
+from viewer.analysis.cost.costs import FreeTime, length_within, whole_slices
+from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.links.coverage import (
     Coverage,
     coverage,

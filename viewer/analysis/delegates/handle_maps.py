@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.costs import made_of_others, stated_alone
+from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.delegates.delegation import operators_of
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable, Reason

@@ -72,9 +72,12 @@ class FindingsAnalysis:
     def threads(self) -> ThreadTime | None:
         """The busy time of the threads of a plain profile, None for a profile of another kind.
 
-        Also None with links: then the time is that of operators.
+        Also None with links, unless linked operators call one another: else the time is that of
+        operators.
         """
-        return ThreadTime(self.table.trace) if self._is_plain and not self.table.sets else None
+        program = self.table.program
+        is_unlinked = not self.table.sets or (program is not None and program.is_nested)
+        return ThreadTime(self.table.trace) if self._is_plain and is_unlinked else None
 
     @cached_property
     def _thread_work(self) -> GroupTime | None:

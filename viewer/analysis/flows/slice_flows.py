@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.flows.job_flows import JobFlows
 from viewer.analysis.links.link_table import LinkTable

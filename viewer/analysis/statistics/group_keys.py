@@ -73,7 +73,7 @@ class GroupKeys:
             if key == "module" and not any(part.module_path for part in used):
                 return "The operators have no modules"
             if key == "line" and not any(part.source for part in used):
-                return "The ETRecord has no source lines"
+                return f"The {table.program.title} has no source lines"
         return self._absent.get(key, "")
 
     @cached_property

@@ -51,14 +51,8 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.costs import (
-    Costs,
-    FreeTime,
-    length_within,
-    made_of_others,
-    stated_alone,
-    whole_slices,
-)
+from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
+from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable

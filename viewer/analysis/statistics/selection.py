@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable

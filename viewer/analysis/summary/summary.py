@@ -147,7 +147,7 @@ def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:
     function is only the caller of the operations in it.
     """
     program = context.links.program
-    if program is None:
+    if program is None or program.is_nested:
         return (), False
     rows = [
         row

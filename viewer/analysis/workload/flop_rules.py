@@ -32,7 +32,7 @@ from viewer.analysis.workload.mlir_flop_rules import MLIR_RULES
 from viewer.analysis.workload.node_traffic import is_moving, is_structure
 from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, is_complex, sizes_of
 from viewer.model.times import counted, group_digits
-from viewer.program.program import GraphNode, Setting, Tensor, base_name
+from viewer.program.program import GraphNode, Setting, Tensor, base_name, library_of
 
 # The op libraries that the rules apply to; an "add" of another library may be anything.
 _LIBRARIES = ("aten", "dim_order_ops", "quantized_decomposed")
@@ -74,7 +74,9 @@ _Rule = Callable[[GraphNode], tuple[int, str]]
 
 def _rule_of(node: GraphNode) -> _Rule | None:
     rule = MLIR_RULES.get(node.op)
-    if rule is None and node.op.partition(".")[0] in _LIBRARIES:
+    if library_of(node.op) == "onnx":
+        return _ONNX_RULES.get(base_name(node.op))
+    if rule is None and library_of(node.op) in _LIBRARIES:
         rule = _RULES.get(base_name(node.op))
     return rule
 
@@ -110,7 +112,7 @@ def _has_factor(node: GraphNode, *names: str) -> bool:
 def _convolution(node: GraphNode) -> tuple[int, str]:
     is_transposed = _setting(node, "transposed")
     if not isinstance(is_transposed, bool):
-        raise NotKnown("the ETRecord does not show whether the convolution is transposed")
+        raise NotKnown("it is not recorded whether the convolution is transposed")
     return _transposed_convolution(node) if is_transposed else _direct_convolution(node)
 
 
@@ -207,7 +209,7 @@ def _pooling(dimensions: int) -> _Rule:
         if len(window) == 1:
             window *= dimensions  # one number applies to all dimensions
         if len(window) != dimensions or not all(0 < size < _WIDEST for size in window):
-            raise NotKnown(f"the ETRecord does not state the kernel size of {node.op}")
+            raise NotKnown(f"the kernel size of {node.op} is not recorded")
         outputs = elements_of(_output(node))
         text = " × ".join(map(_number, window))
         return outputs * prod(window), f"{_number(outputs)} outputs × {text}"
@@ -260,4 +262,19 @@ _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(("_adaptive_avg_pool2d", "adaptive_avg_pool2d"), _adaptive_pooling),
     **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel"), _per_output(4)),
     **dict.fromkeys(("dequantize_per_tensor", "dequantize_per_channel"), _per_output(2)),
+}
+
+# ONNX names its operators differently; Gemm's first input is assumed not to be transposed, which
+# ONNX Runtime does not record.
+_ONNX_RULES: Mapping[str, _Rule] = {
+    **dict.fromkeys(("Conv", "FusedConv"), _direct_convolution),
+    "ConvTranspose": _transposed_convolution,
+    **dict.fromkeys(("MatMul", "FusedMatMul"), _product(0)),
+    **{name.title().replace("_", ""): _elementwise for name in _ELEMENTWISE},
+    **dict.fromkeys(("Softmax", "LogSoftmax"), _per_output(5)),
+    "GlobalAveragePool": _mean,
+    **dict.fromkeys(("BatchNormalization",), _per_output(2)),
+    "LayerNormalization": _norm,
+    "QuantizeLinear": _per_output(4),
+    "DequantizeLinear": _per_output(2),
 }

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from viewer.program.program import GraphNode, base_name
+from viewer.program.program import GraphNode, base_name, library_of
 
 _LIBRARIES = ("aten", "dim_order_ops", "executorch")
 
@@ -108,7 +108,7 @@ def traffic_named(op: str) -> Traffic:
         return Traffic.SIZES  # Python operators on the sizes of a dynamic shape
     if op == "executorch.exir.memory.view":
         return Traffic.VIEW
-    if op.partition(".")[0] in _LIBRARIES:
+    if library_of(op) in _LIBRARIES:
         return _BY_NAME.get(base_name(op), Traffic.WORK)
     return _MLIR.get(op, Traffic.WORK)
 

@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.analysis.recorded.call_sites import with_call_sites
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_head import inflated_head
@@ -89,7 +90,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             reader = _Reader(path, source, progress, cancelled)
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
-    return reader.trace()
+    return with_call_sites(reader.trace())
 
 
 @dataclass(frozen=True, slots=True)

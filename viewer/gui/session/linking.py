@@ -14,7 +14,8 @@ from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.session.session import Session
 from viewer.gui.session.workspace_edits import Change, Edit
-from viewer.model.times import NARROW_SPACE
+from viewer.model.times import NARROW_SPACE, counted
+from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace
 
 
@@ -36,7 +37,11 @@ def link_state(session: Session, shown: OpenTrace) -> LinkState:
     candidates = session.workspace.candidates(shown.file)
     warned = bool(session.workspace.warnings(shown.file))
     facts = coverage_of(session.workspace.links(shown.file))
-    if shown.table.program is None or shown.table.trace_match is None:
+    program = shown.table.program
+    if program is not None and program.is_recorded:
+        text = f"{program.format}: {_recorded_text(program)}"
+        return LinkState(text, program.format, "ok", facts["by_reason"])
+    if program is None or shown.table.trace_match is None:
         best = next((c.trace_match.match for c in candidates), None)
         foreign = best is not None and best.checkable and not best.belongs
         undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
@@ -55,6 +60,16 @@ def link_state(session: Session, shown: OpenTrace) -> LinkState:
     if any(shown.table.trace_match.undecided):
         text = brief = "methods undecided"
     return LinkState(text, brief, "warning" if warned else "ok", facts["by_reason"])
+
+
+def _recorded_text(program: Program) -> str:
+    """Return what a profile records about its operators: "22 modules, 41 source lines"."""
+    operators = program.operators
+    modules = {operator.module_path for operator in operators} - {""}
+    lines = {(at.path, at.line) for operator in operators if (at := operator.source)}
+    parts = [(len(modules), "module"), (len(lines), "source function")]
+    found = [counted(count, noun) for count, noun in parts if count]
+    return ", ".join(found) or counted(len(operators), "operator")
 
 
 def whole_percent(share: float) -> str:

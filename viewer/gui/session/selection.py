@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.cost.stated_time import made_of_others
 from viewer.arrays import Ints
 from viewer.gui.session.coloring import highlight_class
 from viewer.gui.session.search import Search

@@ -181,7 +181,8 @@ class Card(CardFrame):
         if link.backend:
             grid.add("Backend", link.backend)
         if program is not None:
-            grid.add("Source" if program.text_lines else "ETRecord", os.path.basename(program.path))
+            title = program.title[0].upper() + program.title[1:]
+            grid.add(title, os.path.basename(program.path))
         if shown.table.executable is not None:
             grid.add("Program", os.path.basename(shown.table.executable.path))
         if found is not None:
@@ -230,11 +231,11 @@ class Card(CardFrame):
         grid = self._section("Operator")
         if operator.debug_handle >= 0:
             grid.add("Handle", str(operator.debug_handle))
-        if operator.ops:
+        assert shown.table.program is not None
+        if operator.ops and not shown.table.program.is_recorded:
             grid.add("Nodes", f"{len(operator.nodes)} · {_first_two(operator.ops)}")
         if operator.aten:
             grid.add("ATen", _first_two(operator.aten))
-        assert shown.table.program is not None
         producers = makers(shown.table.program, operator.method)
         inputs, outputs = inputs_of(operator), outputs_of(operator)
         if inputs:

@@ -37,9 +37,11 @@ class ListedNames:
 
 def has_only_names(session: Session, answer: CostAnswer) -> bool:
     """Whether a profile has slices but no operators, and no open file could provide them."""
-    space, trace = session.workspace, answer.shown.file
+    space, trace, program = session.workspace, answer.shown.file, answer.shown.table.program
+    if program is not None and program.is_nested:
+        return True
     return (
-        answer.shown.table.program is None
+        program is None
         and len(answer.shown.trace.slices) > 0
         and not space.candidates(trace)
         and not space.warnings(trace)

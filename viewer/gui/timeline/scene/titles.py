@@ -30,6 +30,8 @@ def process_title(scene: Scene, process: int) -> tuple[str, str]:
     table = scene.rasters[spec.trace].shown.table
     if table.program is None:
         return spec.name, unlinked_text(table.trace)
+    if table.program.is_recorded:
+        return spec.name, table.program.format
     linked = f"{table.program.title} {display_name(table.program.path)}"
     if table.executable is not None:
         linked += f", program {display_name(table.executable.path)}"

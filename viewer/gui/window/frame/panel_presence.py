@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 
+from viewer.analysis.cost.lines import first_lines
 from viewer.analysis.torq.estimates import is_compiled
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_table import PANELS
@@ -31,9 +32,13 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
     space = session.workspace
     traces = [shown.trace for shown in session.traces]
     programs = [program for program in space.programs if program.methods]
+    recorded = [p for shown in session.traces if (p := shown.table.program) and p.is_recorded]
     has_slices = any(len(trace.slices) for trace in traces)
     in_profile = _if_available(has_slices)
-    is_linked = any(shown.table.program is not None for shown in session.traces)
+    is_linked = any(
+        shown.table.program is not None and not shown.table.program.is_recorded
+        for shown in session.traces
+    )
     without_record = in_profile if is_linked else _open_if(has_slices)
     has_estimates = any(map(is_compiled, traces)) or any(p.dispatches for p in space.programs)
     has_places = any(any(trace.keys.location) for trace in traces)
@@ -41,7 +46,9 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
     links = _if_available(bool(traces and space.programs))
     return {spec.id: Presence.OPEN for spec in PANELS} | {
         "operators": _open_if(bool(programs) or has_slices),
-        "model": _open_if(any(not program.text_lines for program in programs)),
+        "model": _open_if(
+            any(not program.text_lines for program in programs) or any(map(_has_modules, recorded))
+        ),
         "graph": _open_if(bool(programs)),
         "delegation": _open_if(any(not p.text_lines for p in programs), in_profile),
         "estimates": _open_if(has_estimates and any(not is_compiled(t) for t in traces)),
@@ -50,7 +57,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
         "events": in_profile,
         "untimed": _open_if(any(len(trace.untimed) for trace in traces)),
         "source": _open_if(
-            bool(programs),
+            bool(programs) or any(first_lines(program) for program in recorded),
             _if_available(has_places),
         ),
         "findings": without_record,
@@ -76,6 +83,11 @@ def _open_if(has: bool, other: Presence = Presence.NOTHING) -> Presence:
 
 def _if_available(has: bool) -> Presence:
     return Presence.AVAILABLE if has else Presence.NOTHING
+
+
+def _has_modules(program: Program) -> bool:
+    """Whether the program states the module of any operator."""
+    return any(operator.module_path for operator in program.operators)
 
 
 def _has_maps(program: Program) -> bool:

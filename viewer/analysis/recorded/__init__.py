@@ -1,0 +1,1 @@
+"""The operators, modules and source lines that a profile itself records."""

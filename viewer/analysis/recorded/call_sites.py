@@ -1,0 +1,187 @@
+"""Gives the slices of a PyTorch profile their call sites as identities.
+
+torch.profiler records three kinds of slices that this needs:
+
+    cpu_op           operators, nested as they call each other: aten::conv2d > aten::convolution
+    python_function  Python calls (`with_stack`), "train.py(27): forward", and calls of modules
+                     (`with_modules`), "nn.Module: Conv2d_0"
+    kernel, gpu_...  work of a GPU; its `External id` is that of the operator that started it
+
+A *call site* is a name, the stack of Python calls and modules around it, and the shapes and types
+of the inputs. The backward pass runs outside the modules. There the profile draws a flow from the
+forward operator to the backward operator ("fwdbwd"), so everything inside the latter has the
+stack of the former.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from viewer.analysis.calls.paths import call_paths
+from viewer.analysis.calls.preorder import numbered
+from viewer.analysis.statistics.group_keys import KeyGroups
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.queries import numbers as numbers_in
+from viewer.model.queries import tree
+from viewer.model.recorded_calls import RecordedCalls
+from viewer.model.trace import Column, KeyKind, Keys, Trace
+
+CATEGORY, OPERATOR, PYTHON = "category", "cpu_op", "python_function"
+INPUT_SHAPES, INPUT_TYPES, INPUT_VALUES = "Input Dims", "Input type", "Concrete Inputs"
+_EXTERNAL_ID, _SEQUENCE = "External id", "Sequence number"
+_ENGINE = "autograd::engine::"
+_OF_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+# With more call sites than this, shapes are not told apart: linking takes 5 µs per site.
+MOST_SITES = 200_000
+
+
+def is_pytorch(trace: Trace) -> bool:
+    """Return whether a trace has the operators of torch.profiler."""
+    category = trace.slices.columns.get(CATEGORY)
+    return category is not None and OPERATOR in (category.strings or ())
+
+
+def with_call_sites(trace: Trace) -> Trace:
+    """Return a PyTorch profile whose keys are call sites; any other trace as it is."""
+    if not is_pytorch(trace):
+        return trace
+    slices = trace.slices
+    category = trace.slices.columns[CATEGORY]
+    is_python = _is_any(category, (PYTHON,))
+    is_operator = _is_any(category, (OPERATOR,))
+    paths = call_paths(
+        trace, [track.thread for track in trace.tracks], _by_name(trace), ~is_python, merges=False
+    )
+    frame = _nearest(trace, is_python)
+    stack = np.where(frame >= 0, paths.node[frame], -1).astype(np.int64)
+    forward = _forward_operators(trace, is_operator)
+    backward = forward >= 0
+    stack[backward] = stack[forward[backward]]
+    starter = _starters(trace, category, is_operator)
+    started = starter >= 0
+    stack[started] = stack[starter[started]]
+    backward[started] = backward[starter[started]]
+    # Threads and processes are paths too; only frames are stacks.
+    of_frames = paths.depth >= _FRAMES
+    number = np.append(np.where(of_frames, np.cumsum(of_frames) - 1, -1), -1)
+    stack = number[stack]
+    key, first = _distinct(trace, stack, backward)
+    names = trace.keys.name[slices.key[first]]
+    count = len(first)
+    keys = Keys(
+        kind=np.full(count, KeyKind.PLAIN, np.uint8),
+        scope=np.zeros(count, np.uint32),
+        name=names,
+        instruction=np.full(count, -1, np.int64),
+        identifier=np.full(count, None, object),
+        location=np.full(count, None, object),
+    )
+    stacks = np.flatnonzero(of_frames)
+    calls = RecordedCalls(
+        paths.name[stacks], number[paths.parent[stacks]], stack[first], backward[first], first
+    )
+    for array in (key, *(getattr(keys, name) for name in Keys.__slots__)):
+        array.flags.writeable = False
+    return replace(trace, keys=keys, slices=replace(slices, key=key), calls=calls)
+
+
+_FRAMES = 2  # the depth of the outermost frames in call paths
+
+
+def _by_name(trace: Trace) -> KeyGroups:
+    return KeyGroups(trace.strings, trace.keys.name.astype(np.int64))
+
+
+def _is_any(column: Column, texts: tuple[str, ...]) -> Bools:
+    """Return which slices have one of some texts in a column."""
+    wanted = np.isin(np.array(column.strings or ("",)), texts)
+    found: Bools = wanted[column.values]
+    return found if column.valid is None else found & column.valid
+
+
+def _nearest(trace: Trace, some: Bools) -> Ints:
+    """Return per slice the innermost slice of `some` around it, which may be itself; else -1."""
+    shape = tree(trace.slices)
+    own = some[shape.index]
+    nearest = np.where(own, shape.index, -1)
+    order = np.argsort(shape.depth, kind="stable")
+    bounds = np.searchsorted(shape.depth[order], np.arange(1, int(shape.depth.max(initial=0)) + 1))
+    for level in np.split(order, bounds)[1:]:
+        inherits = level[~own[level]]
+        nearest[inherits] = nearest[shape.parent[inherits]]
+    found = np.empty(len(own), np.int64)
+    found[shape.index] = nearest
+    return found
+
+
+def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:
+    """Return per slice of the backward pass the operator of the forward pass behind it, else -1."""
+    made, used = trace.flows.producer, trace.flows.consumer
+    # Other flows connect operators with kernels, or start on Python calls.
+    ties = is_operator[made] & is_operator[used]
+    made, used = made[ties], used[ties]
+    forward = np.full(len(trace.slices), -1, np.int64)
+    forward[used] = made
+    _tie_callers(trace, forward)
+    around = _nearest(trace, forward >= 0)
+    return np.where(around >= 0, forward[around], -1)
+
+
+def _tie_callers(trace: Trace, forward: Ints) -> None:
+    """Tie the engine's call of a backward operator to the same forward operator.
+
+    The flow may end at the operator inside "autograd::engine::evaluate_function"; both have the
+    same sequence number.
+    """
+    at, numbers = numbers_in(trace, _SEQUENCE)
+    sequence = np.full(len(forward), -1, np.int64)
+    sequence[at] = numbers
+    shape = tree(trace.slices)
+    inner = np.flatnonzero(shape.parent >= 0)
+    outer, inner = shape.index[shape.parent[inner]], shape.index[inner]
+    is_same = (forward[inner] >= 0) & (sequence[outer] == sequence[inner]) & (sequence[outer] >= 0)
+    is_engine = np.array([name.startswith(_ENGINE) for name in trace.strings])
+    is_same &= is_engine[trace.slices.name[outer]]
+    forward[outer[is_same]] = forward[inner[is_same]]
+
+
+def _starters(trace: Trace, category: Column, is_operator: Bools) -> Ints:
+    """Return per slice of a device the operator that started it, else -1."""
+    found = np.full(len(trace.slices), -1, np.int64)
+    external = trace.slices.columns.get(_EXTERNAL_ID)
+    if external is None or external.strings is not None:
+        return found
+    stated = np.ones(len(found), np.bool_) if external.valid is None else external.valid
+    on_device = np.flatnonzero(_is_any(category, _OF_DEVICE) & stated)
+    operators = np.flatnonzero(is_operator & stated)
+    if not len(on_device) or not len(operators):
+        return found
+    ids = external.values
+    order = operators[np.argsort(ids[operators], kind="stable")]
+    at = np.searchsorted(ids[order], ids[on_device])
+    known = at < len(order)
+    known[known] = ids[order[at[known]]] == ids[on_device[known]]
+    found[on_device[known]] = order[at[known]]
+    return found
+
+
+def _distinct(trace: Trace, stack: Ints, backward: Bools) -> tuple[Codes, Ints]:
+    """Return the number of every slice's call site, and the first slice of each site."""
+    slices = trace.slices
+    site, _ = numbered((stack + 1) * 2 + backward)
+    site, _ = numbered(site * np.int64(len(trace.strings)) + slices.name)
+    by_place = site
+    for name in (INPUT_SHAPES, INPUT_TYPES):
+        column = slices.columns.get(name)
+        if column is None or column.strings is None:
+            continue
+        code = column.values.astype(np.int64) + 1
+        if column.valid is not None:
+            code[~column.valid] = 0
+        site, _ = numbered(site * np.int64(len(column.strings) + 1) + code)
+    if site.max(initial=0) >= MOST_SITES:
+        site = by_place
+    _, first = np.unique(site, return_index=True)
+    return site.astype(np.uint32), first.astype(np.int64)

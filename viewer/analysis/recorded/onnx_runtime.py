@@ -1,0 +1,109 @@
+"""The nodes of an ONNX Runtime profile as operators.
+
+With `enable_profiling`, ONNX Runtime writes a slice "conv1_kernel_time" of category "Node" for each
+node that ran, with its op type, its execution provider, and the shapes of its inputs and outputs:
+`[{"float": [1, 3, 32, 32]}, ...]`. Names that exporters write as paths, "/layer1/conv/Conv", state
+the module of a node.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from viewer.analysis.recorded.recorded_call import RecordedCall
+from viewer.arrays import Ints
+from viewer.model.trace import Column, Trace
+from viewer.program.program import GraphNode, Tensor
+
+LIBRARY = "onnx"
+_CATEGORY, _NODE = "category", "Node"
+_OP, _PROVIDER = "op_name", "provider"
+_INPUTS, _OUTPUTS = "input_type_shape", "output_type_shape"
+_KERNEL_TIME = "_kernel_time"
+# Its own kernels run what no other execution provider takes.
+CPU = "CPUExecutionProvider"
+# The names of element types in ONNX -> those of an ETRecord's dtypes.
+_DTYPES = {
+    "float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool",
+    "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
+    "uint32": "u32", "int64": "i64", "uint64": "u64",
+}  # fmt: skip
+_MOST_TEXT = 1 << 16
+
+
+def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
+    """Return the node of every key; empty for a trace that ONNX Runtime did not write."""
+    columns = trace.slices.columns
+    category, op = columns.get(_CATEGORY), columns.get(_OP)
+    if category is None or op is None or _NODE not in (category.strings or ()):
+        return []
+    first = _first_slices(trace)
+    found: list[RecordedCall | None] = []
+    for key, slice_ in enumerate(first.tolist()):
+        name = trace.strings[int(trace.keys.name[key])]
+        type_ = _text(op, slice_)
+        is_node = slice_ >= 0 and category.value(slice_) == _NODE and name.endswith(_KERNEL_TIME)
+        if not is_node or not type_:
+            found.append(None)
+            continue
+        found.append(_call(name.removesuffix(_KERNEL_TIME), type_, columns, slice_))
+    return found
+
+
+def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> RecordedCall:
+    provider = _text(columns.get(_PROVIDER), slice_)
+    node = GraphNode(
+        name,
+        f"{LIBRARY}::{type_}",
+        -1,
+        modules=_modules_of(name, type_),
+        source_op=type_,
+        inputs=_tensors(_text(columns.get(_INPUTS), slice_), "input"),
+        outputs=_tensors(_text(columns.get(_OUTPUTS), slice_), "output"),
+    )
+    return RecordedCall("model", node, "" if provider == CPU else provider)
+
+
+def _first_slices(trace: Trace) -> Ints:
+    """Return the first slice of every key, -1 for a key without one."""
+    found = np.full(len(trace.keys), -1, np.int64)
+    key = trace.slices.key
+    found[key[::-1]] = np.arange(len(key))[::-1]
+    return found
+
+
+def _modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
+    """Return the modules of a node that is named by its path.
+
+    Exporters add the op type, "/layer1/conv/Conv_2"; any other last part is the node's own name.
+    """
+    parts = [part for part in name.split("/") if part]
+    if parts and re.fullmatch(re.escape(type_) + r"(_\d+)?", parts[-1]):
+        parts.pop()
+    return tuple((".".join(parts[: i + 1]), "") for i in range(len(parts)))
+
+
+def _text(column: Column | None, slice_: int) -> str:
+    value = None if column is None or slice_ < 0 else column.value(slice_)
+    return value if isinstance(value, str) else ""
+
+
+def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
+    """Return the tensors of a list of {type: shape}."""
+    if not text or len(text) > _MOST_TEXT:
+        return ()
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    found = []
+    for number, one in enumerate(given if isinstance(given, list) else ()):
+        for dtype, shape in one.items() if isinstance(one, dict) else ():
+            is_shape = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
+            sizes = tuple(shape) if is_shape else None
+            found.append(Tensor(f"{what} {number}", _DTYPES.get(dtype, ""), sizes))
+    return tuple(found)

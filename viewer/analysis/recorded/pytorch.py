@@ -1,0 +1,110 @@
+"""The call sites of a PyTorch profile as operators with modules, source lines and input shapes.
+
+An operator belongs to the innermost module around it, and to the user's own function that called it
+(`viewer.program.program.Frame.is_library`). Forward operators, the backward pass and everything
+outside the modules (optimizer, data, profiler) are three methods, so that a module has one total
+for each direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from viewer.analysis.recorded.call_sites import (
+    CATEGORY,
+    INPUT_SHAPES,
+    INPUT_TYPES,
+    INPUT_VALUES,
+    OPERATOR,
+    PYTHON,
+)
+from viewer.analysis.recorded.frames import frame_of, module_of
+from viewer.analysis.recorded.recorded_call import RecordedCall
+from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
+from viewer.model.recorded_calls import RecordedCalls
+from viewer.model.trace import Column, Trace
+from viewer.program.program import Frame, GraphNode
+
+_STEP = "ProfilerStep#"
+FORWARD, BACKWARD, OUTSIDE, CALLS = "forward", "backward", "outside the modules", "calls"
+# Other categories are spans and the arrows between threads. A step covers the whole loop body.
+_OPERATORS = frozenset(
+    {
+        OPERATOR, PYTHON, "user_annotation", "kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime",
+        "cuda_driver", "mtia_ccp_events", "xpu_runtime", "privateuse1_runtime",
+        "privateuse1_driver", "glow_runtime",
+    }
+)  # fmt: skip
+_Modules = tuple[tuple[str, str], ...]
+
+
+def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | None]:
+    """Return the call of every key of a trace with call sites; None for scopes."""
+    columns = trace.slices.columns
+    category = columns[CATEGORY]
+    places = _Places(trace, calls)
+    has_modules = any(places.of(stack)[1] for stack in range(len(calls.stack_name)))
+    stacks, backward = calls.stack.tolist(), calls.backward.tolist()
+    names = trace.keys.name.tolist()
+    found: list[RecordedCall | None] = []
+    for key, first in enumerate(calls.first.tolist()):
+        name = trace.strings[names[key]]
+        if category.value(first) not in _OPERATORS or name.startswith(_STEP):
+            found.append(None)
+            continue
+        frames, modules = places.of(stacks[key])
+        settings = settings_of(name, _text(columns, INPUT_VALUES, first))
+        inputs = input_tensors(
+            _text(columns, INPUT_SHAPES, first), _text(columns, INPUT_TYPES, first)
+        )
+        node = GraphNode(
+            name,
+            name,
+            -1,
+            frames,
+            modules,
+            name,
+            inputs,
+            output_tensors(name, inputs, settings),
+            settings=settings,
+        )
+        found.append(RecordedCall(_method(has_modules, modules, backward[key]), node))
+    return found
+
+
+def _method(has_modules: bool, modules: _Modules, is_backward: bool) -> str:
+    if is_backward:
+        return BACKWARD
+    if not has_modules:
+        return CALLS
+    return FORWARD if modules else OUTSIDE
+
+
+def _text(columns: Mapping[str, Column], name: str, slice_: int) -> str | None:
+    """Return the text of a slice in a column, if it has one."""
+    column = columns.get(name)
+    value = None if column is None else column.value(slice_)
+    return value if isinstance(value, str) else None
+
+
+class _Places:
+    """The frames and modules of every stack, outermost first; each is built from its parent's."""
+
+    def __init__(self, trace: Trace, calls: RecordedCalls) -> None:
+        self._known: list[tuple[tuple[Frame, ...], _Modules]] = []
+        frames: dict[str, Frame | None] = {}
+        for name, parent in zip(
+            calls.stack_name.tolist(), calls.stack_parent.tolist(), strict=True
+        ):
+            above, modules = self._known[parent] if parent >= 0 else ((), ())
+            text = trace.strings[name]
+            if module := module_of(text):
+                path = f"{modules[-1][0]}.{module[0]}" if modules else module[0]
+                modules = (*modules, (path, module[1]))
+            elif frame := frames.setdefault(text, frame_of(text)):
+                above = (*above, frame)
+            self._known.append((above, modules))
+
+    def of(self, stack: int) -> tuple[tuple[Frame, ...], _Modules]:
+        """Return the frames and modules of a stack; none for -1."""
+        return self._known[stack] if stack >= 0 else ((), ())
