@@ -33,6 +33,8 @@ _LIBRARY = re.compile(
     r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d|^torch[/\\]|^<eval_with_key>"
 )
 _FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
+# The libraries of profiles that name operators as C++ does. Others' names may mean anything.
+_QUALIFIED = ("aten::", "onnx::")
 _CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
 
 
@@ -393,8 +395,8 @@ def base_name(op: str) -> str:
 
     Also for an out variant: "where" for "where.self_out"; and "conv2d" for "aten::conv2d".
     """
-    if name := op.partition("::")[2]:
-        return name.partition(".")[0]
+    if op.startswith(_QUALIFIED):
+        return op.partition("::")[2].partition(".")[0]
     parts = op.split(".")
     return parts[-2] if len(parts) > 2 else parts[0]
 

@@ -72,7 +72,7 @@ def test_what_a_node_does(node, operations):
     ("node", "reason"),
     [
         (call("aten.convolution.default", [(1, 3, 8), (4, 3, 2)], (1, 4, 7)),
-         "does not show whether the convolution is transposed"),
+         "not recorded whether the convolution is transposed"),
         (call("aten.add.Tensor", [("s0 (4)",)], ("s0 (4)",)), "dynamic size, s0 (4)"),
         (call("aten.add.Tensor", [None], None), "the shape of o is not recorded"),
         (call("aten.mul.Tensor", [(4,), (4,)], (4,), dtype="c64"), "complex"),

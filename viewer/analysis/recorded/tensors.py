@@ -147,6 +147,13 @@ def _multiplied(a: int, b: int, *, by_rows: bool = False) -> _Rule:
     return rule
 
 
+def _attended(shapes: Sequence[_Shape], _: _Settings) -> _Shape | None:
+    """The output of an attention: as many rows as the query, as many columns as the value."""
+    if len(shapes) < 3 or not shapes[0] or not shapes[2]:
+        return None
+    return (*shapes[0][:-1], shapes[2][-1])
+
+
 def _broadcast(shapes: Sequence[_Shape], _: _Settings | None = None) -> _Shape | None:
     """Return the common shape of some tensors; a size of 1 stretches. None if they do not fit."""
     found: list[int] = []
@@ -179,6 +186,10 @@ _SETTINGS: dict[str, tuple[tuple[str, int], ...]] = {
 _OUTPUTS: dict[str, _Rule] = {
     **{f"aten::conv{n}d": _convolved for n in (1, 2, 3)},
     "aten::convolution": _convolved,
+    "aten::scaled_dot_product_attention": _attended,
+    "aten::_scaled_dot_product_flash_attention": _attended,
+    "aten::_scaled_dot_product_flash_attention_for_cpu": _attended,
+    "aten::_scaled_dot_product_efficient_attention": _attended,
     "aten::linear": _multiplied(0, 1, by_rows=True),
     "aten::mm": _multiplied(0, 1),
     "aten::bmm": _multiplied(0, 1),

@@ -9,6 +9,8 @@ most backends compute them.
   first addend of each sum, so it does not count extra; the same applies to addmm, baddbmm and
   linear.
 * Matrix products: 2 x output elements x the length of the sums.
+* Attention: both products, and the softmax between them. A mask that leaves scores out is not
+  counted.
 * Elementwise: one per output element, whatever the function (an exp counts like an add), two if it
   has a factor (alpha). Comparisons, logic and selections: none.
 * Reductions: for a mean, one per input element; for others, one less per result.
@@ -157,6 +159,16 @@ def _product(first: int) -> _Rule:
     return rule
 
 
+def _attention(node: GraphNode) -> tuple[int, str]:
+    """Count query [..., L, D], key [..., S, D], value [..., S, V]: two products and a softmax."""
+    query, key, value = (sizes_of(_input(node, number)) for number in range(3))
+    if min(map(len, (query, key, value))) < 2 or query[-1] != key[-1] or key[-2] != value[-2]:
+        raise NotKnown(f"the shapes of {node.op} are not those of an attention")
+    scores, each = prod(query[:-1]) * key[-2], 2 * query[-1] + 5 + 2 * value[-1]
+    text = f"{_number(scores)} scores × (2 × {query[-1]} + 5 + 2 × {value[-1]})"
+    return scores * each, text
+
+
 # -- element by element ---------------------------------------------------------------------------
 
 
@@ -170,6 +182,10 @@ def _per_output(each: int) -> _Rule:
 
 def _elementwise(node: GraphNode) -> tuple[int, str]:
     return _per_output(2 if _has_factor(node, "alpha") else 1)(node)
+
+
+def _moves(node: GraphNode) -> tuple[int, str]:
+    return 0, "moves data, no arithmetic"
 
 
 def _compares(node: GraphNode) -> tuple[int, str]:
@@ -249,6 +265,16 @@ _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), _product(1)),
     **dict.fromkeys(("sum", "prod", "amax", "amin"), _reduction),
     "mean": _mean,
+    **dict.fromkeys(
+        (
+            "scaled_dot_product_attention",
+            "_scaled_dot_product_flash_attention",
+            "_scaled_dot_product_flash_attention_for_cpu",
+            "_scaled_dot_product_efficient_attention",
+            "_scaled_dot_product_cudnn_attention",
+        ),
+        _attention,
+    ),
     **dict.fromkeys(("_softmax", "softmax", "_log_softmax", "log_softmax"), _per_output(5)),
     **dict.fromkeys(("native_layer_norm", "layer_norm", "native_group_norm", "group_norm"), _norm),
     **dict.fromkeys(
@@ -273,8 +299,24 @@ _ONNX_RULES: Mapping[str, _Rule] = {
     **{name.title().replace("_", ""): _elementwise for name in _ELEMENTWISE},
     **dict.fromkeys(("Softmax", "LogSoftmax"), _per_output(5)),
     "GlobalAveragePool": _mean,
-    **dict.fromkeys(("BatchNormalization",), _per_output(2)),
+    "BatchNormalization": _per_output(2),
     "LayerNormalization": _norm,
     "QuantizeLinear": _per_output(4),
     "DequantizeLinear": _per_output(2),
+    **dict.fromkeys(
+        (
+            "Flatten",
+            "Reshape",
+            "Transpose",
+            "Squeeze",
+            "Unsqueeze",
+            "Concat",
+            "Slice",
+            "Gather",
+            "Identity",
+            "ReorderInput",
+            "ReorderOutput",
+        ),
+        _moves,
+    ),
 }

@@ -1,0 +1,67 @@
+"""Nodes of ONNX Runtime profiles: types, providers, shapes and modules."""
+
+import pytest
+
+from tests.builders.chrome_cases import DATA, read, slice_event
+from viewer.analysis.recorded.onnx_runtime import onnx_runtime_calls
+from viewer.formats import open_file
+
+
+def node(name, op, provider="CPUExecutionProvider", ts=0, **arguments):
+    args = {"op_name": op, "provider": provider, **arguments}
+    return slice_event(f"{name}_kernel_time", ts, 5, cat="Node", args=args)
+
+
+def only_call(folder, *events):
+    (found,) = (call for call in onnx_runtime_calls(read(folder, *events)) if call is not None)
+    return found
+
+
+def test_a_real_profile_has_its_nodes():
+    calls = onnx_runtime_calls(open_file(str(DATA / "onnxruntime_profile.json")))
+    nodes = [call.node for call in calls if call is not None]
+    assert nodes
+    assert all(node.op.startswith("onnx::") and node.outputs for node in nodes)
+
+
+def test_a_node_has_its_type_shapes_and_types(tmp_path):
+    call = only_call(
+        tmp_path,
+        node("conv1", "Conv", input_type_shape=[{"float": [1, 3]}, {"int64": []}],
+             output_type_shape=[{"float16": [1, 16]}]),
+        slice_event("model_run", 0, 9, cat="Session"),
+    )  # fmt: skip
+    assert (call.node.name, call.node.type, call.backend) == ("conv1", "Conv", "")
+    assert [(t.dtype, t.shape) for t in call.node.inputs] == [("f32", (1, 3)), ("i64", ())]
+    assert [(t.dtype, t.shape) for t in call.node.outputs] == [("f16", (1, 16))]
+
+
+def test_another_provider_than_the_cpu_is_a_backend(tmp_path):
+    assert only_call(tmp_path, node("a", "Conv", "QNNExecutionProvider")).backend == (
+        "QNNExecutionProvider"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("/layer1/conv/Conv", "layer1.conv"),
+        ("/layer1/conv/Conv_2", "layer1.conv"),
+        ("/head/matmul", "head.matmul"),
+        ("Conv_nchwc", "Conv_nchwc"),
+        ("Conv", ""),
+        ("", ""),
+    ],
+)
+def test_a_path_states_the_module(tmp_path, name, meant):
+    assert only_call(tmp_path, node(name, "Conv")).node.module_path == meant
+
+
+@pytest.mark.parametrize("shapes", ["x", "[", 7, [7], [{"float": "x"}], [{"float": [-1]}]])
+def test_odd_shapes_are_not_known(tmp_path, shapes):
+    found = only_call(tmp_path, node("a", "Conv", input_type_shape=shapes)).node.inputs
+    assert all(tensor.shape is None for tensor in found)
+
+
+def test_other_traces_have_no_nodes(tmp_path):
+    assert onnx_runtime_calls(read(tmp_path, slice_event("a_kernel_time", 0, 5))) == []

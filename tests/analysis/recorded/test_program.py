@@ -1,0 +1,47 @@
+"""The links of traces to the operators that they record."""
+
+from tests.builders.chrome_cases import DATA, read, slice_event
+from viewer.analysis.links.link_table import LinkState, Reason
+from viewer.analysis.recorded.program import recorded_links
+from viewer.formats import open_file
+from viewer.workspace.workspace import Workspace
+
+
+def test_every_node_of_an_onnx_runtime_profile_is_an_operator():
+    table = recorded_links(open_file(str(DATA / "onnxruntime_profile.json")))
+    linked = [link for link in table.links if link.reason.state is LinkState.LINKED]
+    assert len(linked) == len(table.program.operators) > 0
+    assert not table.program.is_nested
+
+
+def test_a_session_is_a_scope(tmp_path):
+    node = {"op_name": "Conv", "provider": "CPUExecutionProvider"}
+    trace = read(
+        tmp_path,
+        slice_event("model_run", 0, 20, cat="Session"),
+        slice_event("a_kernel_time", 5, 5, cat="Node", args=node),
+    )
+    reasons = [link.reason for link in recorded_links(trace).links]
+    assert sorted(reason.name for reason in reasons) == ["BY_PROFILE", "FRAMEWORK"]
+
+
+def test_functions_of_one_name_and_place_are_one_operator(tmp_path):
+    trace = read(
+        tmp_path, slice_event("f (a.py:1)", 0, 5), slice_event("f (a.py:1)", 9, 5, cat="x")
+    )
+    assert len(recorded_links(trace).program.operators) == 1
+
+
+def test_a_trace_of_names_alone_records_nothing(tmp_path):
+    assert recorded_links(read(tmp_path, slice_event("a", 0, 5))) is None
+    dump = open_file(str(DATA.parent / "etdump" / "attn_portable_x5.etdp"))
+    assert recorded_links(dump) is None
+
+
+def test_a_workspace_links_a_profile_to_itself():
+    space = Workspace()
+    trace = space.open(str(DATA / "torch_training.json.gz"))
+    table = space.links(trace)
+    assert table.program.format == "PyTorch profile"
+    assert {link.reason for link in table.links} <= {Reason.BY_PROFILE, Reason.FRAMEWORK}
+    assert space.warnings(trace) == []

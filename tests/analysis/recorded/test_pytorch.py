@@ -1,0 +1,129 @@
+"""The operators of a real PyTorch training profile: modules, lines, both passes, and work.
+
+`key_averages.json` is what torch printed for the same run; the profile here is a part of the file
+that torch wrote: all operators and modules, without most of the library's Python calls.
+"""
+
+import gzip
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tests.builders.chrome_cases import DATA
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.lines import line_costs, most_expensive_lines
+from viewer.analysis.cost.modules import module_costs
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.workload.operator_work import figures_of
+from viewer.program.module_tree import module_tree
+from viewer.workspace.workspace import Workspace
+
+PROFILE = DATA / "torch_training.json.gz"
+
+
+@pytest.fixture(scope="module")
+def table():
+    space = Workspace()
+    return space.links(space.open(str(PROFILE)))
+
+
+@pytest.fixture(scope="module")
+def events():
+    return json.loads(gzip.decompress(PROFILE.read_bytes()))["traceEvents"]
+
+
+def test_the_program_has_forward_backward_and_the_rest(table):
+    assert table.program.is_recorded
+    assert {method.name for method in table.program.methods} == {
+        "forward", "backward", "outside the modules",
+    }  # fmt: skip
+
+
+def test_the_forward_total_of_every_module_is_the_time_of_its_calls(table, events):
+    """Self times of operators, functions and modules add up to the recorded durations."""
+    tree = module_tree(table.program)
+    costs = module_costs(tree, Costs(table).table())
+    found = {
+        module.path.rpartition(".")[2]: int(total)
+        for module, total in zip(tree.modules, costs.total.tolist(), strict=True)
+        if module.method == "forward" and module.path
+    }
+    recorded = Counter()
+    for e in events:
+        if e["name"].startswith("nn.Module: "):
+            recorded[e["name"].removeprefix("nn.Module: ")] += round(e["dur"] * 1000)
+    assert len(found) == 14
+    assert found == dict(recorded)
+
+
+def test_the_backward_time_of_a_module_is_that_of_the_operators_tied_to_it(table, events):
+    """The engine's calls with the sequence numbers of the module's forward operators."""
+    within = [(e["ts"], e["ts"] + e["dur"]) for e in events if e["name"] == "nn.Module: Conv2d_0"]
+    numbers = {
+        e["args"]["Sequence number"]
+        for e in events
+        if e["name"] == "aten::convolution" and any(a <= e["ts"] < b for a, b in within)
+    }
+    meant = sum(
+        round(e["dur"] * 1000)
+        for e in events
+        if e["name"].startswith("autograd::engine::evaluate_function: ConvolutionBackward0")
+        and e["args"]["Sequence number"] in numbers
+    )
+    tree = module_tree(table.program)
+    costs = module_costs(tree, Costs(table).table())
+    (module,) = (
+        i
+        for i, m in enumerate(tree.modules)
+        if m.method == "backward" and m.path.endswith("Conv2d_0")
+    )
+    assert len(numbers) == 5
+    assert int(costs.total[module]) == meant > 0
+
+
+def test_lines_are_those_of_the_users_functions(table):
+    program, costs = table.program, Costs(table).table()
+    path, line = most_expensive_lines(program, costs)[0]
+    assert (path, line) == ("train.py", 27)
+    assert set(line_costs(program, costs, path).self_costs) == {15, 27, 33, 51}
+
+
+def test_operations_are_those_that_torch_counts(table):
+    truth = json.loads((DATA / "torch_training.key_averages.json").read_text())
+    slices = np.bincount(table.trace.slices.key, minlength=len(table.trace.keys)).tolist()
+    found = Counter()
+    for key, link in enumerate(table.links):
+        for index in link.operators:
+            operator = table.program.operators[index]
+            operations = figures_of(table.program, operator).operations
+            found[operator.nodes[0].op] += (operations or 0) * slices[key]
+    flops = {row["name"]: row["flops"] for row in truth if row["flops"]}
+    assert len(flops) == 4
+    assert {name: found[name] for name in flops} == flops
+
+
+def test_times_by_name_are_those_of_key_averages(table, events):
+    """To the nanosecond. Torch counts a call whose only callee has its name as one with it."""
+    groups = Grouping(table, table.trace.clock.ns_per_tick).by("name").groups
+    ours = {g.label: (g.total, g.self_ticks, g.spread.count) for g in groups}
+    operators = {e["name"] for e in events if e.get("cat") == "cpu_op"}
+    rows = json.loads((DATA / "torch_training.key_averages.json").read_text())
+    meant = {
+        row["name"]: (round(row["total_us"] * 1000), round(row["self_us"] * 1000), row["count"])
+        for row in rows
+        if row["name"] in operators
+    }
+    assert len(meant) == 105
+    for name in ("aten::div", "aten::div_"):
+        total, own, count = meant[name]
+        meant[name] = (total, own, 2 * count)
+    assert {name: ours[name] for name in meant} == meant
+
+
+def test_steps_and_spans_are_not_operators(table):
+    trace = table.trace
+    for key, name in enumerate(trace.keys.name.tolist()):
+        if trace.strings[name].startswith(("ProfilerStep#", "PyTorch Profiler")):
+            assert not table.links[key].operators
