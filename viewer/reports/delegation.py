@@ -59,7 +59,7 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope) -> Facts:
     report, excluded = Delegation(table).report(scope), left_out(trace, scope)
     return {
         "path": trace.path,
-        "program": table.program.path if table.program else None,
+        "program": table.program_path,
         "kind": "profile",
         "clock": clock_facts(workspace, trace),
         "unfinished": excluded.unfinished,

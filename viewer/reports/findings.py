@@ -69,7 +69,7 @@ def _facts(
     table = workspace.links(trace)
     return {
         "path": trace.path,
-        "program": table.program.path if table.program else None,
+        "program": table.program_path,
         "clock": clock_facts(workspace, trace),
         "run": scope.run.number if scope.run else None,
         "scope": plain_spaces(answer.scope),

@@ -244,7 +244,10 @@ def _match_facts(match: Match | None) -> Facts:
 
 def _per_method(table: LinkTable) -> list[Facts]:
     assert table.program is not None
-    assert table.trace_match is not None
+    if table.trace_match is None:  # the profile itself records its operators
+        every = np.arange(len(table.trace.scopes))
+        facts: Facts = {"trace": table.trace.path, "program": None, "method": None}
+        return [{**facts, **coverage_facts(table, every), **_match_facts(None)}]
     scopes: dict[str | None, list[int]] = {m.name: [] for m in table.program.methods}
     if table.program.text_lines:
         scopes = {}
@@ -406,7 +409,9 @@ _STATE_TITLES = {
 
 def link_text(entry: Facts) -> str:
     """Format one entry of the links for people."""
-    names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
+    names = os.path.basename(entry["trace"])
+    if entry["program"] is not None:
+        names += f" -> {os.path.basename(entry['program'])}"
     method = f" · {entry['method']}" if entry["method"] else ""
     lines = [one_line(f"{names}{method}")]
     if entry["linkable"]:

@@ -292,7 +292,7 @@ class Workspace:
             raise ValueError(f"{trace_path} has no {scope!r}; it has {known}")
         check_inferences(trace, scope, numbers, trace_path)
         program = self.links(trace).program
-        if program is None:
+        if program is None or program.is_recorded:
             raise ValueError(f"{trace_path} is not linked to an ETRecord")
         if program.method(method) is None:
             known = ", ".join(m.name for m in program.methods)

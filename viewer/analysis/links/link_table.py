@@ -120,6 +120,12 @@ class LinkTable:
     clock_rates: Mapping[tuple[int, str], Fraction] = field(default_factory=dict)
     executable: Executable | None = None
 
+    @property
+    def program_path(self) -> str | None:
+        """The path of the program's file; None without one, as if the profile itself records it."""
+        program = self.program
+        return None if program is None or program.is_recorded else program.path
+
     @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:
         """The distinct sets of operators that keys are linked to; cost is charged to these."""

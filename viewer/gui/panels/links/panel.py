@@ -232,7 +232,7 @@ class Section(QWidget):
             grid.addWidget(label(more, theme, "cell", "text3"), row, 0)
             row += 1
         no_record = QRadioButton("No ETRecord")
-        no_record.setChecked(table.program is None)
+        no_record.setChecked(table.program_path is None)
         no_record.clicked.connect(partial(self._pair, None))
         group.addButton(no_record)
         self.records.append(no_record)
