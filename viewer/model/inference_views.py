@@ -108,6 +108,7 @@ def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
             replace(run, track=i, start=0, end=run.end - run.start) for i, run in enumerate(runs)
         ),
         untimed=UntimedEvents.empty(),
+        calls=None,
     )
 
 
@@ -162,6 +163,7 @@ def mean_run(trace: Trace) -> Trace:
         slices=mean,
         runs=tuple(runs),
         untimed=UntimedEvents.empty(),
+        calls=None,
     )
 
 

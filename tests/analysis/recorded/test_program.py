@@ -1,6 +1,7 @@
 """The links of traces to the operators that they record."""
 
 from tests.builders.chrome_cases import DATA, read, slice_event
+from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkState, Reason
 from viewer.analysis.recorded.program import recorded_links
 from viewer.formats import open_file
@@ -45,3 +46,9 @@ def test_a_workspace_links_a_profile_to_itself():
     assert table.program.format == "PyTorch profile"
     assert {link.reason for link in table.links} <= {Reason.BY_PROFILE, Reason.FRAMEWORK}
     assert space.warnings(trace) == []
+
+
+def test_a_profile_whose_identities_come_from_a_column_has_no_call_sites():
+    trace = open_file(str(DATA / "torch_training.json.gz"))
+    named = identified_by(trace, "Input type")
+    assert recorded_links(named) is None

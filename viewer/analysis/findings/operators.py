@@ -261,7 +261,7 @@ def _outside_text(context: FindingContext, keys: Sequence[int]) -> str:
 def no_operator(context: FindingContext) -> FamilyAnswer:
     """Report time of inferences in which no linked slice runs."""
     cost, rule = context.table, _NO_OPERATOR_RULE
-    if context.links.program is None or context.links.program.is_recorded:
+    if context.links.program_path is None:
         return NotReported(Family.NO_OPERATOR, NO_PROGRAM, rule, False)
     if not context.is_timed or not context.whole_ticks or not cost.rows:
         why = "the file has no Method::execute, or no operator is linked"
@@ -288,7 +288,7 @@ def no_operator(context: FindingContext) -> FamilyAnswer:
 def links(context: FindingContext) -> FamilyAnswer:
     """Report linkable slices that have no link, by the most frequent reasons."""
     table, trace = context.links, context.trace
-    if table.program is None or table.program.is_recorded:
+    if table.program_path is None:
         return NotReported(Family.LINKS, NO_PROGRAM, _LINKS_RULE, False)
     count = stated_per_key(trace, context.within)
     linkable = int(count[table.states > 0].sum())

@@ -176,7 +176,11 @@ def identified_by(trace: Trace, column: str) -> Trace:
         array.flags.writeable = False
     slice_keys.flags.writeable = False
     return replace(
-        trace, keys=new_keys, slices=replace(trace.slices, key=slice_keys), identifier_column=column
+        trace,
+        keys=new_keys,
+        slices=replace(trace.slices, key=slice_keys),
+        identifier_column=column,
+        calls=None,
     )
 
 

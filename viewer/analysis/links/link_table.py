@@ -121,10 +121,14 @@ class LinkTable:
     executable: Executable | None = None
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether the program is what the profile itself records."""
+        return self.program is not None and self.program.is_recorded
+
+    @property
     def program_path(self) -> str | None:
-        """The path of the program's file; None without one, as if the profile itself records it."""
-        program = self.program
-        return None if program is None or program.is_recorded else program.path
+        """The path of the program's file; None without one, or if the profile records it."""
+        return None if self.program is None or self.is_recorded else self.program.path
 
     @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:

@@ -62,6 +62,7 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
         keys=_keys(trace.keys, used // width, used % width - 1, first),
         slices=replace(slices, key=key),
         runs=with_warm_up(runs, [track.process for track in trace.tracks]),
+        calls=None,
     )
 
 

@@ -54,6 +54,7 @@ from viewer.program.sources.versions import VersionFit, version_fit
 NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
+NO_RECORDED_LINES = "This profile records no source lines."
 _MOST_SHARED = 6
 _MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
@@ -199,6 +200,9 @@ class SourcePanel(PagePanel):
 
     def _why_empty(self) -> str:
         space = self._session.workspace
+        answer = self._costs.answer
+        if answer is not None and answer.shown.table.is_recorded:
+            return NO_RECORDED_LINES
         if space.traces and not space.programs:
             return NO_RECORD
         return NOTHING if any(map(first_lines, space.programs)) else NO_LINES
