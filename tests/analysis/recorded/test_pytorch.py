@@ -127,3 +127,13 @@ def test_steps_and_spans_are_not_operators(table):
     for key, name in enumerate(trace.keys.name.tolist()):
         if trace.strings[name].startswith(("ProfilerStep#", "PyTorch Profiler")):
             assert not table.links[key].operators
+
+
+def test_forward_calls_are_named_after_the_class_of_their_module(table):
+    operator = next(
+        operator
+        for operator in table.program.operators
+        if operator.op == "aten::convolution" and operator.module_path.endswith("Conv2d_1")
+    )
+    named = [f.function for f in operator.frames if f.function.endswith(".forward")]
+    assert named == ["Net.forward", "Sequential.forward", "Block.forward", "Conv2d.forward"]

@@ -9,6 +9,7 @@ for each direction.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from viewer.analysis.recorded.call_sites import (
     CATEGORY,
@@ -88,22 +89,31 @@ def _text(columns: Mapping[str, Column], name: str, slice_: int) -> str | None:
 
 
 class _Places:
-    """The frames and modules of every stack, outermost first; each is built from its parent's."""
+    """The frames and modules of every stack, outermost first; each is built from its parent's.
+
+    The first `forward` inside a call of a module is that of its class: "Conv2d.forward".
+    """
 
     def __init__(self, trace: Trace, calls: RecordedCalls) -> None:
         self._known: list[tuple[tuple[Frame, ...], _Modules]] = []
         frames: dict[str, Frame | None] = {}
-        for name, parent in zip(
-            calls.stack_name.tolist(), calls.stack_parent.tolist(), strict=True
-        ):
-            above, modules = self._known[parent] if parent >= 0 else ((), ())
+        entered: list[bool] = []  # per stack, whether its innermost module's forward was called
+        stacks = zip(calls.stack_name.tolist(), calls.stack_parent.tolist(), strict=True)
+        for name, parent in stacks:
+            above, modules = self.of(parent)
+            has_entered = entered[parent] if parent >= 0 else True
             text = trace.strings[name]
             if module := module_of(text):
                 path = f"{modules[-1][0]}.{module[0]}" if modules else module[0]
                 modules = (*modules, (path, module[1]))
+                has_entered = False
             elif frame := frames.setdefault(text, frame_of(text)):
+                if frame.function == FORWARD and not has_entered:
+                    frame = replace(frame, function=f"{modules[-1][1]}.{FORWARD}")
+                    has_entered = True
                 above = (*above, frame)
             self._known.append((above, modules))
+            entered.append(has_entered)
 
     def of(self, stack: int) -> tuple[tuple[Frame, ...], _Modules]:
         """Return the frames and modules of a stack; none for -1."""

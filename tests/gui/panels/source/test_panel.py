@@ -67,6 +67,21 @@ def test_a_file_that_is_not_here_can_be_located_before_anything_is_selected(
     assert asked.args == [RECORDED]
 
 
+def test_a_pytorch_profile_shows_the_cost_of_its_functions(opened, data, show_panel, tmp_path):
+    profile = shutil.copy(data / "chrome_json" / "torch_training.json.gz", tmp_path)
+    code = [f"# line {number}" for number in range(1, 60)]
+    (tmp_path / "train.py").write_text("\n".join(code))
+    panel = show_panel(SourcePanel, opened(profile), 735, 560)
+    assert panel.place == ("train.py", 27)
+    assert set(panel.code.gutter.notes) == {15, 27, 33, 51}
+
+
+def test_a_profile_without_source_lines_says_so(opened, data, show_panel):
+    profile = data / "chrome_json" / "onnxruntime_profile.json"
+    panel = show_panel(SourcePanel, opened(profile), 735, 560)
+    assert panel.sentence == "This profile records no source lines."
+
+
 def test_files_that_record_no_source_lines_say_so(opened, show_panel):
     panel = show_panel(SourcePanel, opened(str(DATA / "pte" / "cond.pte")), 735, 560)
     assert panel.sentence == NO_LINES

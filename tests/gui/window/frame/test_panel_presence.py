@@ -35,6 +35,19 @@ def test_a_record_alone_has_no_panel_that_needs_a_profile(opened, attention_reco
     assert named(session, AVAILABLE) == set()
 
 
+def test_a_pytorch_profile_alone_has_modules_and_source_lines(opened, data):
+    session = opened(data / "chrome_json" / "torch_training.json.gz")
+    assert named(session, OPEN) == {
+        "summary", "details", "operators", "model", "source", "findings", "statistics",
+    }  # fmt: skip
+
+
+def test_an_onnx_runtime_profile_has_no_source_lines(opened, data):
+    session = opened(data / "chrome_json" / "onnxruntime_profile.json")
+    assert "operators" in named(session, OPEN)
+    assert "source" not in named(session, OPEN) | named(session, AVAILABLE)
+
+
 def test_special_panels_open_for_the_files_that_have_something_for_them(sample, opened, data):
     assert "handle_map" in named(sample("delegate_handle_map"), OPEN)
     torq = named(sample("torq_npu"), OPEN)
