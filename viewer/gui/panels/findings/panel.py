@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
-from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
@@ -31,7 +30,7 @@ from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see findings."
@@ -40,16 +39,11 @@ NO_SLICES = "This profile has no slices, so there are no findings."
 
 @dataclass(frozen=True, slots=True)
 class FindingsAnswer:
-    """The findings of a profile.
-
-    scope: the current inference, or all. space: the workspace whose estimates `made` compares.
-    """
+    """The findings of a profile. scope: the current inference, or all."""
 
     shown: OpenTrace
     scope: TimeScope
     findings: Findings
-    space: Workspace
-    made: Estimates
 
 
 class FindingsPanel(TracePanel[FindingsAnswer]):
@@ -89,10 +83,9 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
-        space, known = self._session.workspace, self.answer
-        estimates = known.made if known is not None and known.space is space else None
+        space = self._session.workspace
         size = sum(len(trace.slices) for trace in space.traces)
-        return Question(_answer, (shown, scope, space, estimates), size)
+        return Question(_answer, (shown, scope, space), size)
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
@@ -167,8 +160,6 @@ def _answer(
     shown: OpenTrace,
     scope: TimeScope,
     space: Workspace,
-    made: Estimates | None,
 ) -> FindingsAnswer:
-    made = made or of_workspace(space)
-    findings = shown.findings.of(scope, shown.axis.ns_per_tick, made)
-    return FindingsAnswer(shown, scope, findings, space, made)
+    findings = shown.findings.of(scope, shown.axis.ns_per_tick, shared_estimates(space))
+    return FindingsAnswer(shown, scope, findings)

@@ -20,7 +20,6 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.summary import Expensive, Summary
-from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.inference_list import (
     InferenceList,
@@ -52,7 +51,6 @@ from viewer.model.times import (
 )
 from viewer.model.trace import RunKind
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.workspace import Workspace
 
 MOST_INFERENCES = 12  # more are not listed one by one
 SLOWEST = 5  # then these are
@@ -64,13 +62,11 @@ _VIEW_NAMES = {Inferences.MEDIAN: "their median", Inferences.MEAN: "their mean"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummaryAnswer:
-    """The summary of a trace in a scope. space: the workspace whose estimates `made` compares."""
+    """The summary of a trace in a scope."""
 
     shown: OpenTrace
     scope: TimeScope
     summary: Summary
-    space: Workspace
-    made: Estimates
 
 
 class SummaryCard(SectionColumn):
