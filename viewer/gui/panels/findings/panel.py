@@ -21,7 +21,7 @@ from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import copy_text
-from viewer.gui.qt.copy_formats import CopyFormat, formatted
+from viewer.gui.qt.copy_formats import CopyFormat, formatted_list
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
@@ -61,7 +61,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         self.model = FindingsModel()
         self.model.setParent(self)
         self.list = FindingsList(self.model, theme)
-        let_copy(self.list, self.copy, "Copy findings as text")
+        let_copy(self.list, self.copy, "Copy findings as text", markdown=False)
         self.list.chosen.connect(self._choose)
         self.list.menu_offered.connect(self._offer)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
@@ -147,13 +147,13 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
             menu.addAction("Show rule", partial(self.list.show_rule, at))
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows as text, or all rows if none is selected."""
+        """Copy the sentences of the selected rows, or of all rows if none is selected."""
         selected = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
         copied = [rows[i] for i in selected] or list(rows)
         if copied:
-            text = "\n".join([self.subtitle.text(), *(row.plain for row in copied)])
-            copy_text(self, formatted(f"{text}\n", form), counted(len(copied), "finding"))
+            text = formatted_list(self.subtitle.text(), [row.plain for row in copied], form)
+            copy_text(self, text, counted(len(copied), "finding"))
 
 
 def _answer(
