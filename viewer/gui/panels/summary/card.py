@@ -328,8 +328,7 @@ class SummaryCard(SectionColumn):
         return FigureLink(number, unit, caption, self._theme, hint)
 
     def _scope_text(self) -> str:
-        text = scope_text(self._shown, self._summary.scope)
-        return f"inference {text.removeprefix('run ')}" if text.startswith("run ") else text
+        return scope_text(self._shown, self._summary.scope)
 
     def _icon(self, name: str, token: str) -> QWidget:
         mark = label("", self._theme)
