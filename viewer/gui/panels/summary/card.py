@@ -36,7 +36,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.linking import link_state
+from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
@@ -289,7 +289,7 @@ class SummaryCard(SectionColumn):
 
     def _state(self, problems: int | None) -> None:
         """Whether there are problems, and how the files match."""
-        state = link_state(self._session, self._shown)
+        state = link_summary(self._session, self._shown)
         rows: list[Sequence[QWidget | None]] = []
         if problems is not None:
             icon, token = ("warning", "warning") if problems else ("check", "ok")

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton
 
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
-from viewer.gui.session.linking import link_state
+from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 
@@ -28,7 +28,7 @@ class LinkStateButton(QPushButton):
         if not session.traces:
             return
         shown = session.traces[session.current_trace or 0]
-        state = link_state(session, shown)
+        state = link_summary(session, shown)
         text, brief = state.text, state.brief
         self._token = state.token
         if len(session.traces) > 1:
