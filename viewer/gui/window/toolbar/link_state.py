@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton
 
+from viewer.analysis.links.link_table import REASONS
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.linking import link_summary
@@ -35,7 +36,9 @@ class LinkStateButton(QPushButton):
             text = f"{display_name(shown.trace.path)}   {text}"
         self._texts = text, brief
         self._show_text()
-        reasons = "\n".join(f"{count} × {why}" for why, count in state.by_reason.items())
+        reasons = "\n".join(
+            f"{count} × {REASONS[why].listed_text}" for why, count in state.by_reason.items()
+        )
         explain(self, f"{text}\nSlices by reason:\n{reasons}")
         self._retheme()
 
