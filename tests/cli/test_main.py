@@ -86,6 +86,17 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsy
     assert sum(link["by_reason"].values()) == 35
 
 
+def test_reasons_are_named_in_the_text_as_in_the_window(capsys):
+    cnn = (
+        DATA / "etdump" / "cnn_portable_x10.etdp",
+        DATA / "etrecord" / "cnn_toedge_portable.etrecord",
+    )
+    text = run(capsys, "info", *map(str, cnn))[1]
+    assert "linked by: calls and kernels: instruction in the debug handle map (200)" in text
+    (link,) = json.loads(run(capsys, "info", "--json", *map(str, cnn))[1])["links"]
+    assert link["by_reason"]["instruction in the debug handle map"] == 200
+
+
 def test_problems_have_kind_count_and_first(controller, capsys):
     shutil.copy(DATA / "etdump" / "SYN_wraparound.etdp", "a.etdp")
     (file,) = json.loads(run(capsys, "info", "--json", "a.etdp")[1])["files"]

@@ -9,6 +9,7 @@
                    [--raw]                  unchanged texts, including formulas
     opscope stats FILES... --by KEY         time by operator, line, unit, ...
     opscope calls FILES... [--folded]       time of every call path, top-down or bottom-up
+                   [--svg OUT.svg]          the same as a flame graph
     opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
     opscope findings FILES... [--json]      performance findings, ranked by possible gain

@@ -26,6 +26,7 @@ _TAIL = 1 << 12
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
 _FIRST = re.compile(rb"[\[{]")
 _BETWEEN = re.compile(rb'["{}\[\],:]')
+_FILLED = re.compile(rb"[^ \t\r\n]")
 _IN_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _OPEN, _CLOSE = b"{[", b"}]"
 _LONGEST_KEY = 64
@@ -202,7 +203,7 @@ class Blocks:
         return self.is_bare or self._find_key()
 
     def _find_key(self) -> bool:
-        depth, key, is_value, filled = 1, b"", False, b""
+        depth, key, is_value = 1, b"", False
         while mark := self._next(_BETWEEN):
             if mark == b'"':
                 text = self._text()
@@ -215,8 +216,8 @@ class Blocks:
             elif mark in (b"{", b"["):
                 if depth == 1 and mark == b"[" and is_value and key == EVENTS_KEY:
                     return True
-                if depth == 2 and key != filled:
-                    filled = self._fill(key)
+                if depth == 1 and not self._is_next_closing():
+                    self._fill(key)
                 depth += 1
             elif mark in (b"}", b"]"):
                 depth -= 1
@@ -224,14 +225,17 @@ class Blocks:
                     return False
             elif depth == 1:
                 is_value = mark == b":"
-            elif depth == 2 and key != filled:
-                filled = self._fill(key)
         return False
 
-    def _fill(self, key: bytes) -> bytes:
+    def _is_next_closing(self) -> bool:
+        """Whether the array or object that was just opened is empty; moves to what is in it."""
+        found = self._next(_FILLED)
+        self._at -= len(found)
+        return found in (b"]", b"}", b"")
+
+    def _fill(self, key: bytes) -> None:
         if len(self.filled) < _MOST_KEYS:
             self.filled.add(key.decode("utf-8", "replace"))
-        return key
 
     def _text(self) -> bytes:
         """Move past a string whose opening quote was consumed, and return its start."""

@@ -19,6 +19,8 @@ import numpy as np
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.trace import Slices
 
+LONE_FLOWS = "flow events without a slice, or without a destination: left out"
+
 
 @dataclass(frozen=True, slots=True)
 class FlowEvents:

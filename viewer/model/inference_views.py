@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.logged_methods import median_of_methods, process_and_scope
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import Column, Run, Slices, Trace, Track, UntimedEvents
-from viewer.model.warm_up import counted_inferences, median_inference
+from viewer.model.warm_up import counted_inferences
 
 # More rows cannot be read, and laying out more tracks takes seconds.
 MOST_TRACKS = 1000
@@ -67,19 +68,11 @@ def median_run(trace: Trace) -> Trace:
     Of an even number it is the shorter of the middle two, so that it is an inference that ran: its
     times are those of the file, which the medians of all its slices together would not be.
     """
-    of_methods = median_of_methods(trace)[:MOST_TRACKS]
+    of_methods = list(islice(median_of_methods(trace).values(), MOST_TRACKS))
     names = [
         f"median of {count}, {run.label}" if count > 1 else run.label for run, count in of_methods
     ]
     return _aligned(trace, [run for run, _ in of_methods], names)
-
-
-def median_of_methods(trace: Trace) -> list[tuple[Run, int]]:
-    """The inference of median duration of each method, and of how many it is the median."""
-    of_method: dict[tuple[str, int], list[Run]] = {}
-    for run in counted_inferences(trace, warm_up=False):
-        of_method.setdefault((trace.tracks[run.track].process, run.scope), []).append(run)
-    return [(median_inference(runs), len(runs)) for runs in of_method.values()]
 
 
 def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
@@ -229,8 +222,8 @@ class _Inferences:
         for i, run in enumerate(self.runs):
             columns_of_run = shape[bounds[i] : bounds[i + 1]]
             if len(columns_of_run):
-                process = self.trace.tracks[run.track].process
-                groups.setdefault((process, run.scope, columns_of_run.tobytes()), []).append(i)
+                kind = *process_and_scope(self.trace, run), columns_of_run.tobytes()
+                groups.setdefault(kind, []).append(i)
         return [
             _Kind(
                 [self.runs[i] for i in members],

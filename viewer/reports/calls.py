@@ -75,35 +75,20 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
     names of process, thread and frames; bottom-up those of a frame, its callers, its thread and its
     process. Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
     """
-    if not workspace.traces:
-        raise NoSuchGroups("no profile is open")
-    scopes = _scopes(workspace, options)
-    groups = {trace: GroupKeys(workspace.links(trace)) for trace, _ in scopes}
-    missing = {trace: groups[trace].missing(options.key) for trace in groups}
-    if all(missing.values()):
-        known = [key for key in KEYS if any(not own.missing(key) for own in groups.values())]
-        available = f". The keys are {', '.join(known)}" if known else ""
-        why = "; ".join(dict.fromkeys(missing.values()))
-        raise NoSuchGroups(f"no call tree by {options.key}: {why}{available}")
     files, rows = list[Facts](), list[Facts]()
-    trees: dict[Trace, CallTree] = {}
-    for trace, scope in scopes:
-        tree = None
-        if not missing[trace]:
-            made = trees.get(trace) or CallTree(workspace.links(trace), options.key, groups[trace])
-            tree = trees[trace] = made
-        table = tree.table(scope) if tree else None
-        facts = _file_facts(workspace, trace, scope, tree, table, missing[trace])
-        own, facts["rows_left_out"] = [], 0
-        if table is not None:
-            shown, facts["rows_left_out"] = _shown(table, options)
-            rate = workspace.clocks.ns_per_tick(trace)
-            head = {"file": trace.path}
-            if scope.run is not None:
+    for tree in call_trees(workspace, options):
+        facts, own = tree.facts, []
+        facts["rows_left_out"] = 0
+        if tree.table is not None:
+            table, facts["rows_left_out"] = reported_rows(tree.table, options)
+            head = {"file": tree.trace.path}
+            if tree.scope.run is not None:
                 head["inference"] = facts["inference"]
             # Not by name: two threads that run the same method have the same one.
-            threads = None if options.inverted else table.track[table.depth == 1].tolist()
-            own = [head | row for row in _rows(shown, rate, threads)]
+            threads = None
+            if not options.inverted:
+                threads = tree.table.track[tree.table.depth == 1].tolist()
+            own = [head | row for row in _rows(table, tree.ns_per_tick, threads)]
         files.append(facts | {"row_count": len(own)})
         rows += own
     return {
@@ -115,6 +100,53 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
         "files": files,
         "rows": rows,
     }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProfileCalls:
+    """The call tree of a profile, or of one of its inferences.
+
+    table: top-down, with all nodes; None if the profile has no tree by the key. facts: those of
+    `files` in the report, without its numbers of rows.
+    """
+
+    trace: Trace
+    scope: TimeScope
+    ns_per_tick: Fraction
+    facts: Facts
+    table: CallTable | None
+
+
+def call_trees(workspace: Workspace, options: CallOptions) -> Iterator[ProfileCalls]:
+    """Return the call trees of all profiles, one at a time, because each may be large.
+
+    Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
+    """
+    if not workspace.traces:
+        raise NoSuchGroups("no profile is open")
+    scopes = _scopes(workspace, options)
+    groups = {trace: GroupKeys(workspace.links(trace)) for trace, _ in scopes}
+    missing = {trace: groups[trace].missing(options.key) for trace in groups}
+    if all(missing.values()):
+        known = [key for key in KEYS if any(not own.missing(key) for own in groups.values())]
+        available = f". The keys are {', '.join(known)}" if known else ""
+        why = "; ".join(dict.fromkeys(missing.values()))
+        raise NoSuchGroups(f"no call tree by {options.key}: {why}{available}")
+
+    def trees() -> Iterator[ProfileCalls]:
+        made: dict[Trace, CallTree] = {}
+        for trace, scope in scopes:
+            tree = None
+            if not missing[trace]:
+                tree = made.get(trace) or CallTree(
+                    workspace.links(trace), options.key, groups[trace]
+                )
+                made[trace] = tree
+            table = tree.table(scope) if tree else None
+            facts = _file_facts(workspace, trace, scope, tree, table, missing[trace])
+            yield ProfileCalls(trace, scope, workspace.clocks.ns_per_tick(trace), facts, table)
+
+    return trees()
 
 
 def _scopes(workspace: Workspace, options: CallOptions) -> list[tuple[Trace, TimeScope]]:
@@ -177,7 +209,7 @@ def _file_facts(
     return facts
 
 
-def _shown(table: CallTable, options: CallOptions) -> tuple[CallTable, int]:
+def reported_rows(table: CallTable, options: CallOptions) -> tuple[CallTable, int]:
     """Return the rows to report, with what they are below, and how many are left out.
 
     Bottom-up, rows below the depth are not counted, because there may be very many.
@@ -243,7 +275,7 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     if file["inference"] is not None:
         lines.append(f"  {file['inference']}")
     if file["derived"]:
-        lines.append(f"  {counted(file['derived'], 'derived slice')} left out")
+        lines.append(f"  {derived_text(file)}")
     if rows:
         title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
         tree = _inverted_lines(file, rows) if inverted else _thread_lines(file, rows)
@@ -253,6 +285,11 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     elif not rows:
         lines.append("nothing in this range")
     return [plain_spaces(line) for line in lines]
+
+
+def derived_text(file: Facts) -> str:
+    """Say how many derived slices are in no node."""
+    return f"{counted(file['derived'], 'derived slice')} left out"
 
 
 def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:

@@ -13,7 +13,7 @@ import numpy as np
 from viewer import SCHEMA, __version__
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label
-from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
+from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
 from viewer.model.queries import unattributed_time
@@ -399,7 +399,6 @@ def _column_text(entry: Facts) -> str:
     )
 
 
-_STATE_OF = {reason.text: reason.state for reason in Reason}
 _STATE_TITLES = {
     LinkState.LINKED: "linked by",
     LinkState.UNLINKED: "not linked",
@@ -432,9 +431,9 @@ def link_text(entry: Facts) -> str:
         lines.append(f"  match: {checked}")
     for state, title in _STATE_TITLES.items():
         of_state = [
-            f"{reason} ({count})"
+            f"{REASONS[reason].listed_text} ({count})"
             for reason, count in entry["by_reason"].items()
-            if _STATE_OF[reason] is state
+            if REASONS[reason].state is state
         ]
         lines += [f"  {title}: {'; '.join(of_state)}"] if of_state else []
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import Link, LinkTable
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
@@ -42,8 +43,8 @@ class OpenTrace:
     trace: the displayed trace. file: the trace as read. They differ if inferences are aligned or
     averaged. palettes: the palette index of every slice, for each scheme used so far. classes: what
     these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
-    costs, findings, delegation: queries that compute on first use and keep what does not depend on
-    the scope. facts: what depends only on the slices. inferences: how they are displayed.
+    costs, grouping, findings, delegation: queries that compute on first use and keep what does not
+    depend on the scope. facts: what depends only on the slices. inferences: how they are displayed.
     """
 
     file: Trace
@@ -54,6 +55,7 @@ class OpenTrace:
     labels: Codes
     label_strings: tuple[str, ...]
     costs: Costs
+    grouping: Grouping
     findings: FindingsAnalysis
     delegation: Delegation
     facts: TickFacts
@@ -114,8 +116,17 @@ class OpenTrace:
         if own.clock_rates != rates:
             own = replace(own, clock_rates=rates)
             findings, delegation = FindingsAnalysis(own, self.costs), Delegation(own)
+        grouping = self.grouping
+        if own is not self.table or axis.ns_per_tick != self.axis.ns_per_tick:
+            grouping = Grouping(own, axis.ns_per_tick)
         return replace(
-            self, axis=axis, rate=rate, table=own, findings=findings, delegation=delegation
+            self,
+            axis=axis,
+            rate=rate,
+            table=own,
+            grouping=grouping,
+            findings=findings,
+            delegation=delegation,
         )
 
     def label(self, i: int) -> str:
@@ -212,6 +223,7 @@ def _opened(
         labels,
         strings,
         costs,
+        Grouping(table, axis.ns_per_tick),
         FindingsAnalysis(table, costs),
         Delegation(table),
         TickFacts(table),

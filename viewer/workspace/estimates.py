@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from threading import Lock
+from weakref import WeakKeyDictionary
+
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, Estimates, estimates
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
@@ -10,6 +13,22 @@ from viewer.workspace.workspace import Workspace
 def of_workspace(workspace: Workspace) -> Estimates:
     """Return the comparison of everything that is open."""
     return of_snapshot(Snapshot.of(workspace))
+
+
+_computing = Lock()
+_shared: WeakKeyDictionary[Workspace, Estimates] = WeakKeyDictionary()
+
+
+def shared_estimates(workspace: Workspace) -> Estimates:
+    """Return the comparison of a workspace that does not change any more; computed once.
+
+    Several threads may ask, for several panels.
+    """
+    with _computing:
+        made = _shared.get(workspace)
+        if made is None:
+            made = _shared[workspace] = of_workspace(workspace)
+        return made
 
 
 def of_snapshot(opened: Snapshot) -> Estimates:

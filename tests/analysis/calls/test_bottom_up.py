@@ -56,6 +56,14 @@ def test_a_recursion_has_the_total_of_its_outermost_calls():
     assert found["f", "f", "f"] == (10, 10, 1)
 
 
+def test_small_nodes_get_no_callers():
+    trace = trace_of(("t", "a", 0, 50), ("t", "x", 10, 30), ("u", "b", 0, 5), ("u", "x", 1, 3))
+    table = CallTree(unlinked(trace)).table()
+    every, found = figures(bottom_up(table)), figures(bottom_up(table, least=3))
+    assert set(every) - set(found) == {("x", "b", "u"), ("x", "b", "u", "p")}
+    assert found == {path: every[path] for path in found}
+
+
 def test_levels_limit_the_callers():
     trace = trace_of(("t", "a", 0, 50), ("t", "x", 10, 30))
     assert set(figures(inverted(trace, 1))) == {("a",), ("x",)}

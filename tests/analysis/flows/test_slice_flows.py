@@ -1,5 +1,7 @@
 """Which slices hand over to which: the rules one by one, and against a slow search."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 from tests.paths import DATA
 from viewer.analysis.flows.slice_flows import NO_OPERATOR, NO_PROGRAM, FlowIndex
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
-from viewer.analysis.links.linker import link
+from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
+from viewer.model import trace as model
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.program import GraphNode, Method, MethodFlow, Operator, Program
@@ -212,6 +215,36 @@ def test_of_very_many_tiles_those_around_the_slice_are_compared():
     flows = index.flows(own, 100)
     assert flows is not None
     assert [int(trace.slices.start[e.slice]) for e in flows.inputs] == [10 * 20_000]
+
+
+def test_flows_of_the_file_inside_a_slice_are_found_in_all_lanes_of_its_thread():
+    rng = np.random.default_rng(1)
+    builder = TraceBuilder("made", "test", "", Clock())
+    tracks = [builder.track("p", "t"), builder.track("p", "u")]
+    count = 300
+    start = rng.integers(0, 2000, count)
+    end = start + rng.integers(0, 200, count)
+    builder.add(
+        track=np.array(tracks, np.uint32)[rng.integers(0, 2, count)], start=start, end=end,
+        name=builder.intern("x"), key=builder.key(KeyKind.PLAIN, "x"),
+    )  # fmt: skip
+    trace = builder.build()
+    ends = rng.integers(0, len(trace.slices), (2, 12))
+    trace = replace(trace, flows=model.Flows(*ends))
+    index, slices = FlowIndex(unlinked(trace)), trace.slices
+    found = set()
+    for i in range(len(slices)):
+        for forward in (True, False):
+            expected = any(
+                slices.track(j) == slices.track(i)
+                and slices.start[i] <= slices.start[j]
+                and slices.end[j] <= slices.end[i]
+                for j in ends[0 if forward else 1].tolist()
+            )
+            assert index.has_flow_inside(i, forward=forward) == expected
+            found.add(expected)
+    assert found == {True, False}
+    assert len(set(slices.row_lane.tolist())) > 1
 
 
 # -- against a slow search -------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Inferences with a scope of their own: only scopes differ, and links follow the chosen methods."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from viewer.analysis.links.linker import link
 from viewer.analysis.links.match import match_trace
 from viewer.analysis.links.split_scopes import ScopePart, split_scopes
 from viewer.formats import open_file
-from viewer.model.trace import Trace
+from viewer.model.trace import RunKind, Trace
+from viewer.model.warm_up import with_warm_up
 from viewer.program.program import Program
 
 PREFILL, FORWARD = ScopePart(0, frozenset({1, 3})), ScopePart(0, frozenset({2, 4}))
@@ -69,6 +72,17 @@ def test_each_part_is_linked_and_charged_to_its_method(multi, record):
     first, third = (run for run in multi.inferences() if PREFILL.has(run))
     for run in (first, third):
         assert costs.of_run(run) == Costs(alone).of_run(run)
+
+
+def test_the_inferences_that_warm_up_are_those_of_the_load(multi):
+    """Of the seven that follow the last load of the scope, the first one warms up."""
+    ran = [run for run in multi.runs if run.scope == 0 and run.kind is RunKind.INFERENCE]
+    more = [replace(run, number=run.number + 4, start=run.start + 10**9) for run in ran]
+    more = [replace(run, end=run.end + 10**9) for run in more]
+    runs = with_warm_up([*multi.runs, *more], [track.process for track in multi.tracks])
+    split = split_scopes(replace(multi, runs=runs), [ScopePart(0, frozenset({2, 5, 6}))])
+    of_method = [run for run in split.runs if run.warms_up and run.scope != 1]
+    assert [(run.number, run.scope) for run in of_method] == [(2, 3)]
 
 
 def test_what_nobody_chose_stays_undecided(multi, record):

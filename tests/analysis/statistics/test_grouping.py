@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from viewer.analysis.links.delegate_clocks import with_clock_rates
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
+from viewer.analysis.statistics import grouping as grouping_module
 from viewer.analysis.statistics.group_keys import KEYS, NO_LINE
 from viewer.analysis.statistics.group_table import Spread
 from viewer.analysis.statistics.grouping import Grouping
@@ -422,3 +424,30 @@ def test_an_operator_without_a_source_line_says_so():
 
 def _read(path: Path) -> Trace:
     return etdump.FORMAT.read(str(path), no_progress, never_cancelled)
+
+
+def test_several_threads_compute_what_takes_long_once(monkeypatch):
+    table = linked("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir")
+    grouping, expected = Grouping(table), Grouping(table).by("name")
+    made, original = [], grouping_module.charge
+
+    def charge(*arguments):
+        made.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(grouping_module, "charge", charge)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: grouping.by("name"), range(8)))
+    assert found == [expected] * 8
+    assert len(made) == 1
+
+
+def test_two_keys_in_turn_are_both_kept(monkeypatch):
+    grouping = Grouping(linked("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir"))
+    made, original = [], grouping_module.outermost
+    monkeypatch.setattr(
+        grouping_module, "outermost", lambda *some: made.append(some) or original(*some)
+    )
+    for key in ("name", "operator", "name", "operator", "line", "operator"):
+        grouping.by(key)
+    assert len(made) == 3

@@ -233,7 +233,10 @@ def test_data_next_to_the_events_is_told(tmp_path):
         "samples next to the events: not shown": 1,
         "systemTraceEvents next to the events: not shown": 1,
     }
-    assert problems(read(tmp_path, text=f'{{"samples":[],"traceEvents":[{ONE}]}}')) == {}
+    assert problems(read(tmp_path, text=f'{{"samples":[ ],"traceEvents":[{ONE}]}}')) == {}
+    for filled in ("[7]", '["a"]', "[ null]", "[[]]", '{"a":1}'):
+        found = problems(read(tmp_path, text=f'{{"samples":{filled},"traceEvents":[{ONE}]}}'))
+        assert found == {"samples next to the events: not shown": 1}
 
 
 def test_what_is_not_shown_is_counted(tmp_path):

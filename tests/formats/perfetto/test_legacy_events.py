@@ -76,6 +76,17 @@ def test_what_is_not_read_is_counted_with_its_first_place(tmp_path):
     }
 
 
+def test_flows_that_lead_nowhere_are_counted_together(tmp_path):
+    w = Writer()
+    w.thread(11, 5, 6, "worker", "app")
+    w.event(10, BEGIN, 11, "a").flow_ids.append(7)
+    w.event(20, END, 11)
+    legacy(w, "s", 15, "lone", unscoped_id=1)
+    assert problems(open_file(str(w.save(tmp_path)))) == {
+        "flow events without a slice, or without a destination: left out": (2, "event 2")
+    }
+
+
 def test_a_system_trace_without_track_events_says_what_it_is(tmp_path):
     w = Writer()
     for ts in (1, 2, 3):

@@ -478,7 +478,7 @@ def test_flows_lead_as_in_the_engine(tmp_path):
         [("a", "b"), ("a", "c"), ("a", "d"), ("d", "e"), ("c", "e"), ("e", "f")]
     )
     assert [(p.kind, p.count) for p in trace.problems] == [
-        ("flow arrows without a destination: left out", 1)
+        ("flow events without a slice, or without a destination: left out", 1)
     ]
 
 

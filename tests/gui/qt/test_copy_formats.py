@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from viewer.gui.qt.copy_formats import CopyFormat, formatted
+from viewer.gui.qt.copy_formats import CopyFormat, formatted, formatted_list
 
 TSV = "Name\tTime, ns\nlinear\t1200\na|b <c>\t007\n"
 
@@ -30,3 +30,15 @@ def test_json_has_whole_numbers_and_leaves_other_text():
 def test_the_note_on_missing_rows_is_kept(form):
     text = formatted(TSV + "5 more rows: export writes all of them\n", form)
     assert "5 more rows: export writes all of them" in text
+
+
+def test_sentences_are_a_list_below_their_title():
+    sentences = ["a took 5 ms | half", "b"]
+    assert formatted_list("2 findings", sentences, CopyFormat.TEXT) == (
+        "2 findings\na took 5 ms | half\nb\n"
+    )
+    assert formatted_list("2 findings", sentences, CopyFormat.MARKDOWN) == (
+        "2 findings\n\n- a took 5 ms \\| half\n- b\n"
+    )
+    found = json.loads(formatted_list("2 findings", sentences, CopyFormat.JSON))
+    assert found == {"title": "2 findings", "rows": sentences}

@@ -10,7 +10,7 @@ from viewer.analysis.calls.preorder import numbered
 from viewer.arrays import Bools, Ints
 
 
-def bottom_up(table: CallTable, levels: int | None = None) -> CallTable:
+def bottom_up(table: CallTable, levels: int | None = None, least: int = 0) -> CallTable:
     """Return the frames of a top-down table by name, and below each name its callers.
 
     levels: how many levels to return; by default all, to the thread and the process. There may be
@@ -32,7 +32,7 @@ def bottom_up(table: CallTable, levels: int | None = None) -> CallTable:
         figures.append(_figures(table, items, number, len(distinct)))
         node, at = number + count, table.parent[at]
         count, depth = count + len(distinct), depth + 1
-        is_called = at >= 0
+        is_called = (at >= 0) & (figures[-1][1] >= least)[number]
         items, at, node = items[is_called], at[is_called], node[is_called]
     if not count:
         return table.kept(np.zeros(len(table), np.bool_))

@@ -29,6 +29,7 @@ from viewer.analysis.findings.finding import (
     times_text,
 )
 from viewer.analysis.links.link_table import LinkTable
+from viewer.model.logged_methods import process_and_scope
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
@@ -290,8 +291,7 @@ def _scopes(table: LinkTable) -> list[_Scope]:
         numbered = [(i, run) for i, run in numbered if (run.track, run.start) in whole]
     found: dict[tuple[str, int], list[tuple[int, Run]]] = {}
     for number, run in sorted(numbered, key=lambda one: one[1].number):
-        place = trace.tracks[run.track].process, run.scope
-        found.setdefault(place, []).append((number, run))
+        found.setdefault(process_and_scope(trace, run), []).append((number, run))
     several = len(found) > 1
     return [
         _Scope(

@@ -152,6 +152,13 @@ class FlowIndex:
             reasons[0] if reasons and not before and not after else "",
         )
 
+    def has_flow_inside(self, i: int, *, forward: bool) -> bool:
+        """Return whether a flow of the file starts (forward) or ends at a slice nested in slice i.
+
+        Concurrent slices in other lanes of the thread count too.
+        """
+        return self._stated.has_inside(i, forward=forward)
+
     def _stated_ends(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
         """Return the ends of the file's own flows: outputs by start, inputs by latest end."""
         start, stop = self._slices.start, self._slices.end
@@ -231,16 +238,37 @@ class StatedFlows:
     """The flows that the file itself contains, sorted by either end."""
 
     def __init__(self, trace: Trace) -> None:
+        self._slices = trace.slices
         self._ends = trace.flows.producer, trace.flows.consumer
         self._order = tuple(np.argsort(end, kind="stable") for end in self._ends)
 
     def next_to(self, i: int, *, forward: bool) -> list[int]:
         """Return the consumers (forward) or producers of slice i, up to `MOST_STATED`."""
-        own, other = self._ends if forward else self._ends[::-1]
+        _, other = self._ends if forward else self._ends[::-1]
+        first, last = self._between(i, i + 1, forward=forward)
         order = self._order[0 if forward else 1]
-        first, last = (np.searchsorted(own, i, side, sorter=order) for side in ("left", "right"))
         found: list[int] = other[order[first : min(last, first + MOST_STATED)]].tolist()
         return list(dict.fromkeys(found))
+
+    def has_inside(self, i: int, *, forward: bool) -> bool:
+        """Return whether a flow starts (forward) or ends at a slice of i's thread, within i."""
+        slices = self._slices
+        start, end, ptr = slices.start[i], slices.end[i], slices.row_ptr
+        for row in np.flatnonzero(slices.row_track == slices.track(i)).tolist():
+            # Slices of a row follow one another, so those within i are a range.
+            own = slice(int(ptr[row]), int(ptr[row + 1]))
+            lo = own.start + int(np.searchsorted(slices.start[own], start, "left"))
+            hi = own.start + int(np.searchsorted(slices.end[own], end, "right"))
+            first, last = self._between(lo, hi, forward=forward)
+            if first < last:
+                return True
+        return False
+
+    def _between(self, lo: int, hi: int, *, forward: bool) -> tuple[int, int]:
+        """Return where in the order the flows are that start (forward) or end at slices lo..hi."""
+        side = 0 if forward else 1
+        first, last = np.searchsorted(self._ends[side], (lo, hi), sorter=self._order[side])
+        return int(first), int(last)
 
 
 class _Runs:

@@ -111,13 +111,16 @@ def set_label(table: LinkTable, operators: Sequence[int]) -> str:
     return f"{common} · {text}" if common else text
 
 
-def same_label_hints(table: LinkTable) -> list[str]:
-    """Return per operator set its debug handles, if another set has the same label; else ""."""
+def set_labels(table: LinkTable) -> list[tuple[str, str]]:
+    """Return per operator set its label, and a hint if another set has the same label; else "".
+
+    The hint names its debug handles, if it has any.
+    """
     operators = () if table.program is None else table.program.operators
     labels = [set_label(table, own) for own in table.sets]
     often = Counter(labels)
     return [
-        _handles([operators[i].debug_handle for i in own]) if often[label] > 1 else ""
+        (label, _handles([operators[i].debug_handle for i in own]) if often[label] > 1 else "")
         for label, own in zip(labels, table.sets, strict=True)
     ]
 

@@ -84,6 +84,19 @@ class Reason(Enum):
         self.text = text
         self.state = state
 
+    @property
+    def listed_text(self) -> str:
+        """The text in a list of reasons, where it says which slices it is about if that matters."""
+        return _LISTED.get(self, self.text)
+
+
+# Next to each other, these would seem to contradict each other.
+_LISTED = {
+    Reason.BY_INSTRUCTION: "calls and kernels: instruction in the debug handle map",
+    Reason.NO_DELEGATE_MAP: "delegate events: the backend wrote no debug handle map",
+}
+REASONS = {reason.text: reason for reason in Reason}  # by the texts that facts and tables have
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

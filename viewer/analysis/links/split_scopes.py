@@ -16,7 +16,6 @@ import numpy as np
 from viewer.arrays import Codes, Ints
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Keys, Run, RunKind, Trace
-from viewer.model.warm_up import with_warm_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,8 @@ class ScopePart:
 def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     """Return the trace with one more scope per part, after those of the trace and in their order.
 
-    A new scope has the name of the one that it is split from. parts: disjoint; their scopes exist.
+    A new scope has the name of the one that it is split from. Its inferences followed the same
+    load, so those that warm up do not change. parts: disjoint; their scopes exist.
     """
     part = np.array([*(_part_of(run, parts) for run in trace.runs), -1], np.int64)
     slices, old = trace.slices, trace.slices.key.astype(np.int64)
@@ -61,7 +61,7 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
         scopes=(*trace.scopes, *(trace.scopes[one.scope] for one in parts)),
         keys=_keys(trace.keys, used // width, used % width - 1, first),
         slices=replace(slices, key=key),
-        runs=with_warm_up(runs, [track.process for track in trace.tracks]),
+        runs=tuple(runs),
         calls=None,
     )
 

@@ -23,6 +23,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
 from viewer.arrays import Bools, Ints
 from viewer.model.distributions import Statistics, grouped
+from viewer.model.logged_methods import process_and_scope
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 
@@ -153,8 +154,8 @@ def event_statistics(table: LinkTable) -> EventStatistics:
 
 def _place(trace: Trace, run: Run) -> tuple[str, int]:
     """Return what runs of one block share: their process, and a scope or (for loads) track."""
-    scope_or_track = run.scope if run.kind is RunKind.INFERENCE else run.track
-    return trace.tracks[run.track].process, scope_or_track
+    process, scope = process_and_scope(trace, run)
+    return process, scope if run.kind is RunKind.INFERENCE else run.track
 
 
 def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.lines import lines_text, place_of
-from viewer.analysis.links.labels import same_label_hints, set_label
+from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.arrays import Ints
@@ -172,11 +172,7 @@ class GroupKeys:
 
     def _operator_labels(self) -> list[str]:
         """Return the labels of all sets; equal ones get their debug handles appended, if any."""
-        labels = [set_label(self._table, own) for own in self._table.sets]
-        return [
-            f"{label} ({hint})" if hint else label
-            for label, hint in zip(labels, same_label_hints(self._table), strict=True)
-        ]
+        return [f"{label} ({hint})" if hint else label for label, hint in set_labels(self._table)]
 
     def _line_labels(self) -> list[str]:
         places = [[place_of(part) for part in own] for own in self._table.parts]

@@ -48,6 +48,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -97,8 +98,15 @@ from viewer.model.warm_up import counted_inferences
 _EACH_SLICE = ("name", "location")
 
 
+# Statistics and Operators may show the same trace by different keys. More would take much memory.
+_KEPT_KEYS = 2
+
+
 class Grouping:
-    """Statistics of one linked trace by any key; everything range-independent is cached."""
+    """Statistics of one linked trace by any key; everything range-independent is cached.
+
+    Several threads may ask, for several panels: what takes long is computed once.
+    """
 
     def __init__(self, table: LinkTable, ns_per_tick: Fraction | None = None) -> None:
         """ns_per_tick: the rate of the trace, if it is not that of the file."""
@@ -107,10 +115,10 @@ class Grouping:
         self._trace = table.trace
         self._keys = GroupKeys(table)
         self._charged: dict[str, tuple[Segments, FreeTime]] = {}
-        none = np.empty(0, np.uint32)
-        self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
-        nowhere = np.empty(0, np.int64)
-        self._outer_by: tuple[str, tuple[Ints, Ints]] = "", (nowhere, nowhere)
+        self._computing = Lock()
+        # By the last keys. Replaced as a whole, because `slices` does not wait for `by`.
+        self._counted_by: tuple[tuple[str, tuple[Codes, Codes]], ...] = ()
+        self._outer_by: tuple[tuple[str, tuple[Ints, Ints]], ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -130,7 +138,8 @@ class Grouping:
         if why:
             raise ValueError(why)
         make = {"unit": self._by_unit, "inference": self._by_inference, "thread": self._by_thread}
-        found = make[key](first, last) if key in make else self._by_slices(key, first, last)
+        with self._computing:
+            found = make[key](first, last) if key in make else self._by_slices(key, first, last)
         return replace(found, share_of=self._share_of(key))
 
     def _share_of(self, key: str) -> str:
@@ -280,14 +289,17 @@ class Grouping:
 
     def _outer(self, key: str) -> tuple[Ints, Ints]:
         """Return the slices inside no other one of their group, and the group of each; cached."""
-        if self._outer_by[0] != key:
-            slices = self._trace.slices
-            group = self._occurring(self._keys.of(key))[slices.key]
-            group[foreign(slices)] = -1
-            index = np.flatnonzero(group >= 0)
-            own = index[outermost(slices, index, group[index])]
-            self._outer_by = key, (own, group[own])
-        return self._outer_by[1]
+        known = dict(self._outer_by)
+        if key in known:
+            return known[key]
+        slices = self._trace.slices
+        group = self._occurring(self._keys.of(key))[slices.key]
+        group[foreign(slices)] = -1
+        index = np.flatnonzero(group >= 0)
+        own = index[outermost(slices, index, group[index])]
+        found = own, group[own]
+        self._outer_by = ((key, found), *self._outer_by[: _KEPT_KEYS - 1])
+        return found
 
     # -- charged time ------------------------------------------------------------------------------
 
@@ -342,10 +354,11 @@ class Grouping:
         """Return the slices that count as occurrences of groups, and the group of each.
 
         By name and location, these are all slices. Otherwise a slice inside another one of its
-        group is a part of it, as a kernel in its call. Cached for the last key.
+        group is a part of it, as a kernel in its call. Cached for the last keys.
         """
-        if self._counted_by[0] == key:
-            return self._counted_by[1]
+        known = dict(self._counted_by)
+        if key in known:
+            return known[key]
         slices, shape, parts = self._trace.slices, self._tree, self._keys.of(key)
         group = self._occurring(parts)[slices.key]
         group[self._unrated] = -1
@@ -353,7 +366,7 @@ class Grouping:
         if key in _EACH_SLICE:
             counted = group >= 0
             found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
-            self._counted_by = key, found
+            self._counted_by = ((key, found), *self._counted_by[: _KEPT_KEYS - 1])
             return found
         # The group of the slice itself, or of the nearest enclosing slice that has one.
         nearest, inside = group.copy(), np.full(len(group), -1)
@@ -363,7 +376,7 @@ class Grouping:
             nearest[here] = np.where(group[here] < 0, inside[here], group[here])
         counted = (group >= 0) & (group != inside)
         found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
-        self._counted_by = key, found
+        self._counted_by = ((key, found), *self._counted_by[: _KEPT_KEYS - 1])
         return found
 
     def _spreads_of(

@@ -20,9 +20,9 @@ from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.torq.estimates import Estimates
+from viewer.model.logged_methods import median_of_methods, process_and_scope
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Run, Trace
-from viewer.model.warm_up import counted_inferences, median_inference
 
 MOST_EXPENSIVE = 3
 
@@ -126,18 +126,15 @@ def summary_of(
 
 
 def _median(trace: Trace, picked: Run | None, *, warm_up: bool) -> MedianInference | None:
-    runs = [run for run in counted_inferences(trace, warm_up=warm_up) if run.count == 1]
-    if picked is not None:
-        runs = [run for run in runs if _method(trace, run) == _method(trace, picked)]
-    if len(runs) < 2 or len({_method(trace, run) for run in runs}) > 1:
+    of_methods = median_of_methods(trace, warm_up=warm_up)
+    methods = [process_and_scope(trace, picked)] if picked is not None else list(of_methods)
+    if len(methods) != 1:
         return None
-    middle = median_inference(runs)
+    middle, count = of_methods.get(methods[0], (None, 0))
+    if middle is None or count < 2:
+        return None
     position = next(i for i, run in enumerate(trace.runs) if run is middle)
-    return MedianInference(position, middle.end - middle.start, len(runs))
-
-
-def _method(trace: Trace, run: Run) -> tuple[str, int]:
-    return trace.tracks[run.track].process, run.scope
+    return MedianInference(position, middle.end - middle.start, count)
 
 
 def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:

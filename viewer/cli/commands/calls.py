@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 
 from viewer.analysis.calls.call_tree import KEYS
 from viewer.analysis.statistics import figure_terms
@@ -12,8 +13,12 @@ from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import is_same_file, write_whole
 from viewer.model.text import visible_controls
 from viewer.model.times import parse_range
+from viewer.render.flame_graph.boxes import FlameGraph
+from viewer.render.flame_graph.svg import write_svg
 from viewer.reports.calls import CALLERS, MOST_ROWS, CallOptions, calls, calls_text, folded
+from viewer.reports.flame_graphs import flame_graphs
 from viewer.reports.inferences import NoSuchRun
+from viewer.reports.info import Facts
 from viewer.reports.stats import NoSuchGroups
 
 _EPILOG = f"""columns of the tree:
@@ -35,21 +40,23 @@ def run(arguments: list[str]) -> int:
     warn(workspace)
     if not workspace.paths:
         return 1
+    graphs: list[FlameGraph] = []
     try:
-        facts = calls(workspace, options)
+        if chosen.svg is not None:
+            graphs, facts = flame_graphs(workspace, options)
+        else:
+            facts = calls(workspace, options)
     except NoSuchGroups as error:
         complain(str(error))
         return 1
     except NoSuchRun as error:
         complain(str(error))
         return 1 if failed else 2
-    if chosen.json:
-        text = json.dumps(facts, indent=1)
-    elif chosen.folded:
-        text = folded(facts)
+    if chosen.svg is not None:
+        written = _written(chosen.svg, lambda: write_svg(chosen.svg, graphs))
     else:
-        text = calls_text(facts)
-    if not _write(text, chosen.output):
+        written = _write(_text(facts, chosen), chosen.output)
+    if not written:
         return 1
     for file in facts["files"]:
         if file["missing"]:
@@ -59,6 +66,12 @@ def run(arguments: list[str]) -> int:
         if trace.path not in reported:
             complain(f"note: {trace.path}: it has no inference {chosen.inference}")
     return 1 if failed else 0
+
+
+def _text(facts: Facts, chosen: argparse.Namespace) -> str:
+    if chosen.json:
+        return json.dumps(facts, indent=1)
+    return folded(facts) if chosen.folded else calls_text(facts)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -114,6 +127,12 @@ def _parser() -> argparse.ArgumentParser:
         'for flame graph tools; in names, ";" becomes ":" and line ends become spaces; with '
         "several profiles, the file comes first",
     )
+    forms.add_argument(
+        "--svg",
+        metavar="OUT",
+        help="write a flame graph to an SVG file, the root on top; with several profiles, one "
+        "below the other",
+    )
     parser.add_argument("-o", "--output", metavar="OUT", help="write to a file, in UTF-8")
     return parser
 
@@ -134,10 +153,13 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
         parser.error(
             "--depth and --min cannot be used with --folded, which always prints all self time"
         )
-    if chosen.output and any(is_same_file(path, chosen.output) for path in chosen.files):
-        parser.error(f"{chosen.output}: this is an input file and would be overwritten")
+    if chosen.svg is not None and chosen.output is not None:
+        parser.error("-o and --svg cannot be used together: --svg already names the file")
+    for output in (chosen.output, chosen.svg):
+        if output and any(is_same_file(path, output) for path in chosen.files):
+            parser.error(f"{output}: this is an input file and would be overwritten")
     depth, most = chosen.depth, None
-    if not (chosen.json or chosen.folded):
+    if not (chosen.json or chosen.folded or chosen.svg is not None):
         most = MOST_ROWS if depth is None and chosen.min is None else None
         depth = CALLERS if depth is None and chosen.bottom_up else depth
     return CallOptions(
@@ -156,8 +178,14 @@ def _write(text: str, output: str | None) -> bool:
     if output is None:
         print(text)
         return True
+    data = f"{visible_controls(text)}\n".encode("utf-8", "backslashreplace")
+    return _written(output, lambda: write_whole(output, data))
+
+
+def _written(output: str, write: Callable[[], None]) -> bool:
+    """Call what writes a file; returns whether this was possible."""
     try:
-        write_whole(output, f"{visible_controls(text)}\n".encode("utf-8", "backslashreplace"))
+        write()
     except OSError as error:
         complain(f"{output}: it cannot be written ({error.strerror or error})")
         return False

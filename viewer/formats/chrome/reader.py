@@ -53,6 +53,7 @@ from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.flows import FlowPhases, flows_of
 from viewer.formats.chrome.tracks import TrackNames, text_of_id
+from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
@@ -72,7 +73,6 @@ _MOST_COUNTERS = 500
 _MOST_ASYNC_TRACKS = 100
 # A JSON object, or an array of objects.
 _START = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*(?:\{[ \t\r\n]*"|\[[ \t\r\n]*\{[ \t\r\n]*")')
-_LONE_FLOWS = "flow events without a slice, or without a destination: left out"
 _NO_DURATION = "complete event without a duration: drawn as an instant"
 _NO_TIME = "event without a usable time: left out"
 _TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to keep them"
@@ -182,7 +182,7 @@ class _Reader:
             return trace
         problems = list(trace.problems)
         if len(lone):
-            problems.append(Problem(_LONE_FLOWS, len(lone), f"event {int(lone.min())}"))
+            problems.append(Problem(LONE_FLOWS, len(lone), f"event {int(lone.min())}"))
         return replace(trace, flows=found, problems=tuple(problems))
 
     # -- slices -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.perfetto.annotations import INT
 from viewer.formats.perfetto.begin_end import Places, paired, slices_of, taken
 from viewer.formats.perfetto.opscope_exports import (
@@ -31,7 +32,6 @@ from viewer.model.trace import Clock, Column, Flows, KeyKind, Problem, Run, Trac
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
-_LONE_FLOWS = "flow events without a slice, or without a destination: left out"
 _NO_END = "begin event without an end event"
 
 
@@ -125,7 +125,6 @@ class Assembly:
             ]
             keys = taken(numbers, name)
         flows, lone = events.flows.edges(slice_of, starts, flow_times)
-        self._problem("flow arrows without a destination: left out", lone, "")
         builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of
         if is_open.any():
@@ -164,8 +163,9 @@ class Assembly:
             np.concatenate([trace.flows.consumer, more.consumer]),
         )
         problems = list(trace.problems)
-        if len(lost):
-            problems.append(Problem(_LONE_FLOWS, len(lost), f"event {int(lost.min())}"))
+        if lone or len(lost):
+            first = f"event {int(lost.min())}" if len(lost) else ""
+            problems.append(Problem(LONE_FLOWS, lone + len(lost), first))
         return replace(
             trace, counters=counters, provenance=provenance, runs=placed, flows=both,
             problems=tuple(problems),

@@ -9,7 +9,7 @@ name belong to the innermost slice on their track at their time, or to the next 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from viewer.formats.perfetto.counters import EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording
+from viewer.formats.text_rows import combined_codes
 from viewer.model.trace import Flows, Slices
 
 # Field numbers of LegacyEvent.
@@ -57,20 +58,27 @@ def is_of(phase: _PHASES, phases: str) -> Bools:
     return np.isin(phase, np.frombuffer(phases.encode(), np.uint8))
 
 
-def has_ids(inner: Fields, count: int) -> Bools:
-    """Which legacy events have an id of any kind."""
-    has = np.zeros(count, np.bool_)
-    for number in (_LOCAL_ID, _GLOBAL_ID, _ID):
-        has[inner.get(number, VARINT).owner] = True
-    return has
+@dataclass(frozen=True, slots=True)
+class LegacyKinds:
+    """What legacy events are: parallel columns.
+
+    kind: see `KINDS`, 0 for those that cannot be shown. phase: a letter. has_id: whether they have
+    an id of any kind.
+    """
+
+    kind: NDArray[np.uint8]
+    phase: _PHASES
+    has_id: Bools
 
 
-def kinds_of(inner: Fields, count: int) -> tuple[NDArray[np.uint8], _PHASES]:
-    """The kind of each legacy event (see `KINDS`), 0 for those that cannot be shown; its phase."""
+def kinds_of(inner: Fields, count: int) -> LegacyKinds:
+    """What each legacy event is; inner: their fields."""
     phase = np.minimum(last(inner, _PHASE, count), np.uint64(255)).astype(np.uint8)
-    kind = KINDS[phase]
-    kind[is_of(phase, ASYNC) & ~has_ids(inner, count)] = 0
-    return kind, phase
+    kind, has_id = KINDS[phase], np.zeros(count, np.bool_)
+    for number in (_LOCAL_ID, _GLOBAL_ID, _ID):
+        has_id[inner.get(number, VARINT).owner] = True
+    kind[is_of(phase, ASYNC) & ~has_id] = 0
+    return LegacyKinds(kind, phase, has_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +145,7 @@ class LegacyEvents:
         block: PaddedBytes,
         legacy: Field,
         inner: Fields,
+        kinds: LegacyKinds,
         event: Ints,
         at: EventPlaces,
         track: Codes,
@@ -146,13 +155,12 @@ class LegacyEvents:
     ) -> None:
         """Add legacy events.
 
-        legacy, inner: their positions and fields. event: the number of every event, -1 if it is no
-        slice. at, track, name, category: those of every event.
+        legacy, inner, kinds: their positions, fields and kinds. event: the number of every event,
+        -1 if it is no slice. at, track, name, category: those of every event.
         """
         problem, owner, n = self._recording.problem, legacy.owner, len(legacy)
-        phase = np.minimum(last(inner, _PHASE, n), np.uint64(255)).astype(np.uint8)
+        phase, has_id = kinds.phase, kinds.has_id
         self._bound(inner, event, owner, at, flow_ids)
-        has_id = has_ids(inner, n)
         identity = np.zeros(n, np.int64)
         is_local = np.zeros(n, np.int64)
         # A plain id comes before a global one, and that before a local one.
@@ -222,7 +230,7 @@ class LegacyEvents:
         def made(name: str, pid: int | None) -> int:
             return uuids.setdefault(tracks.made(name, pid), len(uuids))
 
-        pids = np.array([-1 if (p := tracks.pid_of(u)) is None else p for u in known], np.int64)
+        pids = self._pids(known)
         for event, scope in self._scoped:
             pid = np.where(scope == _PROCESS, pids[track[event]], -1)
             for one in np.unique(pid).tolist():
@@ -240,10 +248,7 @@ class LegacyEvents:
             of.id, np.where(of.is_local != 0, _owner(pids, of.track), -1), of.scope,
             np.where(is_old, -1, of.category), np.where(is_old, of.name, -2),
         )  # fmt: skip
-        _, first, which = np.unique(
-            np.stack(columns), axis=1, return_index=True, return_inverse=True
-        )
-        which = which.reshape(-1)
+        which, first = _combinations(columns)
         texts = self._recording.texts.all()
         labels = [texts[c] if c >= 0 else "async" for c in of.name[first].tolist()]
         if len(first) <= _MOST_ASYNC_TRACKS:
@@ -253,13 +258,20 @@ class LegacyEvents:
         nameless = np.zeros(len(first), np.bool_)
         nameless[which[(kind[event] == END) & (name[event] < 0)]] = True
         apart = np.where(nameless[which], -1, name[event])
-        pairs, group = np.unique(np.stack([which, apart]), axis=1, return_inverse=True)
+        group, pair = _combinations([which, apart])
         pid_of = pids[of.track[first]].tolist()
-        numbers = [made(labels[i], None if pid_of[i] < 0 else pid_of[i]) for i in pairs[0].tolist()]
+        numbers = [
+            made(labels[i], None if pid_of[i] < 0 else pid_of[i]) for i in which[pair].tolist()
+        ]
         if len(first) > _MOST_ASYNC_TRACKS:
             self.flat.update(numbers)
-        track[event] = np.array(numbers, np.uint32)[group.reshape(-1)]
+        track[event] = np.array(numbers, np.uint32)[group]
         return track
+
+    def _pids(self, uuids: list[int]) -> Ints:
+        """The process of tracks, -1 if none."""
+        pid_of = self._recording.tracks.pid_of
+        return np.array([-1 if (p := pid_of(uuid)) is None else p for uuid in uuids], np.int64)
 
     # -- flows ------------------------------------------------------------------------------------
 
@@ -297,14 +309,12 @@ class LegacyEvents:
                 number[rows] = -1
             else:
                 time[rows] = found
-        pids = np.array(
-            [-1 if (p := self._recording.tracks.pid_of(u)) is None else p for u in known], np.int64
-        )
+        pids = self._pids(known)
         columns = (
             of.id, np.where(of.is_local != 0, _owner(pids, of.track), -1), of.scope, of.category,
             of.name,
         )  # fmt: skip
-        _, flow = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        flow, _ = _combinations(columns)
         row_track = np.where(number < 0, np.iinfo(np.uint32).max, number).astype(np.uint32)
         at = np.where(
             is_next,
@@ -313,9 +323,15 @@ class LegacyEvents:
         )
         no_end = np.zeros(len(at), np.bool_)
         giver, taker, lone = FlowEvents(
-            at, time, flow.reshape(-1), ~is_of(phase, "f"), ~is_of(phase, "s"), no_end
+            at, time, flow, ~is_of(phase, "f"), ~is_of(phase, "s"), no_end
         ).edges()
         return Flows(at[giver], at[taker]), order[lone]
+
+
+def _combinations(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """A number for each distinct combination, in ascending order, and the first row of each."""
+    codes = (np.unique(column, return_inverse=True)[1] for column in columns)
+    return combined_codes([one.reshape(-1).astype(np.uint32) for one in codes])
 
 
 def _owner(pids: Ints, track: Ints) -> Ints:

@@ -15,7 +15,7 @@ from viewer.formats.perfetto.annotations import INT, TEXT, Annotations, codes_of
 from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
-from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, kinds_of
+from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, LegacyKinds, kinds_of
 from viewer.formats.perfetto.opscope_exports import RUN_CATEGORY, UNITS, about_flows
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording
@@ -105,13 +105,13 @@ class TrackEvents:
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
         uuid = self._uuids_of(fields, n, sequence, state)
         legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
-        inner, phase = None, np.zeros(n, np.uint8)
+        inner, kinds, phase = None, None, np.zeros(n, np.uint8)
         if len(legacy):
             inner = block.fields(legacy.at, legacy.end, _TAGS)
             self._unread(
                 inner, _READ_LEGACY, pb.TrackEvent.LegacyEvent.DESCRIPTOR, order[legacy.owner]
             )
-            self._legacy(inner, legacy, kind, phase, name, state)
+            kinds = self._legacy(inner, legacy, kind, phase, name, state)
             self._override(inner, legacy, uuid, sequence)
         found = fields.get(_ABSOLUTE, VARINT)
         times[found.owner] = found.value.view(np.int64) * 1000
@@ -151,14 +151,16 @@ class TrackEvents:
         owner, codes = self._categories(block, fields, track, state, states)
         self._put_text("category", event[owner], codes)
         self.flows.add(fields, event)
-        if inner is not None:
+        if inner is not None and kinds is not None:
             lengths = last(inner, _DURATION, len(legacy)).view(np.int64) * 1000
             own = event[legacy.owner]
             used = (own >= 0) & (kind[legacy.owner] == COMPLETE)
             self.complete.append((own[used], lengths[used]))
             category = np.full(n, -1)
             category[owner] = codes
-            self.legacy.add(block, legacy, inner, event, at, track, name, category, self.flows)
+            self.legacy.add(
+                block, legacy, inner, kinds, event, at, track, name, category, self.flows
+            )
         self.count = more
 
     def _count(self, kind: str, order: Ints, rows: Ints) -> None:
@@ -289,16 +291,21 @@ class TrackEvents:
 
     def _legacy(
         self, inner: Fields, legacy: Field, kind: Any, phase: Any, name: Ints, state: Ints
-    ) -> None:
-        """Set the kinds, phases and names of legacy events, whose kind is a letter."""
-        own, phase[legacy.owner] = kinds_of(inner, len(legacy))
+    ) -> LegacyKinds:
+        """Set the kinds, phases and names of legacy events, whose kind is a letter.
+
+        Returns what they are.
+        """
+        kinds = kinds_of(inner, len(legacy))
+        phase[legacy.owner] = kinds.phase
         is_phased = (phase[legacy.owner] > 0) & (kind[legacy.owner] != _COUNTER)
-        kind[legacy.owner[is_phased]] = own[is_phased]
+        kind[legacy.owner[is_phased]] = kinds.kind[is_phased]
         found = inner.get(_OLD_NAME_IID, VARINT)
         at = legacy.owner[found.owner]
         missing = name[at] < 0
         codes = interned("event_names", found.value, state[at], self._sequences.states)
         name[at[missing]] = codes[missing]
+        return kinds
 
     def _add_arguments(
         self,

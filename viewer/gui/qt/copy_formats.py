@@ -1,4 +1,4 @@
-"""Rows of a table in the formats that can be copied: text, Markdown and JSON.
+"""Rows of a table, and sentences, in the formats that can be copied: text, Markdown and JSON.
 
 Tables give tab-separated text with headings in its first line; times are in ns without digit
 grouping.
@@ -7,6 +7,7 @@ grouping.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from enum import Enum
 
 
@@ -38,6 +39,16 @@ def formatted(tsv: str, form: CopyFormat) -> str:
     table = [head, ["---"] * len(head), *rows]
     text = "".join(f"| {' | '.join(map(_escaped, row))} |\n" for row in table)
     return text + "".join(f"\n{note}\n" for note in notes)
+
+
+def formatted_list(title: str, sentences: Sequence[str], form: CopyFormat) -> str:
+    """Return sentences below a title in a format: a list in Markdown, an object in JSON."""
+    if form is CopyFormat.JSON:
+        found = {"title": title, "rows": list(sentences)}
+        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    if form is CopyFormat.MARKDOWN:
+        return "\n".join([_escaped(title), "", *(f"- {_escaped(one)}" for one in sentences), ""])
+    return "\n".join([title, *sentences, ""])
 
 
 def row_count(tsv: str) -> int:

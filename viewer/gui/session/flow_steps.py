@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.session import Session
-from viewer.model.trace import Trace
 from viewer.view.state import SliceRef
 
 
@@ -60,9 +58,8 @@ class FlowSteps(QObject):
         if ends:
             self._go(_Step(tuple(SliceRef(ref.trace, end.slice) for end in ends), 0))
             return
-        trace = self._session.traces[ref.trace].trace
         why = f"No flow {'from' if forward else 'to'} this slice"
-        if _has_flow_inside(trace, ref.index, forward=forward):
+        if answer.index.has_flow_inside(ref.index, forward=forward):
             why += f" · one {'starts' if forward else 'ends'} at a slice inside it"
         self.stopped.emit(why)
 
@@ -82,13 +79,3 @@ class FlowSteps(QObject):
             (ref, forward), self._pending_step = self._pending_step, None
             if ref == self._session.state.slice:
                 self.step(forward=forward)
-
-
-def _has_flow_inside(trace: Trace, index: int, *, forward: bool) -> bool:
-    """Whether a flow that the file states starts (forward) or ends at a slice nested in this."""
-    slices = trace.slices
-    ends = trace.flows.producer if forward else trace.flows.consumer
-    within = (slices.start[ends] >= slices.start[index]) & (slices.end[ends] <= slices.end[index])
-    ends = ends[within]
-    tracks = slices.row_track[np.searchsorted(slices.row_ptr, ends, "right") - 1]
-    return bool((tracks == slices.track(index)).any())

@@ -34,7 +34,7 @@ class FlowAnswer:
     """The neighbors of the selected operators, and the flows of the selected slice.
 
     `shown` is the trace as it was when queried. If operators are selected without a slice, `ref` is
-    None and `flows` is empty. `around` is None if the slice has no operators.
+    None and `flows` is empty. `around` is None if the slice has no operators. index: of the trace.
     """
 
     shown: OpenTrace
@@ -42,6 +42,7 @@ class FlowAnswer:
     ref: SliceRef | None
     flows: SliceFlows
     around: Neighbors | None
+    index: FlowIndex
 
 
 class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
@@ -133,7 +134,7 @@ def _answer(
     program = shown.table.program
     around = neighbors_of(dataflow_of(program), operators) if program and operators else None
     flows = SliceFlows() if ref is None else index.flows(ref.index, most)
-    return None if flows is None else FlowAnswer(shown, operators, ref, flows, around)
+    return None if flows is None else FlowAnswer(shown, operators, ref, flows, around, index)
 
 
 def _work_out(

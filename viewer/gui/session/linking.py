@@ -1,6 +1,6 @@
 """Link choices: the program that a profile is linked to, and what its identifiers are.
 
-`link_state` describes in a few words how a profile is linked.
+`link_summary` describes in a few words how a profile is linked.
 
 Links are recomputed off the GUI thread if traces are large.
 """
@@ -20,7 +20,7 @@ from viewer.view.open_trace import OpenTrace
 
 
 @dataclass(frozen=True, slots=True)
-class LinkState:
+class LinkSummary:
     """How a profile is linked. brief: for little space. token: the color of its dot.
 
     by_reason: the number of slices per link reason.
@@ -32,7 +32,7 @@ class LinkState:
     by_reason: Mapping[str, int]
 
 
-def link_state(session: Session, shown: OpenTrace) -> LinkState:
+def link_summary(session: Session, shown: OpenTrace) -> LinkSummary:
     """Return the linked share by time and by slices, and the match; or why nothing is linked."""
     candidates = session.workspace.candidates(shown.file)
     warned = bool(session.workspace.warnings(shown.file))
@@ -46,7 +46,7 @@ def link_state(session: Session, shown: OpenTrace) -> LinkState:
         foreign = best is not None and best.checkable and not best.belongs
         undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
         text = "ETRecord does not match" if foreign else undecided
-        return LinkState(text, text, "warning" if warned else "text2", facts["by_reason"])
+        return LinkSummary(text, text, "warning" if warned else "text2", facts["by_reason"])
     match = shown.table.trace_match.match
     time, slices = facts["covered_time"], facts["coverage"]
     parts = [f"{whole_percent(time)} of linkable time"] if time is not None else []
@@ -59,7 +59,7 @@ def link_state(session: Session, shown: OpenTrace) -> LinkState:
     brief = " · ".join([*linked, checked])
     if any(shown.table.trace_match.undecided):
         text = brief = "methods undecided"
-    return LinkState(text, brief, "warning" if warned else "ok", facts["by_reason"])
+    return LinkSummary(text, brief, "warning" if warned else "ok", facts["by_reason"])
 
 
 def _recorded_text(program: Program) -> str:

@@ -7,13 +7,12 @@ replace the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Slot
 
-from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.selection import (
     KEYS,
     SelectedSlices,
@@ -91,7 +90,6 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
         self.key = KEYS[0]
         self._picked: SliceSet | None = None  # slices picked in the statistics table
         self._picked_ns = 0
-        self._groupings: dict[int, tuple[OpenTrace, Grouping]] = {}
         session.selection_changed.connect(self._follow)
         session.workspace_changed.connect(self._reopen)
         self._follow()
@@ -117,21 +115,11 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
         """Why no open trace can be grouped by `key`, as a sentence; "" if one can."""
         if key not in ("operator", "module"):
             return ""
-        reasons = [self._grouping(n).missing(key) for n in range(len(self._session.traces))]
+        reasons = [shown.grouping.missing(key) for shown in self._session.traces]
         return reasons[0] if reasons and all(reasons) else ""
-
-    def _grouping(self, number: int) -> Grouping:
-        shown = self._session.traces[number]
-        cached = self._groupings.get(number)
-        if cached is None or cached[0].table is not shown.table:
-            cached = self._groupings[number] = shown, Grouping(shown.table)
-        return cached[1]
 
     @Slot()
     def _reopen(self) -> None:
-        tables = {id(shown.table) for shown in self._session.traces}
-        cached = self._groupings.items()
-        self._groupings = {n: one for n, one in cached if id(one[0].table) in tables}
         self._picked = None
         self._follow()
 
@@ -153,10 +141,9 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
 
     def _ask(self, question: SelectionQuestion) -> None:
         subject, traces, _ = question
-        groupings = {number: self._grouping(number) for number in range(len(traces))}
         # Finding the slices of an area already takes time, so the size of the traces decides.
         small = len(subject) <= AT_ONCE if isinstance(subject, SliceSet) else _is_small(traces)
-        self._latest.ask(small, _answer, *question, groupings)
+        self._latest.ask(small, _answer, *question)
 
     def _set(self, answer: SelectionAnswer | None) -> None:
         self.answer = answer
@@ -171,7 +158,6 @@ def _answer(
     subject: Area | SliceSet,
     traces: Sequence[OpenTrace],
     key: str,
-    groupings: Mapping[int, Grouping],
 ) -> SelectionAnswer:
     if isinstance(subject, Area):
         selected = chosen_in(subject, traces)
@@ -190,8 +176,9 @@ def _answer(
         span = span_ns(traces, subject) or (0, 0)
         tracks = sum(_tracks(one) for one in selected.values())
     parts = tuple(
-        TraceStatistics(number, traces[number], selection_statistics(one, key, groupings[number]))
+        TraceStatistics(number, shown, selection_statistics(one, key, shown.grouping))
         for number, one in selected.items()
+        for shown in (traces[number],)
     )
     return SelectionAnswer(subject, key, parts, span, tracks)
 

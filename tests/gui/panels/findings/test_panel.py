@@ -1,5 +1,7 @@
 """The findings panel: its list is the answer, a click goes there, a selection changes nothing."""
 
+import json
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -10,6 +12,7 @@ from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.formats import open_file
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.panels.findings.rows import NONE_FOUND, RowKind
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
@@ -142,6 +145,18 @@ def test_what_is_copied_is_text(panel):
     panel.list.clearSelection()
     panel.copy()
     assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(panel.model.rows)
+
+
+def test_copied_findings_are_sentences_in_every_format(panel):
+    panel.list.clearSelection()
+    title, sentences = panel.subtitle.text(), [row.plain for row in panel.model.rows]
+    panel.copy(CopyFormat.JSON)
+    found = json.loads(QGuiApplication.clipboard().text())
+    assert found == {"title": title, "rows": sentences}
+    panel.copy(CopyFormat.MARKDOWN)
+    head, empty, *lines = QGuiApplication.clipboard().text().splitlines()
+    assert (head, empty) == (title, "")
+    assert [line.startswith("- ") for line in lines] == [True] * len(sentences)
 
 
 def test_nothing_open_and_nothing_found(make_panel):

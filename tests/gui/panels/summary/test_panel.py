@@ -41,7 +41,7 @@ def picked(session):
 
 def test_the_first_row_is_the_picked_inference_the_delegated_share_and_the_median(panel):
     assert figures(panel) == {
-        "inference 2 of 5": "55.212 µs",
+        "run 2 of 5": "55.212 µs",
         "delegated": "57.6 %",
         "median after warm-up": "51.207 µs",
     }

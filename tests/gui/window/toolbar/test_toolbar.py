@@ -55,6 +55,11 @@ def test_the_link_pill_follows_the_trace_of_the_selection(controller, qtbot):
     assert len(told) == 2
 
 
+def test_the_link_state_lists_the_reasons_like_the_links_panel(attention):
+    tooltip = attention.toolbar.link_state.toolTip()
+    assert "× calls and kernels: instruction in the debug handle map" in tooltip
+
+
 def test_the_link_state_leads_to_the_links(attention, qtbot):
     qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
     assert attention.links.isVisible()

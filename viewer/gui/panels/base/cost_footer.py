@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from viewer.gui.panels.base.swatches import paint_hatch
+from viewer.gui.panels.base.swatches import paint_part, paint_parts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import explain
@@ -91,16 +91,9 @@ class CostFooter(QWidget):
         painter.setOpacity(self.opacity)
         painter.fillRect(QRectF(0, 0, self.width(), 1), theme.color("hairline"))
         inset, top, height = theme.px(12), theme.px(10), theme.px(6)
-        room = self.width() - 2 * inset
-        x: float = inset
-        for _, token, ns in self._parts:
-            width = room * max(ns, 0) / self._whole if self._whole else 0
-            rect = QRectF(x, top, max(width - 1, 0), height)
-            if token:
-                painter.fillRect(rect, theme.color(token))
-            else:
-                paint_hatch(painter, rect, theme.color("text3"))
-            x += width
+        bar = QRectF(inset, top, self.width() - 2 * inset, height)
+        sizes = [(token, ns) for _, token, ns in self._parts]
+        paint_parts(painter, bar, sizes, self._whole, theme)
         self._legend(painter, inset, top + height + theme.px(6))
         painter.end()
 
@@ -122,10 +115,7 @@ class CostFooter(QWidget):
         mark_width, gap = theme.px(13), theme.px(6)
         for (_, token, _), texts in zip(self._parts, self.legend(end - x), strict=True):
             mark = QRectF(x, y + (height - theme.px(8)) / 2, theme.px(8), theme.px(8))
-            if token:
-                painter.fillRect(mark, theme.color(token))
-            else:
-                paint_hatch(painter, mark, theme.color("text3"))
+            paint_part(painter, mark, token, theme)
             x += mark_width
             for text, role, tone in texts:
                 painter.setFont(theme.font(role))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from viewer.analysis.cost.lines import lines_text, source_place
-from viewer.analysis.links.labels import same_label_hints, set_label
+from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
@@ -129,9 +129,9 @@ def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
     """
     facts = {}
     operators = () if table.program is None else table.program.operators
-    for operator_set, same_label_hint in zip(table.sets, same_label_hints(table), strict=True):
+    for operator_set, (label, same_label_hint) in zip(table.sets, set_labels(table), strict=True):
         members = [operators[i] for i in operator_set]
-        module, op = name_parts(set_label(table, operator_set))
+        module, op = name_parts(label)
         shared = f"shared by {len(operator_set)}" if len(operator_set) > 1 else ""
         hint = " · ".join(filter(None, (shared, same_label_hint)))
         keys = f"{module} {op}", first_line(members)

@@ -147,6 +147,29 @@ def paint_share(
         paint_hatch(painter, hatched, color)
 
 
+def paint_part(painter: QPainter, rect: QRectF, token: str, theme: Theme) -> None:
+    """Fill with the color of a token, or with the hatch for unknown time if it is ""."""
+    if token:
+        painter.fillRect(rect, theme.color(token))
+    else:
+        paint_hatch(painter, rect, theme.color("text3"))
+
+
+def paint_parts(
+    painter: QPainter, rect: QRectF, parts: Sequence[tuple[str, int]], whole: int, theme: Theme
+) -> None:
+    """Paint a bar of parts side by side.
+
+    parts: the color token of each ("": hatched) and its size. whole: that of all the bar.
+    """
+    x = rect.left()
+    for token, size in parts:
+        width = rect.width() * max(size, 0) / whole if whole else 0
+        own = QRectF(x, rect.top(), max(width - 1, 0), rect.height())
+        paint_part(painter, own, token, theme)
+        x += width
+
+
 def paint_hatch(painter: QPainter, rect: QRectF, color: QColor) -> None:
     """Paint 45° lines on a transparent background: the hatch for unknown time."""
     painter.save()

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences, has_run_views, median_of_methods
+from viewer.model.inference_views import Inferences, has_run_views
+from viewer.model.logged_methods import median_of_methods
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import OpenTrace
@@ -33,9 +34,9 @@ def current_scope(session: Session, *, ranges: bool, by_inference: bool = False)
     if not by_inference:
         return shown, scope
     if scope.is_whole and session.state.inferences is Inferences.MEDIAN:
-        of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else []
+        of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else {}
         if len(of_methods) == 1:  # no one inference stands for several methods
-            run, count = of_methods[0]
+            ((run, count),) = of_methods.values()
             return shown, TimeScope(run=run, median_of=count)
     return shown, per_inference(scope, session.state)
 

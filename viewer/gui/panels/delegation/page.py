@@ -9,7 +9,7 @@ from enum import Enum
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.delegation import DelegationReport, Instance, NotDelegated, Unlinked
 from viewer.analysis.delegates.lowering_counts import lowering_counts
-from viewer.analysis.links.labels import same_label_hints
+from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkState
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
@@ -112,7 +112,8 @@ def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
         tick_to_ns(report.not_delegated, rate),
     )
     rows = _Rows(max(costs, default=0))
-    same_label = dict(zip(shown.table.sets, same_label_hints(shown.table), strict=True))
+    labels = zip(shown.table.sets, set_labels(shown.table), strict=True)
+    same_label = {own: hint for own, (_, hint) in labels}
     delegated_operators = {i for row in report.instances for i in row.operators}
 
     def members(operators: tuple[int, ...]) -> list[Operator]:

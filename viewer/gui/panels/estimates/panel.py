@@ -34,7 +34,7 @@ from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits
 from viewer.model.torq_names import job_name
 from viewer.view.open_trace import AT_ONCE
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 NOTHING = (
@@ -125,7 +125,7 @@ class EstimatesAnswer:
 
 def _answer(space: Workspace) -> EstimatesAnswer:
     """Compare all open files. Half a million rows take seconds."""
-    estimates = of_workspace(space)
+    estimates = shared_estimates(space)
     if not estimates.actions and not estimates.operators:
         return EstimatesAnswer(estimates, {})
     several = len({row.dispatch for row in estimates.actions}) > 1

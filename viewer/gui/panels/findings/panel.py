@@ -15,14 +15,13 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
-from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import copy_text
-from viewer.gui.qt.copy_formats import CopyFormat, formatted
+from viewer.gui.qt.copy_formats import CopyFormat, formatted_list
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
@@ -31,7 +30,7 @@ from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see findings."
@@ -40,16 +39,11 @@ NO_SLICES = "This profile has no slices, so there are no findings."
 
 @dataclass(frozen=True, slots=True)
 class FindingsAnswer:
-    """The findings of a profile.
-
-    scope: the current inference, or all. space: the workspace whose estimates `made` compares.
-    """
+    """The findings of a profile. scope: the current inference, or all."""
 
     shown: OpenTrace
     scope: TimeScope
     findings: Findings
-    space: Workspace
-    made: Estimates
 
 
 class FindingsPanel(TracePanel[FindingsAnswer]):
@@ -67,7 +61,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         self.model = FindingsModel()
         self.model.setParent(self)
         self.list = FindingsList(self.model, theme)
-        let_copy(self.list, self.copy, "Copy findings as text")
+        let_copy(self.list, self.copy, "Copy findings as text", markdown=False)
         self.list.chosen.connect(self._choose)
         self.list.menu_offered.connect(self._offer)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
@@ -89,10 +83,9 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         self._of = shown, scope = self.current_scope()
         if shown is None:
             return None
-        space, known = self._session.workspace, self.answer
-        estimates = known.made if known is not None and known.space is space else None
+        space = self._session.workspace
         size = sum(len(trace.slices) for trace in space.traces)
-        return Question(_answer, (shown, scope, space, estimates), size)
+        return Question(_answer, (shown, scope, space), size)
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a profile."""
@@ -154,21 +147,19 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
             menu.addAction("Show rule", partial(self.list.show_rule, at))
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows as text, or all rows if none is selected."""
+        """Copy the sentences of the selected rows, or of all rows if none is selected."""
         selected = sorted(index.row() for index in self.list.selectedIndexes())
         rows = self.model.rows
         copied = [rows[i] for i in selected] or list(rows)
         if copied:
-            text = "\n".join([self.subtitle.text(), *(row.plain for row in copied)])
-            copy_text(self, formatted(f"{text}\n", form), counted(len(copied), "finding"))
+            text = formatted_list(self.subtitle.text(), [row.plain for row in copied], form)
+            copy_text(self, text, counted(len(copied), "finding"))
 
 
 def _answer(
     shown: OpenTrace,
     scope: TimeScope,
     space: Workspace,
-    made: Estimates | None,
 ) -> FindingsAnswer:
-    made = made or of_workspace(space)
-    findings = shown.findings.of(scope, shown.axis.ns_per_tick, made)
-    return FindingsAnswer(shown, scope, findings, space, made)
+    findings = shown.findings.of(scope, shown.axis.ns_per_tick, shared_estimates(space))
+    return FindingsAnswer(shown, scope, findings)

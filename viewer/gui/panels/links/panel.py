@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.identifier_columns import ColumnMatch
-from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
+from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import MATCH_EXPLANATION, Match
 from viewer.analysis.links.pairing import Candidate
 from viewer.gui.panels.base.scroll_panel import ScrollPanel
@@ -62,12 +62,6 @@ OPENED_BY_ITSELF = "opened automatically, because the profile names it"
 # Only the best of many ETRecords; one that matches would be among these.
 _MOST_RECORDS = 12
 _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
-# These would contradict each other without what they are about.
-_OF_SLICES = {
-    Reason.BY_INSTRUCTION.text: "calls and kernels: instruction in the debug handle map",
-    Reason.NO_DELEGATE_MAP.text: "delegate events: the backend wrote no debug handle map",
-}
-_STATE_OF = {reason.text: reason.state for reason in Reason}
 
 
 @has_role(QAccessible.Role.Grouping)
@@ -300,13 +294,14 @@ class Section(QWidget):
         grid.setVerticalSpacing(theme.px(3))
         grid.setColumnStretch(2, 1)
         counts = sorted(facts["by_reason"].items(), key=lambda item: -item[1])
-        for row, (reason, count) in enumerate(counts):
-            tone = _TONE[_STATE_OF[reason]]
+        for row, (text, count) in enumerate(counts):
+            reason = REASONS[text]
+            tone = _TONE[reason.state]
             right = Qt.AlignmentFlag.AlignRight
             grid.addWidget(label(group_digits(count), theme, "cell"), row, 0, right)
             grid.addWidget(label("●", theme, "caption", tone), row, 1)
-            text = _OF_SLICES.get(reason, reason)
-            grid.addWidget(label(text, theme, "cell", "text2", wrap=True), row, 2)
+            why = label(reason.listed_text, theme, "cell", "text2", wrap=True)
+            grid.addWidget(why, row, 2)
         self._column.addLayout(grid)
 
     def _pair(self, program_path: str | None, checked: bool = True) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from viewer.analysis.statistics.busy_names import BusyNames
 from viewer.analysis.statistics.group_table import GroupTable
-from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.group_rows import group_contents
 from viewer.gui.panels.base.operator_contents import OperatorContents
 from viewer.gui.session.costs import CostAnswer
@@ -29,7 +28,6 @@ class ListedNames:
 
     shown: OpenTrace
     scope: TimeScope
-    grouping: Grouping
     busy: BusyNames | None
     table: GroupTable
     contents: OperatorContents
@@ -51,12 +49,12 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
 def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) -> ListedNames:
     """Group the slices of a trace by name; known: earlier names of this trace, to use again."""
     if known:
-        grouping, busy = known.grouping, known.busy
+        busy = known.busy
     else:
-        grouping, threads = Grouping(shown.table, shown.axis.ns_per_tick), shown.findings.threads
-        busy = BusyNames(shown.trace, grouping, threads) if threads else None
-    table = busy.table(scope) if busy else grouping.by(KEY, *scope.span[:2])
-    return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
+        threads = shown.findings.threads
+        busy = BusyNames(shown.trace, shown.grouping, threads) if threads else None
+    table = busy.table(scope) if busy else shown.grouping.by(KEY, *scope.span[:2])
+    return ListedNames(shown, scope, busy, table, group_contents(shown, table, "Name"))
 
 
 def not_counted_text(listed: ListedNames) -> str:

@@ -189,7 +189,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         state, group = self._session.state, -1
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
         if ref is not None and self._session.as_run(ref.trace) is listed.shown:
-            group = listed.grouping.group_of_slice(KEY, ref.index)
+            group = listed.shown.grouping.group_of_slice(KEY, ref.index)
         rows = (i for i, row in enumerate(self.model.rows) if group >= 0 and row.group == group)
         self.table.mark(next(rows, -1))
 
@@ -213,7 +213,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         if isinstance(listed, ListedNames):
             session, group = self._session, self.model.rows[row].group
             session.show_inferences(Inferences.AS_RUN)
-            select_group(session, listed.shown, listed.grouping, KEY, group, listed.scope)
+            select_group(session, listed.shown, listed.shown.grouping, KEY, group, listed.scope)
             return
         operators = self.model.rows[row].operators
         if listed is not None:

@@ -67,7 +67,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         self.footer = CostFooter(theme)
         super().__init__(session, theme, "Statistics", "Filter", self.footer, parent)
-        self._grouping: tuple[OpenTrace, Grouping] | None = None
+        self._offered: OpenTrace | None = None  # whose keys are offered
         self._chosen: str | None = None
         self._of: TraceScope | None = None
         for key in KEYS:
@@ -117,11 +117,11 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         shown, scope = current_scope(self._session, ranges=True)
         if shown is None or not len(shown.trace.slices):
             return None
-        if self._grouping is None or self._grouping[0] is not shown:
-            self._grouping = shown, Grouping(shown.table, shown.axis.ns_per_tick)
-            self._offer(self._grouping[1])
+        if self._offered is not shown:
+            self._offered = shown
+            self._offer(shown.grouping)
         self._of = shown, scope
-        args = shown, self._grouping[1], self.key, scope
+        args = shown, self.key, scope
         return Question(_answer, args, len(shown.trace.slices), stays=True)
 
     def empty_state(self) -> Sentence:
@@ -130,7 +130,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     def clear_page(self) -> None:
         super().clear_page()
-        self._grouping = None
+        self._offered = None
 
     def _offer(self, grouping: Grouping) -> None:
         """Enable the keys that a trace has; disable the others and show why."""
@@ -195,9 +195,9 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         if key in ("unit", "inference"):
             return -1
         if ref is not None and self._session.as_run(ref.trace) is shown:
-            return answer.grouping.group_of_slice(key, ref.index)
+            return answer.shown.grouping.group_of_slice(key, ref.index)
         operators = selected_operators(self._session, answer.shown) if key in OF_OPERATORS else ()
-        return answer.grouping.group_of(key, operators) if operators else -1
+        return answer.shown.grouping.group_of(key, operators) if operators else -1
 
     @Slot()
     def _color(self) -> None:
@@ -221,7 +221,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         key, shown = answer.table.key, answer.shown
         if key == "unit":
             unit = next(g.key for g in answer.table.groups if g.label == name)
-            interval = answer.grouping.overview.longest(unit, *answer.span)
+            interval = answer.shown.grouping.overview.longest(unit, *answer.span)
             if interval is not None:
                 t0, t1 = (shown.axis.to_ns(tick) for tick in interval)
                 self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
@@ -231,7 +231,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             run = list(shown.trace.inferences())[group]
             pick_run(self._session, (number, shown.trace.runs.index(run)))
         else:
-            select_group(self._session, shown, answer.grouping, key, group, answer.scope)
+            select_group(self._session, shown, answer.shown.grouping, key, group, answer.scope)
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
@@ -266,7 +266,6 @@ class StatisticsAnswer:
     """The groups of a trace in a scope."""
 
     shown: OpenTrace
-    grouping: Grouping
     table: GroupTable
     scope: TimeScope
 
@@ -276,10 +275,10 @@ class StatisticsAnswer:
         return span_of(self.shown, self.scope)
 
 
-def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) -> StatisticsAnswer:
+def _answer(shown: OpenTrace, key: str, scope: TimeScope) -> StatisticsAnswer:
     # All tracks: NPU units have their own tracks.
     first, last, _ = scope.span
-    return StatisticsAnswer(shown, grouping, grouping.by(key, first, last), scope)
+    return StatisticsAnswer(shown, shown.grouping.by(key, first, last), scope)
 
 
 def _show_units(footer: CostFooter, shown: OpenTrace, table: GroupTable, left: LeftOut) -> None:

@@ -20,7 +20,6 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.summary import Expensive, Summary
-from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.inference_list import (
     InferenceList,
@@ -37,7 +36,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.linking import link_state
+from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
@@ -52,7 +51,6 @@ from viewer.model.times import (
 )
 from viewer.model.trace import RunKind
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.workspace import Workspace
 
 MOST_INFERENCES = 12  # more are not listed one by one
 SLOWEST = 5  # then these are
@@ -64,13 +62,11 @@ _VIEW_NAMES = {Inferences.MEDIAN: "their median", Inferences.MEAN: "their mean"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummaryAnswer:
-    """The summary of a trace in a scope. space: the workspace whose estimates `made` compares."""
+    """The summary of a trace in a scope."""
 
     shown: OpenTrace
     scope: TimeScope
     summary: Summary
-    space: Workspace
-    made: Estimates
 
 
 class SummaryCard(SectionColumn):
@@ -293,7 +289,7 @@ class SummaryCard(SectionColumn):
 
     def _state(self, problems: int | None) -> None:
         """Whether there are problems, and how the files match."""
-        state = link_state(self._session, self._shown)
+        state = link_summary(self._session, self._shown)
         rows: list[Sequence[QWidget | None]] = []
         if problems is not None:
             icon, token = ("warning", "warning") if problems else ("check", "ok")
@@ -332,8 +328,7 @@ class SummaryCard(SectionColumn):
         return FigureLink(number, unit, caption, self._theme, hint)
 
     def _scope_text(self) -> str:
-        text = scope_text(self._shown, self._summary.scope)
-        return f"inference {text.removeprefix('run ')}" if text.startswith("run ") else text
+        return scope_text(self._shown, self._summary.scope)
 
     def _icon(self, name: str, token: str) -> QWidget:
         mark = label("", self._theme)

@@ -11,7 +11,6 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from viewer.analysis.summary.summary import summary_of
-from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.trace_panel import TracePanel
@@ -23,7 +22,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.estimates import of_workspace
+from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "Open a profile to see its main figures."
@@ -102,10 +101,9 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         if shown is None:
             return None
         space, known = self._session.workspace, self.answer
-        made = known.made if known is not None and known.space is space else None
         size = sum(len(trace.slices) for trace in space.traces)
         stays = known is not None and known.shown is shown
-        return Question(_answer, (shown, scope, self._warm_up, space, made), size, stays=stays)
+        return Question(_answer, (shown, scope, self._warm_up, space), size, stays=stays)
 
     def show_answer(self, answer: SummaryAnswer) -> None:
         """Show the sections of a trace."""
@@ -159,10 +157,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         return listed is not None and listed.hasFocus()
 
 
-def _answer(
-    shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace, made: Estimates | None
-) -> SummaryAnswer:
-    made = made or of_workspace(space)
-    rate = shown.axis.ns_per_tick
+def _answer(shown: OpenTrace, scope: TimeScope, warm_up: bool, space: Workspace) -> SummaryAnswer:
+    made, rate = shared_estimates(space), shown.axis.ns_per_tick
     summary = summary_of(shown.findings, shown.delegation, scope, rate, made, warm_up=warm_up)
-    return SummaryAnswer(shown, scope, summary, space, made)
+    return SummaryAnswer(shown, scope, summary)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.analysis.summary.summary import Summary
-from viewer.gui.panels.base.swatches import paint_hatch
+from viewer.gui.panels.base.swatches import paint_part, paint_parts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.times import format_time, tick_to_ns
@@ -65,12 +65,9 @@ class PartsBar(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, whole = QPainter(self), sum(part.ns for part in self._parts)
-        x = 0.0
-        for part in self._parts:
-            width = self.width() * part.ns / whole if whole else 0
-            _fill(painter, QRectF(x, 0, max(width - 1, 0), self.height()), part, self._theme)
-            x += width
+        painter, sizes = QPainter(self), [(part.token, part.ns) for part in self._parts]
+        whole = sum(ns for _, ns in sizes)
+        paint_parts(painter, QRectF(self.rect()), sizes, whole, self._theme)
         painter.end()
 
 
@@ -85,12 +82,5 @@ class PartMark(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, side = QPainter(self), self._theme.px(_MARK)
-        _fill(painter, QRectF(0, 0, side, side), self._part, self._theme)
+        paint_part(painter, QRectF(0, 0, side, side), self._part.token, self._theme)
         painter.end()
-
-
-def _fill(painter: QPainter, rect: QRectF, part: Part, theme: Theme) -> None:
-    if part.token:
-        painter.fillRect(rect, theme.color(part.token))
-    else:
-        paint_hatch(painter, rect, theme.color("text3"))

@@ -87,13 +87,22 @@ class CopyAction(QAction):
         self.triggered.connect(lambda: copy(CopyFormat.TEXT))
 
 
-def let_copy(table: QAbstractItemView, copy: CopyRows, title: str = "Copy rows as TSV") -> None:
-    """Let Ctrl+C and a context menu with the entry `title` copy rows; TSV also as Markdown."""
+def let_copy(
+    table: QAbstractItemView,
+    copy: CopyRows,
+    title: str = "Copy rows as TSV",
+    *,
+    markdown: bool = True,
+) -> None:
+    """Let Ctrl+C and a context menu with the entry `title` copy rows.
+
+    markdown: whether the menu also offers Markdown.
+    """
 
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
         menu.addAction(title, lambda: copy(CopyFormat.TEXT))
-        if title.endswith("TSV"):
+        if markdown:
             offer_markdown(menu, title, copy)
         pop_up(menu, table, at)
 

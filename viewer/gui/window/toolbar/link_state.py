@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton
 
+from viewer.analysis.links.link_table import REASONS
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
-from viewer.gui.session.linking import link_state
+from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 
@@ -28,14 +29,16 @@ class LinkStateButton(QPushButton):
         if not session.traces:
             return
         shown = session.traces[session.current_trace or 0]
-        state = link_state(session, shown)
+        state = link_summary(session, shown)
         text, brief = state.text, state.brief
         self._token = state.token
         if len(session.traces) > 1:
             text = f"{display_name(shown.trace.path)}   {text}"
         self._texts = text, brief
         self._show_text()
-        reasons = "\n".join(f"{count} × {why}" for why, count in state.by_reason.items())
+        reasons = "\n".join(
+            f"{count} × {REASONS[why].listed_text}" for why, count in state.by_reason.items()
+        )
         explain(self, f"{text}\nSlices by reason:\n{reasons}")
         self._retheme()
 

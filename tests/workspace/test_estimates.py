@@ -1,0 +1,36 @@
+"""Estimates of all open files, shared by the panels."""
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+
+from tests.paths import DATA
+from viewer.workspace import estimates
+from viewer.workspace.estimates import of_workspace, shared_estimates
+from viewer.workspace.workspace import Workspace
+
+TORQ = ("compile_c3_taskid.csv", "tiny_cnn.mlir")
+
+
+def test_the_comparison_of_a_workspace_is_computed_once(monkeypatch):
+    space, made = Workspace(), []
+    for name in TORQ:
+        space.open(str(DATA / "torq" / name))
+    monkeypatch.setattr(estimates, "of_workspace", lambda of: made.append(of) or of_workspace(of))
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(shared_estimates, [space] * 8)
+    assert all(one is first for one in others)
+    assert first.operators == of_workspace(space).operators
+    assert shared_estimates(copy(space)) is not first
+    assert len(made) == 2
+
+
+def test_it_is_forgotten_with_the_workspace():
+    space = Workspace()
+    for name in TORQ:
+        space.open(str(DATA / "torq" / name))
+    shared_estimates(space)
+    count = len(estimates._shared)
+    del space
+    gc.collect()
+    assert len(estimates._shared) < count

@@ -1,0 +1,1 @@
+"""Flame graphs of call trees, as boxes and as SVG."""
