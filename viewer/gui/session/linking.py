@@ -40,7 +40,7 @@ def link_summary(session: Session, shown: OpenTrace) -> LinkSummary:
     program = shown.table.program
     if program is not None and program.is_recorded:
         text = f"{program.format}: {_recorded_text(program)}"
-        return LinkState(text, program.format, "ok", facts["by_reason"])
+        return LinkSummary(text, program.format, "ok", facts["by_reason"])
     if program is None or shown.table.trace_match is None:
         best = next((c.trace_match.match for c in candidates), None)
         foreign = best is not None and best.checkable and not best.belongs
