@@ -178,17 +178,19 @@ class Costs:
         segments, count = self._segments, len(self._table.node_sets)
         ticks = np.zeros((len(runs), count), np.int64)
         reach: dict[int, tuple[slice, Ints]] = {}
+        charged = np.unique(segments.track).tolist()
         for number, run in enumerate(runs):
-            if run.track not in reach:
-                of_track = np.searchsorted(segments.track, np.array([run.track, run.track + 1]))
-                own = slice(*of_track.tolist())
-                # Lanes overlap, so ends are not sorted; their running maximum is.
-                reach[run.track] = own, np.maximum.accumulate(segments.end[own])
-            own, ends = reach[run.track]
-            lo = own.start + int(np.searchsorted(ends, run.start, "right"))
-            hi = own.start + int(np.searchsorted(segments.start[own], run.end))
-            part = segments.taken(slice(lo, hi))
-            ticks[number] = total_per_group(part, count, run.start, run.end)
+            for track in charged if run.all_tracks else (run.track,):
+                if track not in reach:
+                    of_track = np.searchsorted(segments.track, np.array([track, track + 1]))
+                    own = slice(*of_track.tolist())
+                    # Lanes overlap, so ends are not sorted; their running maximum is.
+                    reach[track] = own, np.maximum.accumulate(segments.end[own])
+                own, ends = reach[track]
+                lo = own.start + int(np.searchsorted(ends, run.start, "right"))
+                hi = own.start + int(np.searchsorted(segments.start[own], run.end))
+                part = segments.taken(slice(lo, hi))
+                ticks[number] += total_per_group(part, count, run.start, run.end)
         return ticks
 
     def slices_of(

@@ -247,18 +247,22 @@ class _Runs:
     """Finds the inference or load that contains a slice.
 
     On a track without runs, such as the NSS track of a host, it is the run of the same process that
-    is active when the slice starts.
+    is active when the slice starts; or the run that covers all tracks.
     """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         processes = [track.process for track in trace.tracks]
         tracks = {run.track for run in trace.runs}
+        spans = [(run.start, trace.last_start(run), i) for i, run in enumerate(trace.runs)]
         self._of_track: list[Ints] = []
-        for number, process in enumerate(processes):
+        if any(run.all_tracks for run in trace.runs):
+            every = np.array(sorted(spans), np.int64).reshape(len(spans), 3)
+            self._of_track = [every] * len(processes)
+        for number, process in enumerate(processes[len(self._of_track) :]):
             own = [
-                (run.start, run.end, position)
-                for position, run in enumerate(trace.runs)
+                span
+                for span, run in zip(spans, trace.runs, strict=True)
                 if (run.track == number if number in tracks else processes[run.track] == process)
             ]
             self._of_track.append(np.array(sorted(own), np.int64).reshape(len(own), 3))

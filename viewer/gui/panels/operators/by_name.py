@@ -48,10 +48,11 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
 
 def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) -> ListedNames:
     """Group the slices of a trace by name; known: earlier names of this trace, to use again."""
-    if known:
+    if known and known.scope.warm_up == scope.warm_up:
         grouping, busy = known.grouping, known.busy
     else:
-        grouping, threads = Grouping(shown.table, shown.axis.ns_per_tick), shown.findings.threads
+        rate, threads = shown.axis.ns_per_tick, shown.findings.threads
+        grouping = Grouping(shown.table, rate, warm_up=scope.warm_up)
         busy = BusyNames(shown.trace, grouping, threads) if threads else None
     table = busy.table(scope) if busy else grouping.by(KEY, *scope.span[:2])
     return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
