@@ -79,6 +79,8 @@ class Problem:
 UNATTRIBUTED = "unattributed"
 # ONNX Runtime's scope of one whole inference.
 MODEL_RUN = "model_run"
+# A step of PyTorch's profiler, without its number: "ProfilerStep#3".
+PROFILER_STEP = "ProfilerStep"
 
 
 class KeyKind(IntEnum):
@@ -251,7 +253,6 @@ class Run:
     Method::execute that others have, and counts in no median, mean or sum over the whole trace.
     warms_up: whether its times are not typical yet (`viewer.model.warm_up` decides). all_tracks:
     whether it covers what every track did in its time, and not only its own track, which shows it.
-    preceded: whether others ran before it that the file does not contain.
     """
 
     kind: RunKind
@@ -268,13 +269,18 @@ class Run:
     finished: bool = True
     warms_up: bool = False
     all_tracks: bool = False
-    preceded: bool = False
 
     @property
     def series(self) -> str:
         """Its name without the number of a step: "ProfilerStep" of "ProfilerStep#3"."""
         series, _, number = self.name.rpartition("#")
         return series if series and number.isdecimal() else self.name
+
+    @property
+    def is_later_step(self) -> bool:
+        """Whether it is a step of PyTorch that others preceded: the first one has number 0."""
+        series, _, number = self.name.rpartition("#")
+        return series == PROFILER_STEP and number.strip("0") != ""
 
     @property
     def label(self) -> str:

@@ -74,10 +74,18 @@ class ThreadTime:
         charged = self.of_slices
         return GroupTime(charged.taken(slice(None), group[charged.group]), groups)
 
-    @property
-    def threads(self) -> int:
-        """The number of threads with any busy time."""
-        return len(np.unique(self.of_slices.track))
+    def threads(self, scope: TimeScope) -> int:
+        """Return the number of threads with any busy time in a scope."""
+        return len(np.unique(self.within(scope).track))
+
+    def within(self, scope: TimeScope) -> Segments:
+        """Return the busy time in a scope, as `of_slices` has it for the whole trace."""
+        charged, (first, last, track) = self.of_slices, scope.span
+        if first is None or last is None:
+            return charged.of_whole_trace(warm_up=scope.warm_up)
+        start, end = np.maximum(charged.start, first), np.minimum(charged.end, last)
+        inside = (end > start) & ((charged.track == track) | (track is None))
+        return replace(charged, start=start, end=end).taken(inside)
 
     @cached_property
     def whole_spans(self) -> Ints:

@@ -23,16 +23,14 @@ import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import MODEL_RUN, KeyKind, RunKind
+from viewer.model.trace import MODEL_RUN, PROFILER_STEP, KeyKind, RunKind
 
 STEP_CATEGORY, SESSION_CATEGORY = "user_annotation", "Session"
-STEP_KEY = "ProfilerStep"  # of all steps, so that figures by name have one row for them
 MOST_RUNS = 100_000  # of either kind; the list of inferences and the views are made for fewer
 TOO_MANY = f"more than {MOST_RUNS:,} steps or runs: none is shown as an inference"
 OVERLAPS = "step or run that overlaps an earlier one of its thread: not shown as an inference"
 EMPTY = "step or run without a duration: not shown as an inference"
-_STEP = re.compile(r"ProfilerStep#[0-9]+")
-_FIRST_STEP = re.compile(r"ProfilerStep#0+")
+_STEP = re.compile(rf"{PROFILER_STEP}#[0-9]+")
 _LOAD = re.compile(r"model_loading_\w+|session_initialization")
 _EXECUTOR = "SequentialExecutor::Execute"
 
@@ -81,7 +79,8 @@ def add_inferences(builder: TraceBuilder, slices: EventSlices, names: Codes) -> 
     if len(steps):
         if _add(builder, slices, steps):
             is_step[slices.name[steps]] = True
-            key[is_step] = builder.key(KeyKind.FRAMEWORK, STEP_KEY)
+            # One key for all steps, so that figures by name have one row for them.
+            key[is_step] = builder.key(KeyKind.FRAMEWORK, PROFILER_STEP)
     elif len(runs):
         loads = slices.of(_LOAD, SESSION_CATEGORY)
         if _add(builder, slices, runs, loads) and _is_whole(slices, runs):
@@ -119,8 +118,6 @@ def _add(
     every = every[np.lexsort((slices.end[every], slices.start[every]))]
     apart = not _overlaps(np.zeros(len(every), np.uint32), *slices.span(every)).any()
     everything = apart and len(np.unique(slices.track[kept])) == 1
-    first_name = slices.names[slices.name[found[0]]]
-    preceded = _STEP.fullmatch(first_name) is not None and not _FIRST_STEP.fullmatch(first_name)
     scope = builder.scope("file")
     for kind, rows in ((RunKind.LOAD, loads), (RunKind.INFERENCE, kept)):
         for i in rows.tolist():
@@ -132,7 +129,6 @@ def _add(
                 int(slices.start[i]),
                 max(int(slices.start[i]), int(slices.end[i])),
                 all_tracks=everything,
-                preceded=preceded,
             )
     return len(kept) > 0
 

@@ -188,15 +188,13 @@ class TraceBuilder:
         finished: bool = True,
         number: int = 0,
         all_tracks: bool = False,
-        preceded: bool = False,
     ) -> None:
         """Add a load or an inference of a track, in ticks; see `Run`.
 
         number: that of an inference, if the file states it.
         """
         where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
-        made = Run(kind, number, *where, finished, all_tracks=all_tracks, preceded=preceded)
-        self._runs.append(made)
+        self._runs.append(Run(kind, number, *where, finished, all_tracks=all_tracks))
 
     def untimed(self, events: UntimedEvents) -> None:
         """Set the events without a time; `after` and `call` contain source rows of slices."""
