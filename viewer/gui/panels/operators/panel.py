@@ -80,8 +80,8 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         return Question(_list, (answer, known), size, about=answer, stays=True)
 
     def _question_of_names(self, answer: CostAnswer) -> Question:
-        # The trace and scope of Statistics: inferences as they ran.
-        shown, scope = current_scope(self._session, ranges=True)
+        # The scope of costs: without the warm-up. Inferences are shown as they ran.
+        shown, scope = current_scope(self._session, ranges=True, by_inference=True)
         assert shown is not None
         listed = self.answer
         is_known = isinstance(listed, ListedNames) and listed.shown is shown
