@@ -171,7 +171,9 @@ def test_runs_are_the_whole_unless_other_threads_work_for_them(tmp_path):
     node = slice_event("conv_kernel_time", 10, 20, cat="Node")
     alone = read(tmp_path, run(0, 50), node)
     parallel = read(tmp_path, run(0, 50), node | {"tid": 3})
-    assert whole_scope_text(alone) == "the inference"
+    loaded = read(tmp_path, run(0, 5, "session_initialization", tid=9), run(10, 50), node)
+    assert whole_scope_text(alone) == whole_scope_text(loaded) == "the inference"
+    assert [one.all_tracks for one in loaded.runs] == [True, True]
     assert whole_scope_text(parallel) == "the whole trace"
     assert (parallel.keys.kind == KeyKind.PLAIN).all()
     assert parallel.runs[0].all_tracks

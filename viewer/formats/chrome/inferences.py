@@ -146,6 +146,7 @@ def _is_whole(slices: EventSlices, runs: Ints) -> bool:
     """Return whether the threads that call the runtime also do all its work.
 
     Then the time of its runs is the whole that shares are of. A parallel executor and GPUs work on
-    further threads.
+    further threads; another thread may load the session.
     """
-    return bool(np.isin(slices.track, np.unique(slices.track[runs])).all())
+    work = slices.category != list(slices.categories).index(SESSION_CATEGORY)
+    return bool(np.isin(slices.track[work], np.unique(slices.track[runs])).all())
