@@ -253,19 +253,22 @@ class _Runs:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         processes = [track.process for track in trace.tracks]
-        tracks = {run.track for run in trace.runs}
-        spans = [(run.start, trace.last_start(run), i) for i, run in enumerate(trace.runs)]
-        self._of_track: list[Ints] = []
-        if any(run.all_tracks for run in trace.runs):
-            every = np.array(sorted(spans), np.int64).reshape(len(spans), 3)
-            self._of_track = [every] * len(processes)
-        for number, process in enumerate(processes[len(self._of_track) :]):
-            own = [
-                span
-                for span, run in zip(spans, trace.runs, strict=True)
-                if (run.track == number if number in tracks else processes[run.track] == process)
-            ]
-            self._of_track.append(np.array(sorted(own), np.int64).reshape(len(own), 3))
+        own: dict[int | str, list[tuple[int, int, int]]] = {}  # by track, and by process
+        for position, run in enumerate(trace.runs):
+            span = run.start, trace.last_start(run), position
+            for place in (run.track, processes[run.track]):
+                own.setdefault(place, []).append(span)
+        runs_of = {
+            place: np.array(sorted(spans), np.int64).reshape(-1, 3) for place, spans in own.items()
+        }
+        none = np.empty((0, 3), np.int64)
+        everywhere = next((run.track for run in trace.runs if run.all_tracks), None)
+        self._of_track: list[Ints] = [
+            runs_of.get(number, runs_of.get(process, none))
+            if everywhere is None
+            else runs_of[processes[everywhere]]
+            for number, process in enumerate(processes)
+        ]
         self._listed = bool(trace.runs) and all(run.first_row >= 0 for run in trace.runs)
         rows = np.array([run.first_row for run in trace.runs], np.int64)
         self._by_row = np.argsort(rows, kind="stable")
