@@ -19,6 +19,8 @@ from viewer.model.inference_views import aligned_runs, mean_run, median_run
 from viewer.model.queries import run_of_slices, sum_per_key
 from viewer.model.scope import TimeScope, starts_in, whole_scope_text
 from viewer.model.trace import KeyKind, RunKind
+from viewer.workspace.exports import export
+from viewer.workspace.workspace import Workspace
 
 STEPS, RUNS = DATA / "torch_steps.json.gz", DATA / "onnxruntime_runs.json"
 
@@ -116,6 +118,19 @@ def test_steps_log_the_same_events_and_align():
             own = slice(*slices.row_ptr[row : row + 2].tolist())
             assert (slices.start[own][1:] >= slices.end[own][:-1]).all()
         assert not any(one.all_tracks for one in view.runs)
+
+
+@pytest.mark.parametrize("path", [STEPS, RUNS])
+def test_a_perfetto_export_states_the_inference_of_every_slice(path, tmp_path):
+    workspace = Workspace()
+    workspace.open(str(path))
+    export(workspace, str(tmp_path / "a.pftrace"))
+    first, second = workspace.traces[0], open_file(str(tmp_path / "a.pftrace"))
+    counts = [int((run_of_slices(first) == at).sum()) for at, _ in enumerate(first.runs)]
+    numbers = second.slices.columns["run"]
+    stated = numbers.values[numbers.valid]
+    for count, one in zip(counts, first.runs, strict=True):
+        assert one.kind is RunKind.LOAD or (stated == one.number).sum() == count
 
 
 # -- what a step and a run are --------------------------------------------------------------------
