@@ -97,7 +97,9 @@ def without_threads(paths: Paths) -> Paths:
     return {path: tuple(figures.tolist()) for path, figures in sums.items()}
 
 
-@pytest.mark.parametrize("name", ["kineto_cpu.json", "onnxruntime_profile.json", "torch_training.json.gz"])
+@pytest.mark.parametrize(
+    "name", ["kineto_cpu.json", "onnxruntime_profile.json", "torch_training.json.gz"]
+)
 def test_chrome_traces_have_the_paths_of_trace_processor(name):
     """Threads that the file does not name are called differently."""
     path = DATA / "chrome_json" / name

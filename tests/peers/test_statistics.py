@@ -44,7 +44,9 @@ def ours(trace) -> tuple[Counter[str], Counter[str]]:
     return +total, +own
 
 
-@pytest.mark.parametrize("name", ["kineto_cpu.json", "onnxruntime_profile.json", "torch_training.json.gz"])
+@pytest.mark.parametrize(
+    "name", ["kineto_cpu.json", "onnxruntime_profile.json", "torch_training.json.gz"]
+)
 def test_chrome_traces_have_the_times_of_trace_processor(name):
     path = DATA / "chrome_json" / name
     assert ours(open_file(str(path))) == of_peer(path)

@@ -10,7 +10,7 @@ from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
 from viewer.model.queries import foreign, run_of_slices, self_time
-from viewer.model.scope import WHOLE
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.render.color_schemes import (
     GAPS,
@@ -276,6 +276,17 @@ def test_slices_of_a_plain_profile_that_overlap_on_a_thread_share_its_busy_time(
     times = {share.title: share.ns for share in found if share.ns}
     assert times == pytest.approx(dict(summary.work.by_thing(summary.ticks)))
     assert sum(share.count for share in found) == len(shown.trace.slices)
+
+
+def test_shares_of_a_step_are_the_busy_time_of_all_threads_in_it(opened):
+    shown = opened(DATA / "chrome_json" / "torch_steps.json.gz").traces[0]
+    classes, threads = color_classes(shown, "name"), shown.findings.threads
+    for number, run in enumerate(shown.trace.runs):
+        one = Counted(shown.trace, classes, Fraction(1), number, threads=threads)
+        context = shown.findings.context(TimeScope(run), Fraction(1))
+        times = {share.title: share.ns for share in shares([one]).listed if share.ns}
+        known = dict(context.work.by_thing(context.ticks))
+        assert times == {name: known[name] for name in times}
 
 
 def test_shares_of_a_linked_profile_without_inferences_are_its_costs(opened, tmp_path):

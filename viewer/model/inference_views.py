@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.logged_methods import median_of_methods, process_and_scope
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
-from viewer.model.trace import Column, Run, Slices, Trace, Track, UntimedEvents
+from viewer.model.trace import Column, KeyKind, Run, Slices, Trace, Track, UntimedEvents
 from viewer.model.warm_up import counted_inferences
 
 # More rows cannot be read, and laying out more tracks takes seconds.
@@ -98,7 +98,8 @@ def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
         tracks=_distinct([_named(trace, run, name) for run, name in zip(runs, names, strict=True)]),
         slices=shifted,
         runs=tuple(
-            replace(run, track=i, start=0, end=run.end - run.start) for i, run in enumerate(runs)
+            replace(run, track=i, start=0, end=run.end - run.start, all_tracks=False)
+            for i, run in enumerate(runs)
         ),
         untimed=UntimedEvents.empty(),
         calls=None,
@@ -130,7 +131,9 @@ def mean_run(trace: Trace) -> Trace:
         end = _mean(slices.end[kind.index] - run_start)
         means.append(_Mean(kind.index, start, end, np.full(len(start), number)))
         duration = _mean(np.array([[run.end - run.start] for run in kind.members]))
-        run = replace(first, track=number, start=0, end=int(duration[0]), count=count)
+        run = replace(
+            first, track=number, start=0, end=int(duration[0]), count=count, all_tracks=False
+        )
         if count > 1:
             tracks.append(_named(trace, first, f"mean of {count}"))
             runs.append(replace(run, number=1))
@@ -183,7 +186,8 @@ class _Inferences:
 
     number: index of the slice's run in `runs`, -1 if none. lane, depth: its position among the
     slices of that run alone. If the levels of a track contradict its times, its slices are nested
-    by time, and a slice may be inside one of another run.
+    by time, and a slice may be inside one of another run. The tracks of a run that covers all of
+    them go to separate lanes, since a view has one track per run.
     """
 
     def __init__(self, trace: Trace, runs: Sequence[Run]) -> None:
@@ -196,7 +200,7 @@ class _Inferences:
         position[chosen] = np.arange(len(chosen))
         slices = trace.slices
         self.number: Ints = position[run_of_slices(trace)]
-        self.lane: Ints = slices.row_lane.astype(np.int64)[slices.rows()]
+        self.lane: Ints = _lane_of_rows(trace)[slices.rows()]
         shape = tree(slices)
         self.preorder = shape.index
         number = self.number[shape.index]
@@ -216,7 +220,10 @@ class _Inferences:
         by_run = self.preorder[self.number[self.preorder] >= 0]
         by_run = by_run[np.argsort(self.number[by_run], kind="stable")]
         bounds = np.searchsorted(self.number[by_run], np.arange(len(self.runs) + 1))
-        what = (slices.key, slices.name, self.lane, self.depth)
+        # The names of steps, which share one key, have numbers.
+        is_scope = self.trace.keys.kind[slices.key] == KeyKind.FRAMEWORK
+        name = np.where(is_scope, 0, slices.name)
+        what = (slices.key, name, self.lane, self.depth)
         shape = np.stack([column[by_run] for column in what], axis=1)
         groups: dict[tuple[str, int, bytes], list[int]] = {}
         for i, run in enumerate(self.runs):
@@ -231,6 +238,18 @@ class _Inferences:
             )
             for members in groups.values()
         ]
+
+
+def _lane_of_rows(trace: Trace) -> Ints:
+    """The lane of each row; if runs cover all tracks, counted over all of them."""
+    slices = trace.slices
+    lane = slices.row_lane.astype(np.int64)
+    if not any(run.all_tracks for run in trace.runs) or not len(lane):
+        return lane
+    lanes = np.zeros(len(trace.tracks), np.int64)
+    np.maximum.at(lanes, slices.row_track, lane + 1)
+    before = np.cumsum(lanes) - lanes
+    return lane + before[slices.row_track]
 
 
 def _mean(values: NDArray[Any]) -> NDArray[Any]:

@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.executorch_names import EXECUTE
-from viewer.model.trace import KeyKind, Run, Slices, Trace
+from viewer.model.trace import MODEL_RUN, KeyKind, Run, Slices, Trace
 from viewer.model.warm_up import counts_per_run
 
 NATIVE_START = "native_start"
@@ -81,8 +81,8 @@ def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, I
 
 
 def execute_keys(trace: Trace) -> Bools:
-    """Which keys are a whole inference (Method::execute)."""
-    named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
+    """Which keys are a whole inference that the runtime timed (Method::execute, model_run)."""
+    named = np.array([name in (EXECUTE, MODEL_RUN) for name in trace.strings], np.bool_)
     found: Bools = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
     return found
 
@@ -91,7 +91,7 @@ def run_of_slices(trace: Trace) -> Ints:
     """The index in `trace.runs` of each slice's run, -1 if none (int64).
 
     If the file lists its events run by run, its rows decide. Otherwise a slice belongs to the run
-    of its track in which it starts.
+    of its track, or of all tracks, in which it starts.
     """
     slices, runs = trace.slices, trace.runs
     found = np.full(len(slices), -1)
@@ -100,17 +100,16 @@ def run_of_slices(trace: Trace) -> Ints:
         by_row = np.argsort(rows, kind="stable")
         at = np.searchsorted(rows[by_row], slices.source_row.astype(np.int64), "right") - 1
         return np.where(at >= 0, by_row[np.maximum(at, 0)], -1)
-    for track in sorted({run.track for run in runs}):
-        runs_on_track = sorted(
-            (run.start, run.end, n) for n, run in enumerate(runs) if run.track == track
-        )
-        start, end, number = np.array(runs_on_track).T
-        for row in np.flatnonzero(slices.row_track == track).tolist():
-            lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-            starts = slices.start[lo:hi]
-            at = np.searchsorted(start, starts, "right") - 1
-            inside = (at >= 0) & (starts <= end[np.maximum(at, 0)])
-            found[lo:hi] = np.where(inside, number[np.maximum(at, 0)], -1)
+    if any(run.all_tracks for run in runs):
+        return trace.runs_at(slices.start, range(len(runs)))
+    of_tracks: dict[int, list[int]] = {}
+    for number, run in enumerate(runs):
+        of_tracks.setdefault(run.track, []).append(number)
+    for track, numbers_on_track in of_tracks.items():
+        rows = np.flatnonzero(slices.row_track == track)
+        if len(rows):
+            own = slice(int(slices.row_ptr[rows[0]]), int(slices.row_ptr[rows[-1] + 1]))
+            found[own] = trace.runs_at(slices.start[own], numbers_on_track)
     return found
 
 
@@ -147,20 +146,13 @@ def _of_runs(trace: Trace, counts: Bools) -> Bools:
     left_out = intervals.subtract(
         intervals.union(*spans[~counts].T), intervals.union(*spans[counts].T)
     )
-    has_runs = np.zeros(len(trace.tracks), np.bool_)
+    has_runs = np.full(len(trace.tracks), any(run.all_tracks for run in runs))
     has_runs[[run.track for run in runs]] = True
     other = np.flatnonzero(~has_runs[slices.row_track[slices.rows()]])
     at = np.searchsorted(left_out[0], slices.start[other], "right") - 1
     inside = (at >= 0) & (slices.start[other] < np.append(left_out[1], 0)[at])
     found[other[inside]] = False
     return found
-
-
-def counted_within(trace: Trace, some: Ints | Codes, first: int | None, last: int | None) -> Bools:
-    """Which of some slices the figures of [first, last), or of the whole trace, count."""
-    inside = starts_between(trace, trace.slices.start[some], first, last)
-    counted = counted_slices(trace) if is_whole(first, last) else None
-    return inside if counted is None else inside & counted[some]
 
 
 def is_whole(first: int | None, last: int | None) -> bool:
@@ -183,9 +175,9 @@ def starts_between(trace: Trace, start: Ints, first: int | None, last: int | Non
 
 
 def starts_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
-    """The slices among `some` that start in a run, on its track."""
+    """The slices among `some` that start in a run, on its track or, if it covers all, on any."""
     slices = trace.slices
-    on_track = slices.tracks_of(some) == run.track
+    on_track = (slices.tracks_of(some) == run.track) | run.all_tracks
     inside: Ints = some[on_track & starts_between(trace, slices.start[some], run.start, run.end)]
     return inside
 

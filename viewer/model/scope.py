@@ -1,13 +1,16 @@
 """The time that figures cover: a whole trace, one run, or a range of ticks.
 
-A run is on one track and excludes concurrent slices of other tracks; a range covers all tracks.
-Both include everything in them. Figures of the whole trace leave out inferences that did not
-finish, and those of one inference also the warm-up (`viewer.model.warm_up`).
+A run is on one track and excludes concurrent slices of other tracks, unless it covers all tracks
+(`Run.all_tracks`); a range covers all tracks. Both include everything in them. Figures of the whole
+trace leave out inferences that did not finish, and those of one inference also the warm-up
+(`viewer.model.warm_up`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from viewer.arrays import Ints
 from viewer.model.queries import (
@@ -45,7 +48,8 @@ class TimeScope:
     def span(self) -> ScopeSpan:
         """First tick, last tick and track, as the queries take them; None means unlimited."""
         if self.run is not None:
-            return self.run.start, self.run.end, self.run.track
+            track = None if self.run.all_tracks else self.run.track
+            return self.run.start, self.run.end, track
         return (*self.ticks, None) if self.ticks is not None else (None, None, None)
 
 
@@ -103,13 +107,19 @@ def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
     )
 
 
+def timed_by(trace: Trace) -> str:
+    """The name of the scope by which the runtime times whole inferences, "" if it does not."""
+    timed = np.flatnonzero(execute_keys(trace))
+    return trace.strings[int(trace.keys.name[timed[0]])] if len(timed) else ""
+
+
 def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     """Name what the figures of the whole trace cover: "all 5 inferences", "2 of 3 inferences".
 
-    They cover only inferences if the runtime logs `Method::execute`; otherwise they also cover what
-    ran between them: "the whole trace".
+    They cover only inferences if the runtime times them (`execute_keys`); otherwise they also cover
+    what ran between them: "the whole trace".
     """
-    if not any(trace.inferences()) or not execute_keys(trace).any():
+    if not any(trace.inferences()) or not timed_by(trace):
         without = ", without the warm-up" if left_out(trace, scope).warm_up else ""
         return f"the whole trace{without}"
     return inferences_text(trace, scope)

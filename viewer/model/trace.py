@@ -78,6 +78,10 @@ class Problem:
 
 # The name of slices of kind UNATTRIBUTED, in traces and tables.
 UNATTRIBUTED = "unattributed"
+# ONNX Runtime's scope of one whole inference.
+MODEL_RUN = "model_run"
+# A step of PyTorch's profiler, without its number: "ProfilerStep#3".
+PROFILER_STEP = "ProfilerStep"
 
 
 class KeyKind(IntEnum):
@@ -240,14 +244,16 @@ NOT_FINISHED = ", did not finish"  # follows the number of such an inference
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One event block of an ETDump: a load, or an inference, numbered from 1 in its scope.
+    """A load, or an inference, numbered from 1 in its scope: an event block of an ETDump, a step of
+    a PyTorch profile, or a run of ONNX Runtime.
 
     number: 0 for a load. bundled_input: index of its input in a bundled program, -1 if not stated.
     total: number of inferences in its scope, 0 for a load. count: the number of runs it represents;
     more than 1 for a mean. first_row: the `source_row` of its first event, if the file lists events
     run by run, else -1. finished: False for an inference that failed or was cut short: it lacks the
     Method::execute that others have, and counts in no median, mean or sum over the whole trace.
-    warms_up: whether its times are not typical yet (`viewer.model.warm_up` decides).
+    warms_up: whether its times are not typical yet (`viewer.model.warm_up` decides). all_tracks:
+    whether it covers what every track did in its time, and not only its own track, which shows it.
     """
 
     kind: RunKind
@@ -263,6 +269,19 @@ class Run:
     first_row: int = -1
     finished: bool = True
     warms_up: bool = False
+    all_tracks: bool = False
+
+    @property
+    def series(self) -> str:
+        """Its name without the number of a step: "ProfilerStep" of "ProfilerStep#3"."""
+        series, _, number = self.name.rpartition("#")
+        return series if series and number.isdecimal() else self.name
+
+    @property
+    def is_later_step(self) -> bool:
+        """Whether it is a step of PyTorch that others preceded: the first one has number 0."""
+        series, _, number = self.name.rpartition("#")
+        return series == PROFILER_STEP and number.strip("0") != ""
 
     @property
     def label(self) -> str:
@@ -441,9 +460,29 @@ class Trace:
         """
         found = None
         for number, run in enumerate(self.runs):
-            if run.track == track and run.start <= tick <= run.end:
+            is_here = run.all_tracks or run.track == track
+            if is_here and run.start <= tick <= self.last_start(run):
                 found = number
         return found
+
+    def runs_at(self, ticks: Ints, some: Sequence[int]) -> Ints:
+        """The index of the run, one of `some`, in which each slice starts (int64), -1 if in none.
+
+        ticks: the starts of the slices. The runs are those of a track, or cover all tracks.
+        """
+        runs = self.runs
+        spans = sorted((runs[i].start, self.last_start(runs[i]), i) for i in some)
+        first, last, number = np.array(spans, np.int64).reshape(-1, 3).T
+        at = np.searchsorted(first, ticks, "right") - 1
+        inside = (at >= 0) & (ticks <= np.append(last, 0)[at])
+        return np.where(inside, np.append(number, -1)[at], -1)
+
+    def last_start(self, run: Run) -> int:
+        """The last tick at which a slice may start in a run.
+
+        What other tracks start at its end is not in it, as in a range (`starts_between`).
+        """
+        return run.end - 1 if run.all_tracks and run.start < run.end < self.end else run.end
 
     def inferences(self) -> Iterator[Run]:
         """The inference runs in file order."""

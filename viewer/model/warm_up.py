@@ -24,8 +24,8 @@ def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ..
     In every process and scope, these are the first min(3, n // 4) of each n inferences that follow
     a load, in order of time. A load belongs to the scope of the next inference, since methods may
     be loaded one by one. An inference that did not finish neither counts nor warms up. If a file
-    is a part of another one, its first inference is not number 1, and no load precedes it: then
-    none warms up.
+    is a part of another one, its first inference is not number 1 (or is a later step), and no
+    load precedes it: then none warms up.
 
     processes: the process of every track.
     """
@@ -45,7 +45,7 @@ def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ..
             groups.setdefault(group, []).append(at)
     warm: set[int] = set()
     for (_, _, load), own in groups.items():
-        if load or runs[own[0]].number == 1:
+        if load or (runs[own[0]].number == 1 and not runs[own[0]].is_later_step):
             warm.update(own[: min(MOST, len(own) // _PART)])
     return tuple(
         run if run.warms_up is (at in warm) else replace(run, warms_up=at in warm)

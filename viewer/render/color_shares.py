@@ -30,6 +30,7 @@ from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.arrays import Ints
 from viewer.model.intervals import durations
 from viewer.model.queries import counted_slices, execute_keys, foreign, run_of_slices, tree
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import Classes, Numbers
 from viewer.render.palette import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED, UNLINKED, Palette
@@ -119,13 +120,15 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
     """
     trace, slices = one.trace, one.trace.slices
     of_slice, number = one.classes.of(trace), len(one.classes.titles)
-    if one.threads is not None and one.run is None:
-        charged = one.threads.of_slices
+    if one.threads is not None:
+        scope = WHOLE if one.run is None else TimeScope(trace.runs[one.run])
+        charged = one.threads.within(scope)
         long = durations(charged.start, charged.end)
         busy: NDArray[np.float64] = np.bincount(
             of_slice[charged.group], weights=long.astype(np.float64), minlength=number
         ).astype(np.float64)
-        return np.bincount(of_slice, minlength=number).astype(np.int64), busy
+        of_run = of_slice if one.run is None else of_slice[run_of_slices(trace) == one.run]
+        return np.bincount(of_run, minlength=number).astype(np.int64), busy
     chosen = np.ones(len(slices), np.bool_)
     in_runs = chosen
     if one.run is not None:

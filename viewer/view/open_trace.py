@@ -20,6 +20,7 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
+from viewer.model.scope import TimeScope, left_out
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
@@ -128,6 +129,12 @@ class OpenTrace:
             findings=findings,
             delegation=delegation,
         )
+
+    def grouping_for(self, scope: TimeScope) -> Grouping:
+        """Return the groups with the warm-up, or without it if the scope leaves it out."""
+        if not left_out(self.trace, scope).warm_up:
+            return self.grouping
+        return self.grouping.without_warm_up
 
     def label(self, i: int) -> str:
         """Return the label of slice i on screen."""

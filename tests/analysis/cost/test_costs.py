@@ -239,6 +239,24 @@ def test_a_run_costs_what_its_own_track_did():
         assert costs.of_run(run).whole == 100
 
 
+def test_a_step_costs_what_every_track_did_in_it():
+    """The same two threads in two steps that cover all tracks: 0 to 80 and 80 to 150."""
+    builder = TraceBuilder("x", "test", "", Clock())
+    for thread, begin in (("one", 0), ("two", 50)):
+        track = builder.track("p", thread)
+        key = builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", instruction=0)
+        at = np.array([begin], np.int64)
+        builder.add(track=track, start=at, end=at + 100, name=builder.intern("a"), key=key)
+    for start, end in ((0, 80), (80, 150)):
+        builder.run(RunKind.INFERENCE, "ProfilerStep#0", 0, 0, start, end, all_tracks=True)
+    trace = builder.build()
+    costs = Costs(link(trace, RELUS))
+    rows = [costs.of_run(run).rows[0] for run in trace.runs]
+    assert [(row.ticks, row.slices) for row in rows] == [(110, 2), (90, 0)]
+    of_sets = costs.ticks_of_node_sets(trace.runs)
+    assert of_sets.sum(axis=1).tolist() == [110, 90]
+
+
 def test_a_slice_between_two_runs_that_touch_is_of_the_next():
     builder = TraceBuilder("x", "test", "", Clock())
     track = builder.track("p", "t")

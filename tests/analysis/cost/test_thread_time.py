@@ -11,13 +11,15 @@ from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings.finding import Family, SliceKeys
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.linker import unlinked
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.scope import WHOLE
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import plain_spaces
-from viewer.model.trace import Clock, KeyKind, Trace
+from viewer.model.trace import PROFILER_STEP, Clock, KeyKind, RunKind, Trace
 
 NS = Fraction(1)
+PLAIN = KeyKind.PLAIN
 
 
 def plain(*slices: tuple[str, str, int, int]) -> Trace:
@@ -154,3 +156,59 @@ def test_overlapping_slices_on_another_clock_are_no_busy_time(tmp_path):
     path.write_text("\n".join(rows))
     answer = FindingsAnalysis(unlinked(open_file(str(path)))).of(WHOLE, NS)
     assert answer.found == ()
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def stepped(*slices: tuple[str, str, int, int]) -> Trace:
+    """Like `plain`; slices named ProfilerStep#N are steps that cover all tracks."""
+    builder = TraceBuilder("plain", "test", "", Clock())
+    scope = builder.scope("file")
+    for thread, name, start, end in slices:
+        track, is_step = builder.track("p", thread), name.startswith(PROFILER_STEP)
+        key = builder.key(*((KeyKind.FRAMEWORK, PROFILER_STEP) if is_step else (PLAIN, name)))
+        if is_step:
+            builder.run(RunKind.INFERENCE, name, track, scope, start, end, all_tracks=True)
+        builder.add(
+            track=track, start=np.array([start]), end=np.array([end]),
+            name=builder.intern(name), key=key,
+        )  # fmt: skip
+    return builder.build()
+
+
+TWO = ("t", "ProfilerStep#3", 0, 50), ("t", "ProfilerStep#4", 50, 100)
+
+
+def test_steps_are_no_work_of_their_own_and_count_alike():
+    """The first is explained by 20 of 50 and the second by 40 of 50: 60 of 100 of both."""
+    trace = stepped(*TWO, ("t", "conv", 0, 20), ("t", "relu", 60, 100))
+    assert spans(trace) == ["ProfilerStep#3", "ProfilerStep#4"]
+    assert times(trace) == ({"conv": 20, "relu": 40}, 60)
+    less = stepped(*TWO, ("t", "conv", 0, 20), ("t", "relu", 60, 80))
+    assert times(less) == ({"conv": 20, "relu": 20}, 100)
+
+
+def test_a_step_is_the_sum_of_all_threads_in_its_time():
+    trace = stepped(*TWO, ("t", "conv", 0, 50), ("t", "relu", 50, 90), ("gpu", "kernel", 30, 60))
+    analysis = FindingsAnalysis(unlinked(trace))
+    first, second = (analysis.context(TimeScope(run), NS) for run in trace.inferences())
+    assert (first.whole_ticks, second.whole_ticks) == (70, 50)
+    assert first.busy == "Busy time of 2 threads, added up"
+    assert first.whole == "the busy time of inference 1"
+    assert [first.threads.threads(one.within) for one in (first, second)] == [2, 2]
+    assert dict(second.work.by_thing(second.ticks)) == {"relu": 40, "kernel": 10}
+
+
+@pytest.mark.parametrize("name", ["kineto_cpu.json", "torch_steps.json.gz"])
+def test_statistics_by_thread_add_up_to_the_busy_time_of_findings(name):
+    trace = open_file(str(DATA / "chrome_json" / name))
+    table = unlinked(trace)
+    analysis, grouping = FindingsAnalysis(table), Grouping(table)
+    for run in (None, *trace.inferences()):
+        scope = TimeScope(run)
+        by_thread = grouping.by("thread", *scope.span[:2])
+        assert by_thread.whole == analysis.context(scope, NS).whole_ticks
+    names = {trace.name(i) for group in (0, 1, 2) for i in grouping.slices("thread", group)}
+    assert "PyTorch Profiler (0)" not in names
+    assert not any(name.startswith(PROFILER_STEP) for name in names)

@@ -3,9 +3,11 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.paths import DATA
+from viewer.model.queries import run_of_slices
 from viewer.model.trace import Trace
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
@@ -122,3 +124,20 @@ def test_texts_that_only_an_edited_table_has_stay_distinct(tmp_path):
     workspace.open(str(tmp_path / "b.csv"))
     trace = workspace.traces[0]
     assert {"=1+1", "'=1+1"} <= {trace.name(i) for i in range(len(trace.slices))}
+
+
+@pytest.mark.parametrize("name", ["torch_steps.json.gz", "onnxruntime_runs.json"])
+def test_steps_and_runs_come_back_with_their_times_and_slices(tmp_path, name):
+    first, second = again(DATA / "chrome_json" / name, tmp_path)
+
+    def told(trace: Trace) -> list[tuple]:
+        return [
+            (r.name, r.number, r.start, r.end, r.all_tracks, r.warms_up) for r in trace.inferences()
+        ]
+
+    assert told(second) == told(first)
+    counts = [
+        np.bincount(run_of_slices(trace) + 1)[[trace.runs.index(r) + 1 for r in trace.inferences()]]
+        for trace in (first, second)
+    ]
+    assert counts[0].tolist() == counts[1].tolist()

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
-from viewer.analysis.cost.thread_time import ThreadTime
+from viewer.analysis.cost.thread_time import thread_time_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
@@ -137,7 +137,7 @@ class Costs:
         self._trace = table.trace
         # Calls that nest in one another fill their threads; the whole is what fills them.
         is_nested = table.program is not None and table.program.is_nested
-        self._threads = ThreadTime(table.trace) if is_nested else None
+        self._threads = thread_time_of(table) if is_nested else None
 
     @cached_property
     def _segments(self) -> Segments:
@@ -192,17 +192,19 @@ class Costs:
         segments, count = self._segments, len(self._table.node_sets)
         ticks = np.zeros((len(runs), count), np.int64)
         reach: dict[int, tuple[slice, Ints]] = {}
+        charged = np.unique(segments.track).tolist()
         for number, run in enumerate(runs):
-            if run.track not in reach:
-                of_track = np.searchsorted(segments.track, np.array([run.track, run.track + 1]))
-                own = slice(*of_track.tolist())
-                # Lanes overlap, so ends are not sorted; their running maximum is.
-                reach[run.track] = own, np.maximum.accumulate(segments.end[own])
-            own, ends = reach[run.track]
-            lo = own.start + int(np.searchsorted(ends, run.start, "right"))
-            hi = own.start + int(np.searchsorted(segments.start[own], run.end))
-            part = segments.taken(slice(lo, hi))
-            ticks[number] = total_per_group(part, count, run.start, run.end)
+            for track in charged if run.all_tracks else (run.track,):
+                if track not in reach:
+                    of_track = np.searchsorted(segments.track, np.array([track, track + 1]))
+                    own = slice(*of_track.tolist())
+                    # Lanes overlap, so ends are not sorted; their running maximum is.
+                    reach[track] = own, np.maximum.accumulate(segments.end[own])
+                own, ends = reach[track]
+                lo = own.start + int(np.searchsorted(ends, run.start, "right"))
+                hi = own.start + int(np.searchsorted(segments.start[own], run.end))
+                part = segments.taken(slice(lo, hi))
+                ticks[number] += total_per_group(part, count, run.start, run.end)
         return ticks
 
     def slices_of(

@@ -1,13 +1,15 @@
 """The time of plain profiles by event, with every instant of a thread counted once.
 
-Plain profiles (PyTorch, Perfetto, CSV) have no inferences and no linked operators: their whole is
-the time in which a thread is busy. Two things would count a thread twice. Slices that overlap
-without nesting are on different lanes of one track; here an instant belongs to the slice that
-started last on any lane. And a span may cover all of its thread, such as a script's main function,
-or all of the trace, on a track of its own, such as a profiler's own span. Such a span shows that
-something was recorded, not what it took, so it is never the most expensive event. If other events
-cover at least half of it, its remaining time does not count as busy time either; otherwise nothing
-else accounts for that time, so it stays in the whole.
+Plain profiles (PyTorch, Perfetto, CSV) have no timed inferences and no linked operators: their
+whole is the time in which a thread is busy. Two things would count a thread twice. Slices that
+overlap without nesting are on different lanes of one track; here an instant belongs to the slice
+that started last on any lane. And a span may cover all of its thread, such as a script's main
+function, or all of the trace, on a track of its own, such as a profiler's own span. Such a span
+shows that something was recorded, not what it took, so it is never the most expensive event. If
+other events cover at least half of it, its remaining time does not count as busy time either;
+otherwise nothing else accounts for that time, so it stays in the whole. The steps of a PyTorch
+profile are such spans too; they are judged together, so that all steps count alike. Only this
+module decides which slices are such scopes.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from threading import Lock
 import numpy as np
 
 from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.queries import Segments, charge, total_per_group
+from viewer.model.queries import Segments, charge, execute_keys, total_per_group
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Slices, Trace
+from viewer.model.trace import KeyKind, Slices, Trace, Unit
 
 # A span that covers this share of its thread is the thread, apart from how it starts and ends.
 COVERS = Fraction(19, 20)
@@ -71,15 +74,29 @@ class ThreadTime:
         charged = self.of_slices
         return GroupTime(charged.taken(slice(None), group[charged.group]), groups)
 
-    @property
-    def threads(self) -> int:
-        """The number of threads with any busy time."""
-        return len(np.unique(self.of_slices.track))
+    def threads(self, scope: TimeScope) -> int:
+        """Return the number of threads with any busy time in a scope."""
+        return len(np.unique(self.within(scope).track))
+
+    def within(self, scope: TimeScope) -> Segments:
+        """Return the busy time in a scope, as `of_slices` has it for the whole trace."""
+        charged, (first, last, track) = self.of_slices, scope.span
+        if first is None or last is None:
+            return charged.of_whole_trace(warm_up=scope.warm_up)
+        start, end = np.maximum(charged.start, first), np.minimum(charged.end, last)
+        inside = (end > start) & ((charged.track == track) | (track is None))
+        return replace(charged, start=start, end=end).taken(inside)
 
     @cached_property
     def whole_spans(self) -> Ints:
-        """The slices that cover (almost) all of their thread or of the trace, ascending."""
-        return spans_of_threads(self._trace)
+        """The slices that cover (almost) all of their thread or of the trace, and steps."""
+        return np.union1d(spans_of_threads(self._trace), self._steps)
+
+    @cached_property
+    def _steps(self) -> Ints:
+        """The scopes of the runtime, ascending: in a plain profile, the steps of PyTorch."""
+        is_scope = self._trace.keys.kind == KeyKind.FRAMEWORK
+        return np.flatnonzero(is_scope[self._trace.slices.key])
 
     @cached_property
     def not_counted(self) -> Ints:
@@ -94,6 +111,9 @@ class ThreadTime:
         start, end = slices.start[spans], slices.end[spans]
         covered = intervals.covered_until(united, end) - intervals.covered_until(united, start)
         long = intervals.durations(start, end)
+        if len(self._steps):
+            at = np.searchsorted(spans, self._steps)
+            covered[at], long[at] = covered[at].sum(), long[at].sum()
         return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
 
     @property
@@ -115,6 +135,19 @@ class ThreadTime:
         )
         charged = charge(of_slices, owner)
         return started_last(charged, slices) if charged.lanes else charged
+
+
+def thread_time_of(table: LinkTable) -> ThreadTime | None:
+    """Return the busy time of the threads of a plain profile, None for a profile of another kind.
+
+    A plain profile has neither timed inferences nor units of an NPU. Also None with links, unless
+    linked operators call one another: else the time is that of operators.
+    """
+    trace = table.trace
+    is_unlinked = not table.sets or (table.program is not None and table.program.is_nested)
+    has_units = any(track.unit is not Unit.NONE for track in trace.tracks)
+    is_plain = not has_units and not execute_keys(trace).any()
+    return ThreadTime(trace) if is_plain and is_unlinked else None
 
 
 def spans_of_threads(trace: Trace) -> Ints:

@@ -259,16 +259,18 @@ class FindingContext:
     @property
     def busy(self) -> str:
         """What the busy time is the sum of: "Busy time", "Busy time of 6 tracks, added up"."""
-        if self.run is not None or self._busy_tracks <= 1:
+        if self._busy_tracks <= 1:
             return "Busy time"
         what = "track" if self.threads is None else "thread"
         return f"Busy time of {counted(self._busy_tracks, what)}, added up"
 
     @cached_property
     def _busy_tracks(self) -> int:
-        """How many tracks the busy time of the whole trace adds up."""
+        """How many tracks the busy time of the scope adds up."""
+        if self.run is not None and not self.run.all_tracks:
+            return 1
         if self.threads is not None:
-            return self.threads.threads
+            return self.threads.threads(self.within)
         tracks = np.unique(self.trace.slices.tracks_of(np.flatnonzero(whole_slices(self.trace))))
         units = [self.trace.tracks[i].unit for i in tracks.tolist()]
         # A HAL track is of the host's thread, and counts only where the host's track is idle.

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
+from viewer.analysis.cost.thread_time import GroupTime, ThreadTime, thread_time_of
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
 from viewer.analysis.findings.estimates import estimates as off_estimates
@@ -37,9 +37,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
-from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Unit
 
 # More would not be read; a file with many methods could have one or two for each of them.
 MOST = 12
@@ -70,14 +68,8 @@ class FindingsAnalysis:
 
     @cached_property
     def threads(self) -> ThreadTime | None:
-        """The busy time of the threads of a plain profile, None for a profile of another kind.
-
-        Also None with links, unless linked operators call one another: else the time is that of
-        operators.
-        """
-        program = self.table.program
-        is_unlinked = not self.table.sets or (program is not None and program.is_nested)
-        return ThreadTime(self.table.trace) if self._is_plain and is_unlinked else None
+        """The busy time of the threads of a plain profile, None for a profile of another kind."""
+        return thread_time_of(self.table)
 
     @cached_property
     def _thread_work(self) -> GroupTime | None:
@@ -93,13 +85,6 @@ class FindingsAnalysis:
     @cached_property
     def _overview(self) -> UnitOverview:
         return UnitOverview(self.table.trace)
-
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether the trace has neither timed inferences nor units of an NPU."""
-        trace = self.table.trace
-        has_units = any(track.unit is not Unit.NONE for track in trace.tracks)
-        return not has_units and not execute_keys(trace).any()
 
     def of(self, scope: TimeScope, rate: Fraction, estimates: Estimates | None = None) -> Findings:
         """Return the findings of one run, or of the whole trace.

@@ -141,7 +141,8 @@ def _busy_text(context: FindingContext) -> str:
     text = f" {context.busy}: {context.time(context.whole_ticks)}"
     if context.threads is not None and context.run is None:
         trace, spans = context.trace, context.threads.not_counted
-        names = list(dict.fromkeys(trace.name(i) for i in spans.tolist()))
+        keys = dict.fromkeys(trace.slices.key[spans].tolist())
+        names = [trace.strings[int(trace.keys.name[key])] for key in keys]
         text += f", not counting {joined(names)}" if names else ""
     return f"{text}."
 

@@ -275,21 +275,28 @@ class _Runs:
     """Finds the inference or load that contains a slice.
 
     On a track without runs, such as the NSS track of a host, it is the run of the same process that
-    is active when the slice starts.
+    is active when the slice starts; or the run that covers all tracks.
     """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         processes = [track.process for track in trace.tracks]
-        tracks = {run.track for run in trace.runs}
-        self._of_track: list[Ints] = []
-        for number, process in enumerate(processes):
-            own = [
-                (run.start, run.end, position)
-                for position, run in enumerate(trace.runs)
-                if (run.track == number if number in tracks else processes[run.track] == process)
-            ]
-            self._of_track.append(np.array(sorted(own), np.int64).reshape(len(own), 3))
+        own: dict[int | str, list[tuple[int, int, int]]] = {}  # by track, and by process
+        for position, run in enumerate(trace.runs):
+            span = run.start, trace.last_start(run), position
+            for place in (run.track, processes[run.track]):
+                own.setdefault(place, []).append(span)
+        runs_of = {
+            place: np.array(sorted(spans), np.int64).reshape(-1, 3) for place, spans in own.items()
+        }
+        none = np.empty((0, 3), np.int64)
+        everywhere = next((run.track for run in trace.runs if run.all_tracks), None)
+        self._of_track: list[Ints] = [
+            runs_of.get(number, runs_of.get(process, none))
+            if everywhere is None
+            else runs_of[processes[everywhere]]
+            for number, process in enumerate(processes)
+        ]
         self._listed = bool(trace.runs) and all(run.first_row >= 0 for run in trace.runs)
         rows = np.array([run.first_row for run in trace.runs], np.int64)
         self._by_row = np.argsort(rows, kind="stable")

@@ -193,7 +193,10 @@ def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
 
 
 def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
-    """Return the inferences that an outermost slice spans exactly, and those slices."""
+    """Return the inferences that an outermost slice spans exactly, and those slices.
+
+    Steps that cover all tracks may be inside other slices, or overlap them.
+    """
     slices, runs = trace.slices, list(trace.inferences())
     track = np.array([run.track for run in runs], np.int64)
     start = np.array([run.start for run in runs], np.int64)
@@ -207,6 +210,18 @@ def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
         own, found = own[found < hi], found[found < hi]
         spans = (slices.start[found] == start[own]) & (slices.end[found] == end[own])
         at[own[spans]] = found[spans]
+    if any(run.all_tracks for run in runs):
+        number_of = {(run.track, run.start, run.end): i for i, run in enumerate(runs)}
+        scopes = np.flatnonzero((trace.keys.kind == KeyKind.FRAMEWORK)[slices.key])
+        places = zip(
+            slices.tracks_of(scopes).tolist(),
+            slices.start[scopes].tolist(),
+            slices.end[scopes].tolist(),
+            strict=True,
+        )
+        for i, place in zip(scopes.tolist(), places, strict=True):
+            if place in number_of:
+                at[number_of[place]] = i
     spanned = np.flatnonzero(at >= 0)
     return [runs[i] for i in spanned.tolist()], at[spanned]
 

@@ -107,7 +107,7 @@ def event_statistics(table: LinkTable) -> EventStatistics:
     key = trace.slices.key[order].astype(np.int64)
     in_order = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
     none = len(trace.runs)
-    kinds = [(r.name, r.kind, _place(trace, r), r.bundled_input) for r in trace.runs]
+    kinds = [(r.series, r.kind, _place(trace, r), r.bundled_input) for r in trace.runs]
     merged = merge_runs(run[in_order], key[in_order], [*kinds, ("", None, None, -1)])
     row = np.empty(len(order), np.int64)
     row[in_order] = merged.row
@@ -136,7 +136,7 @@ def event_statistics(table: LinkTable) -> EventStatistics:
             else table.method_of_track(one.track)
         )
         numbers = tuple(members.tolist())
-        blocks.append(EventBlock(one.name, name, one.kind, one.track, numbers, rows))
+        blocks.append(EventBlock(one.series, name, one.kind, one.track, numbers, rows))
     return EventStatistics(
         table=table,
         blocks=tuple(blocks),

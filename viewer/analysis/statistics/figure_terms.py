@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.model.executorch_names import EXECUTE
+from viewer.model.trace import MODEL_RUN
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ BUSY_TIME, SELF_TIME = "busy time", "self time"
 # What shares are of, as `GroupTable.share_of` has it: its short name, and what it is exactly.
 _BASES = {
     EXECUTE: ("inferences", f"the time of {EXECUTE}"),
+    MODEL_RUN: ("inferences", f"the time of {MODEL_RUN}"),
     "inferences": ("inferences", "the time of all inferences that are counted"),
     BUSY_TIME: (BUSY_TIME, "the time in which each thread was busy, added up"),
     SELF_TIME: (SELF_TIME, "the self time of all slices, added up"),
@@ -60,8 +62,8 @@ _BASES = {
 def share(base: str, what: str = f"{SELF.title} time") -> FigureTerm:
     """Return the term for the percentage of a whole: "% of inferences".
 
-    base: "Method::execute", "inferences", "busy time", "self time" or "range". what: what is
-    compared with it.
+    base: "Method::execute", "model_run", "inferences", "busy time", "self time" or "range". what:
+    what is compared with it.
     """
     title, whole = _BASES[base]
     return FigureTerm(f"% of {title}", f"{what} as a percentage of {whole}.")

@@ -54,6 +54,7 @@ import numpy as np
 
 from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
+from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
@@ -75,21 +76,18 @@ from viewer.analysis.statistics.group_table import (
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
-from viewer.model.executorch_names import EXECUTE
 from viewer.model.queries import (
     Segments,
     Tree,
     charge,
     counted_slices,
-    counted_within,
-    execute_keys,
     foreign,
     is_whole,
     starts_between,
     total_per_group,
     tree,
 )
-from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
 from viewer.model.warm_up import counted_inferences
@@ -108,8 +106,14 @@ class Grouping:
     Several threads may ask, for several panels: what takes long is computed once.
     """
 
-    def __init__(self, table: LinkTable, ns_per_tick: Fraction | None = None) -> None:
-        """ns_per_tick: the rate of the trace, if it is not that of the file."""
+    def __init__(
+        self, table: LinkTable, ns_per_tick: Fraction | None = None, *, warm_up: bool = True
+    ) -> None:
+        """ns_per_tick: the rate of the trace, if it is not that of the file.
+
+        warm_up: whether figures of the whole trace cover the inferences that warm up.
+        """
+        self._warm_up = warm_up
         self._ns_per_tick = table.trace.clock.ns_per_tick if ns_per_tick is None else ns_per_tick
         self._table = table
         self._trace = table.trace
@@ -148,9 +152,8 @@ class Grouping:
             return "range" if key == "unit" else "inferences"
         if key in _EACH_SLICE:
             return SELF_TIME  # slices that overlap on a thread count one by one
-        if key in (*OF_OPERATORS, "delegate") and execute_keys(self._trace).any():
-            return EXECUTE
-        return BUSY_TIME
+        timed = timed_by(self._trace) if key in (*OF_OPERATORS, "delegate") else ""
+        return timed or BUSY_TIME
 
     def slices(
         self, key: str, number: int, first: int | None = None, last: int | None = None
@@ -161,7 +164,7 @@ class Grouping:
         """
         index, group = self._outermost() if key == "thread" else self._counted(key)
         own = index[group == number]
-        return np.sort(own[counted_within(self._trace, own, first, last)]).astype(np.int64)
+        return np.sort(own[self._counted_within(own, first, last)]).astype(np.int64)
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
         """Return the labels of a key's groups, and per key of the trace its group, -1 for none.
@@ -206,10 +209,13 @@ class Grouping:
         return GroupTable("unit", groups, rows[-1].ticks, 0, 0)
 
     def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
-        """Group by track; every outermost slice counts, so a track's total is its busy time."""
+        """Group by track; every outermost slice counts, so a track's total is its busy time.
+
+        In a plain profile, this is the busy time of `viewer.analysis.cost.thread_time`.
+        """
         trace, slices = self._trace, self._trace.slices
         at, track = self._outermost()
-        counted = counted_slices(trace)
+        counted = counted_slices(trace, warm_up=self._warm_up)
         counts = None if counted is None else counted[at]
         spans = Segments(track, slices.start[at], slices.end[at], track, True, counts)
         total = total_per_group(spans, len(trace.tracks), first, last)
@@ -222,11 +228,17 @@ class Grouping:
         return table_of("thread", labels, total, total, spread, 0, left_out)
 
     def _outermost(self) -> tuple[Ints, Ints]:
-        """Return the outermost slices of all tracks, without foreign ones, and their tracks."""
+        """Return the outermost slices of all tracks, and their tracks.
+
+        Without foreign ones. In a plain profile, without those that are only scopes: of their
+        slices, the outermost count.
+        """
         slices = self._trace.slices
         rows = slices.rows()
         outer = slices.row_depth[rows] == 0
         outer[foreign(slices)] = False
+        if self._threads is not None and len(scopes := self._threads.not_counted):
+            outer = _without_scopes(self._tree, outer, scopes)
         at = np.flatnonzero(outer)
         return at, slices.row_track[rows[at]].astype(np.int64)
 
@@ -241,13 +253,14 @@ class Grouping:
         spread = spreads_of(durations[started], started, len(runs)), dict[int, int]()
         labels = [run_label(self._table, run) for run in runs]
         table = table_of("inference", labels, total, total, spread, 0, 0)
-        counted = counted_inferences(self._trace)
+        counted = counted_inferences(self._trace, warm_up=self._warm_up)
         if not is_whole(first, last) or len(counted) == len(runs):
             return table
         # An inference that is left out is listed, but is no part of the whole.
         whole = sum(run.end - run.start for run in counted)
+        kept = set(map(id, counted))  # by identity: a damaged file may have equal runs
         groups = tuple(
-            replace(one, share=one.total / whole if whole and runs[one.number].finished else 0.0)
+            replace(one, share=one.total / whole if whole and id(runs[one.number]) in kept else 0.0)
             for one in table.groups
         )
         return replace(table, groups=groups, whole=whole)
@@ -261,8 +274,8 @@ class Grouping:
             self_ticks, ungrouped = self._costs(parts, first, last)
         else:
             segments, free = self._charged_to(key)
-            self_ticks = total_per_group(segments, count, first, last)
-            ungrouped = length_within(free, self._trace, _scope(first, last))
+            self_ticks = total_per_group(segments, count, first, last, warm_up=self._warm_up)
+            ungrouped = length_within(free, self._trace, self._scope(first, last))
         total = self._inclusive(key, count, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
@@ -279,7 +292,7 @@ class Grouping:
         slices = self._trace.slices
         index, group = self._outer(key)
         if is_whole(first, last):
-            counted = counted_slices(self._trace)
+            counted = counted_slices(self._trace, warm_up=self._warm_up)
             kept = slice(None) if counted is None else counted[index]
             index, group = index[kept], group[kept]
         start, end = clipped(slices, index, first, last)
@@ -310,7 +323,7 @@ class Grouping:
     def _costs(self, parts: KeyGroups, first: int | None, last: int | None) -> tuple[Ints, int]:
         """Return the self ticks per group, summed over its sets, and the unlinked time."""
         sets = self._table.node_sets
-        table = self._cost.table(_scope(first, last))
+        table = self._cost.table(self._scope(first, last))
         operators = [self._table.sets[i] for i in self._table.set_of_node_set.tolist()]
         number = {both: i for i, both in enumerate(zip(operators, sets, strict=True))}
         set_of_key = self._table.node_set_of_key
@@ -335,6 +348,30 @@ class Grouping:
         return self._charged[key]
 
     # -- durations of slices -----------------------------------------------------------------------
+
+    def _counted_within(self, some: Ints | Codes, first: int | None, last: int | None) -> Bools:
+        """Return which of some slices the figures of [first, last), or of the trace, count."""
+        trace = self._trace
+        inside = starts_between(trace, trace.slices.start[some], first, last)
+        if not is_whole(first, last):
+            return inside
+        counted = counted_slices(trace, warm_up=self._warm_up)
+        return inside if counted is None else inside & counted[some]
+
+    def _scope(self, first: int | None, last: int | None) -> TimeScope:
+        """Return the scope of a range; of the whole trace, with or without the warm-up."""
+        if first is None or last is None:
+            return TimeScope(warm_up=self._warm_up)
+        return TimeScope(ticks=(first, last))
+
+    @cached_property
+    def without_warm_up(self) -> Grouping:
+        """The same, but figures of the whole trace leave out the inferences that warm up."""
+        return Grouping(self._table, self._ns_per_tick, warm_up=False)
+
+    @cached_property
+    def _threads(self) -> ThreadTime | None:
+        return thread_time_of(self._table)
 
     @cached_property
     def _tree(self) -> Tree:
@@ -388,7 +425,7 @@ class Grouping:
         last: int | None,
     ) -> Spreads:
         """Return the durations of the slices that start in a range, for each group."""
-        slices, started = self._trace.slices, counted_within(self._trace, index, first, last)
+        slices, started = self._trace.slices, self._counted_within(index, first, last)
         found, of = index[started], group[started].astype(np.int64)
         durations = slices.end[found] - slices.start[found]
         rated = self._rated
@@ -419,8 +456,19 @@ class Grouping:
 
     def _foreign(self, of: Bools, native: Ints, first: int | None, last: int | None) -> int:
         """Return how many slices of a mask are among the foreign ones and start in the range."""
-        return int((of[native] & counted_within(self._trace, native, first, last)).sum())
+        return int((of[native] & self._counted_within(native, first, last)).sum())
 
 
-def _scope(first: int | None, last: int | None) -> TimeScope:
-    return WHOLE if first is None or last is None else TimeScope(ticks=(first, last))
+def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:
+    """Return which slices are outermost if some scopes are not counted."""
+    is_scope = np.zeros(len(outer), np.bool_)
+    is_scope[scopes] = True
+    found, is_scope = outer[shape.index], is_scope[shape.index]
+    for level in range(1, int(shape.depth.max(initial=0)) + 1):
+        above = np.flatnonzero(found & is_scope & (shape.depth == level - 1))
+        if not len(above):
+            break
+        found |= np.isin(shape.parent, above)
+    result = np.empty(len(outer), np.bool_)
+    result[shape.index] = found & ~is_scope
+    return result

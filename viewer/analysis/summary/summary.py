@@ -112,7 +112,7 @@ def summary_of(
         whole=context.whole_ticks,
         of=context.whole,
         busy="" if context.is_timed else context.busy,
-        threads=0 if context.threads is None else context.threads.threads,
+        threads=0 if context.threads is None else context.threads.threads(scope),
         costs=context.table,
         delegation=report if report.has_calls and report.whole else None,
         expensive=expensive if is_linked else _events(context),

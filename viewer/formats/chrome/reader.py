@@ -28,7 +28,7 @@ fit. Kineto's `baseTimeNanoseconds` is not added.
 Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
 and `tdur` the columns `thread_ts` and `thread_dur`; stack frames are counted and not shown. ONNX
 Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op_name` and
-`provider` are arguments.
+`provider` are arguments. `viewer.formats.chrome.inferences` finds the inferences of both.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ from viewer.formats import format_of
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.flows import FlowPhases, flows_of
+from viewer.formats.chrome.inferences import EventSlices, add_inferences
 from viewer.formats.chrome.tracks import TrackNames, text_of_id
 from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
-from viewer.model.trace import Clock, Column, KeyKind, Problem, Trace
+from viewer.model.trace import Clock, Column, Problem, Trace
 
 CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
 NO_END = "begin event without an end event"
@@ -160,8 +161,12 @@ class _Reader:
         flow_ticks = self._ticks(self._ns[flows.rows], self._ps[flows.rows])
         tracks = self._tracks(np.unique(place))
         names = builder.intern_all(list(events.names))
-        keys = _plain_keys(builder, names)
         name = self._name[rows]
+        slices = EventSlices(
+            list(events.names), name, list(events.cats), self._category, tracks[place], start, end
+        )
+        keys = add_inferences(builder, slices, names)
+        del slices, self._category
         del self._timed, self._name, self._ns, self._ps, self._identified, self._identity, parts
         builder.add(
             track=tracks[place],
@@ -432,9 +437,9 @@ class _Reader:
             events.rows, rows, np.concatenate(ends)
         ).items():
             columns[name if name not in columns else f"event {name}"] = column
-        category: Codes = events.take("cat")[rows]
+        self._category: Codes = events.take("cat")[rows]
         none = events.cats.get("", _NO_CODE)
-        put(CATEGORY, category, list(events.cats), category != none)
+        put(CATEGORY, self._category, list(events.cats), self._category != none)
         scoped, scope = self._scoped
         words = list(dict.fromkeys(_SCOPES.get(s, "thread") for s in np.unique(scope).tolist()))
         codes = [words.index(_SCOPES.get(s, "thread")) for s in scope.tolist()]
@@ -447,18 +452,6 @@ class _Reader:
         lone = np.concatenate([np.full(len(part.begin), part.is_lone) for part in parts])
         put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), lone)
         return columns
-
-
-def _plain_keys(builder: TraceBuilder, names: Codes) -> Codes:
-    """One key per name."""
-    count = len(names)
-    return builder.distinct_keys(
-        np.full(count, KeyKind.PLAIN, np.uint8),
-        names,
-        np.zeros(count, np.uint32),
-        np.full(count, -1, np.int64),
-        np.full(count, None, object),
-    )
 
 
 FORMAT = format_of("chrome.reader")

@@ -17,13 +17,15 @@ from viewer.codecs.spreadsheet_cells import original
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import EXECUTE
 from viewer.model.timing import parse_timing
-from viewer.model.trace import RunKind
+from viewer.model.trace import MODEL_RUN, PROFILER_STEP, RunKind
 
 INFERENCE, TIMING = "inference", "timing"
 # Links are created again, and the file does not contain the clock rate.
 _OF_ANY_TOOL = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
+# The category of the copy of a step that PyTorch draws on a GPU.
+_GPU_COPY = "gpu_user_annotation"
 _OURS = frozenset(("node", "op_type", "module"))
 _MARKS = _OURS | _OF_ANY_TOOL | {INFERENCE, TIMING, "derived"}
 
@@ -79,7 +81,8 @@ def add_inferences(
 
     An inference is the slices of one track and method with one number. It spans its
     Method::execute, or all of them if it has none; then it did not finish, unless no inference of
-    the file has one.
+    the file has one. Steps of PyTorch and runs of ONNX Runtime span theirs; if all are on one
+    track, they cover the slices of other tracks with their number too.
     """
     number = np.array([int(t) if t.isdecimal() else 0 for t in strings[INFERENCE]], np.int64)
     of_row = number[codes[INFERENCE]]
@@ -89,23 +92,39 @@ def add_inferences(
     place = np.stack([track[at].astype(np.int64), codes["method"][at], of_row[at]])
     group, which = np.unique(place, axis=1, return_inverse=True)
     which = which.reshape(-1)
-    is_whole = np.array([name == EXECUTE for name in strings["name"]])[codes["name"][at]]
+    name = codes["name"][at]
+    is_whole = np.array([_spans(text) for text in strings["name"]])[name]
+    if _GPU_COPY in strings.get("category", ()):
+        is_whole &= codes["category"][at] != strings["category"].index(_GPU_COPY)
     has_whole = np.zeros(group.shape[1], np.bool_)
     has_whole[which[is_whole]] = True
+    name_of = np.zeros(group.shape[1], np.int64)
+    name_of[which[is_whole]] = name[is_whole]
+    is_timed = any(strings["name"][i] == EXECUTE for i in name_of[has_whole].tolist())
+    everything = not is_timed and len(np.unique(group[0, has_whole])) == 1
+    covered = set(map(tuple, group[1:, has_whole].T.tolist())) if everything else set()
     use = is_whole | ~has_whole[which]
     first = np.full(group.shape[1], np.iinfo(np.int64).max)
     last = np.full(group.shape[1], np.iinfo(np.int64).min)
     np.minimum.at(first, which[use], start[at[use]])
     np.maximum.at(last, which[use], end[at[use]])
     for i in np.lexsort((first, group[0])).tolist():
+        if not has_whole[i] and tuple(group[1:, i].tolist()) in covered:
+            continue
         method = strings["method"][int(group[1, i])]
         builder.run(
             RunKind.INFERENCE,
-            EXECUTE,
+            strings["name"][int(name_of[i])] if has_whole[i] else EXECUTE,
             int(group[0, i]),
             builder.scope(method or "file", method or None),
             int(first[i]),
             int(last[i]),
             finished=bool(has_whole[i] or not has_whole.any()),
             number=int(group[2, i]),
+            all_tracks=everything and bool(has_whole[i]),
         )
+
+
+def _spans(name: str) -> bool:
+    """Return whether slices of a name span a whole inference."""
+    return name in (EXECUTE, MODEL_RUN) or name.startswith(f"{PROFILER_STEP}#")

@@ -187,13 +187,14 @@ class TraceBuilder:
         first_row: int = -1,
         finished: bool = True,
         number: int = 0,
+        all_tracks: bool = False,
     ) -> None:
-        """Add one event block (a load or an inference) of a track, in ticks; see `Run`.
+        """Add a load or an inference of a track, in ticks; see `Run`.
 
         number: that of an inference, if the file states it.
         """
-        where = (name, track, scope, start, end, bundled_input)
-        self._runs.append(Run(kind, number, *where, 0, 1, first_row, finished))
+        where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
+        self._runs.append(Run(kind, number, *where, finished, all_tracks=all_tracks))
 
     def untimed(self, events: UntimedEvents) -> None:
         """Set the events without a time; `after` and `call` contain source rows of slices."""

@@ -1,5 +1,6 @@
 """Operators of a profile without any: the names of its slices, with the figures of Statistics."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,9 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session.inferences import include_warm_up
+from viewer.model.scope import TimeScope
+from viewer.model.times import plain_spaces
 from viewer.render.color_shares import Counted, shares
 from viewer.view.slice_colors import color_classes
 
@@ -26,6 +30,8 @@ def panel(session, show_panel):
 
 
 def test_the_figures_are_those_of_statistics_by_name(panel, session, show_panel):
+    """Once both cover the same inferences: Statistics always includes the warm-up."""
+    include_warm_up(session, included=True)
     statistics = show_panel(StatisticsPanel, session)
     statistics._pick(KEYS.index("name"))
     assert panel.model.contents.headings == statistics.model.contents.headings
@@ -84,3 +90,26 @@ def test_a_span_that_nothing_explains_is_listed_as_in_the_legend(opened, show_pa
     assert {row.name: row.keys[1] for row in panel.model.rows} == legend
     assert legend == {"main": 990, "conv": 10}
     assert panel.note.text() == ""
+
+
+def test_names_leave_out_the_warm_up_as_the_summary_does(opened, show_panel, tmp_path):
+    """Eight steps from step 0: the first two warm up."""
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "name": name, "cat": category, "ts": ts, "dur": dur}
+        for n in range(8)
+        for name, category, ts, dur in (
+            (f"ProfilerStep#{n}", "user_annotation", 100 * n, 90),
+            ("conv", "cpu_op", 100 * n + 10, 60),
+        )
+    ]
+    path = tmp_path / "steps.json"
+    path.write_text(json.dumps(events))
+    session = opened(path)
+    panel = show_panel(OperatorsPanel, session, 815, 560)
+    context = session.traces[0].findings.context(TimeScope(warm_up=False), Fraction(1))
+    rows = {row.name: row.texts for row in panel.model.rows}
+    assert rows["conv"][4] == "6"
+    assert [plain_spaces(rows["conv"][i]) for i in (1, 3)] == ["360.000 µs"] * 2
+    assert rows["ProfilerStep"][1] == MISSING
+    assert context.whole_ticks == 360_000
+    assert "the warm-up" in panel.subtitle.text()

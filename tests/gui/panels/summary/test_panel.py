@@ -192,10 +192,16 @@ def test_a_mismatched_pair_shows_the_reason_first(opened, show_panel, data, atte
 
 
 def test_a_trace_without_inferences_has_no_empty_section(show_files):
-    panel = show_files(SummaryPanel, "chrome_json/onnxruntime_profile.json", width=372)
+    panel = show_files(SummaryPanel, "chrome_json/kineto_cpu.json", width=372)
     assert set(figures(panel)) >= {"duration", "busy time"}
     assert panel.card.list is None
     assert "no ETRecord linked" not in texts(panel)
+
+
+def test_runs_of_onnx_runtime_are_inferences(show_files):
+    panel = show_files(SummaryPanel, "chrome_json/onnxruntime_profile.json", width=372)
+    assert figures(panel) == {"inference 2 of 2": "1.695 ms", "median": "1.695 ms"}
+    assert panel.card.list is not None
 
 
 def test_torq_profiles_show_operators_and_one_another(sample, show_panel):

@@ -11,9 +11,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import CostAnswer
-from viewer.model.executorch_names import EXECUTE
-from viewer.model.queries import execute_keys
-from viewer.model.scope import LeftOut
+from viewer.model.scope import LeftOut, timed_by
 from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.trace import Trace
 
@@ -159,4 +157,4 @@ class CostFooter(QWidget):
 
 def whole_text(trace: Trace, otherwise: str) -> str:
     """Name the total of a trace's costs: "Method::execute" if the runtime logs it."""
-    return EXECUTE if execute_keys(trace).any() else otherwise
+    return timed_by(trace) or otherwise

@@ -22,12 +22,14 @@ _MOST_NAMED = 3
 class ListedNames:
     """The names of a trace in a scope.
 
-    The figures are those of Statistics by name; but the self time of a plain profile is that of
-    Summary and Findings, which counts every instant of a thread once. busy: its names, or None.
+    The figures are those of Statistics by name; but they leave out the warm-up, as costs do, and
+    the self time of a plain profile is that of Summary and Findings, which counts every instant of
+    a thread once. busy: its names, or None.
     """
 
     shown: OpenTrace
     scope: TimeScope
+    grouping: Grouping
     busy: BusyNames | None
     table: GroupTable
     contents: OperatorContents
@@ -48,19 +50,20 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
 
 def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) -> ListedNames:
     """Group the slices of a trace by name; known: earlier names of this trace, to use again."""
-    if known:
+    grouping = shown.grouping_for(scope)
+    if known and known.grouping is grouping:
         busy = known.busy
     else:
         threads = shown.findings.threads
-        busy = BusyNames(shown.trace, shown.grouping, threads) if threads else None
-    table = busy.table(scope) if busy else shown.grouping.by(KEY, *scope.span[:2])
-    return ListedNames(shown, scope, busy, table, group_contents(shown, table, "Name"))
+        busy = BusyNames(shown.trace, grouping, threads) if threads else None
+    table = busy.table(scope) if busy else grouping.by(KEY, *scope.span[:2])
+    return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
 
 
 def not_counted_text(listed: ListedNames) -> str:
-    """Return which names have no self time, because they cover their whole thread; or ""."""
+    """Return which names have no self time, because they only enclose others; or ""."""
     names = [group.label for group in listed.table.groups if group.self_ticks is None]
     if not names:
         return ""
-    covers = "covers its whole thread and is" if len(names) == 1 else "cover their threads and are"
-    return f"{', '.join(names[:_MOST_NAMED])} {covers} not counted"
+    encloses = "only encloses others and is" if len(names) == 1 else "only enclose others and are"
+    return f"{', '.join(names[:_MOST_NAMED])} {encloses} not counted"

@@ -80,8 +80,8 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         return Question(_list, (answer, known), size, about=answer, stays=True)
 
     def _question_of_names(self, answer: CostAnswer) -> Question:
-        # The trace and scope of Statistics: inferences as they ran.
-        shown, scope = current_scope(self._session, ranges=True)
+        # The scope of costs: without the warm-up. Inferences are shown as they ran.
+        shown, scope = current_scope(self._session, ranges=True, by_inference=True)
         assert shown is not None
         listed = self.answer
         is_known = isinstance(listed, ListedNames) and listed.shown is shown
@@ -189,7 +189,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         state, group = self._session.state, -1
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
         if ref is not None and self._session.as_run(ref.trace) is listed.shown:
-            group = listed.shown.grouping.group_of_slice(KEY, ref.index)
+            group = listed.grouping.group_of_slice(KEY, ref.index)
         rows = (i for i, row in enumerate(self.model.rows) if group >= 0 and row.group == group)
         self.table.mark(next(rows, -1))
 
@@ -213,7 +213,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         if isinstance(listed, ListedNames):
             session, group = self._session, self.model.rows[row].group
             session.show_inferences(Inferences.AS_RUN)
-            select_group(session, listed.shown, listed.shown.grouping, KEY, group, listed.scope)
+            select_group(session, listed.shown, listed.grouping, KEY, group, listed.scope)
             return
         operators = self.model.rows[row].operators
         if listed is not None:

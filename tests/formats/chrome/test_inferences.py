@@ -1,0 +1,231 @@
+"""Steps of PyTorch and runs of ONNX Runtime as inferences, in samples and in hostile files."""
+
+import gzip
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.builders.chrome_cases import DATA, problems, read, slice_event
+from viewer.analysis.links.linker import unlinked
+from viewer.analysis.statistics.events import event_statistics
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.formats import open_file
+from viewer.formats.chrome import inferences
+from viewer.formats.chrome.inferences import EMPTY, OVERLAPS, TOO_MANY
+from viewer.model.inference_views import aligned_runs, mean_run, median_run
+from viewer.model.queries import run_of_slices, sum_per_key
+from viewer.model.scope import TimeScope, starts_in, whole_scope_text
+from viewer.model.trace import KeyKind, RunKind
+from viewer.workspace.exports import export
+from viewer.workspace.workspace import Workspace
+
+STEPS, RUNS = DATA / "torch_steps.json.gz", DATA / "onnxruntime_runs.json"
+
+
+def step(number, ts, dur, **more):
+    return slice_event(f"ProfilerStep#{number}", ts, dur, cat="user_annotation", **more)
+
+
+def run(ts, dur, name="model_run", **more):
+    return slice_event(name, ts, dur, cat="Session", **more)
+
+
+def found(trace):
+    """(name, number, total, start, end) of all inferences, in µs."""
+    return [
+        (one.name, one.number, one.total, one.start // 1000, one.end // 1000)
+        for one in trace.inferences()
+    ]
+
+
+def events_of(path) -> pd.DataFrame:
+    """The complete events of a file, as any other program reads them, in ns."""
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    events = json.loads(text)
+    events = events["traceEvents"] if isinstance(events, dict) else events
+    table = pd.DataFrame([e for e in events if e["ph"] == "X"])
+    for name in ("ts", "dur"):
+        table[name] = (table[name].astype(object).map(lambda us: round(us * 1000))).astype("int64")
+    table["end"] = table.ts + table.dur
+    return table
+
+
+# -- samples --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "like", "category"),
+    [(STEPS, "ProfilerStep#", "user_annotation"), (RUNS, "model_run", "Session")],
+)
+def test_times_are_those_of_the_file(path, like, category):
+    trace, events = open_file(str(path)), events_of(path)
+    truth = events[events.name.str.startswith(like) & (events.cat == category)].sort_values("ts")
+    own = list(trace.inferences())
+    assert [one.name for one in own] == truth.name.tolist()
+    assert [one.number for one in own] == list(range(1, len(truth) + 1))
+    assert [one.end - one.start for one in own] == truth.dur.tolist()
+    assert all(one.all_tracks for one in trace.runs)
+
+
+@pytest.mark.parametrize("path", [STEPS, RUNS])
+def test_figures_of_one_inference_are_sums_over_the_events_that_start_in_it(path):
+    """Of all threads; what continues after the end is cut there, and what began before too."""
+    trace, events = open_file(str(path)), events_of(path)
+    events["name"] = events.name.str.replace(r"^ProfilerStep#\d+$", "ProfilerStep", regex=True)
+    for one in trace.inferences():
+        start, last = one.start, one.end if one.end == trace.end else one.end - 1
+        inside = events[(events.ts >= start) & (events.ts <= last)]
+        cut = events.end.clip(start, one.end) - events.ts.clip(start, one.end)
+        counts, sums = inside.groupby("name").size(), cut.groupby(events.name).sum()
+        count, total = sum_per_key(trace, *TimeScope(one).span)
+        names = [trace.strings[i] for i in trace.keys.name.tolist()]
+        assert {n: c for n, c in zip(names, count.tolist(), strict=True) if c} == counts.to_dict()
+        assert {n: t for n, t in zip(names, total.tolist(), strict=True) if t} == {
+            n: t for n, t in sums.items() if t
+        }
+        every = np.arange(len(trace.slices))
+        chosen = starts_in(trace, TimeScope(one), every)
+        assert len(inside) <= len(chosen) <= len(inside) + 1  # the file's end is an instant
+        assert (run_of_slices(trace) == trace.runs.index(one)).sum() == len(chosen)
+        table = Grouping(unlinked(trace)).by("name", *TimeScope(one).span[:2])
+        of_table = {group.label: group.spread.count for group in table.groups if group.spread.count}
+        assert {n: c for n, c in of_table.items() if n in counts} == counts.to_dict()
+
+
+def test_steps_of_a_file_that_starts_later_do_not_warm_up_and_runs_after_a_load_do():
+    steps, runs = open_file(str(STEPS)), open_file(str(RUNS))
+    assert [one.number for one in steps.inferences() if one.warms_up] == []
+    assert [one.number for one in runs.inferences() if one.warms_up] == [1, 2]
+    loads = [one.name for one in runs.runs if one.kind is RunKind.LOAD]
+    assert loads == ["model_loading_uri", "session_initialization"]
+    assert whole_scope_text(runs, TimeScope(warm_up=False)) == "8 inferences after warm-up"
+    assert whole_scope_text(steps) == "the whole trace"  # PyTorch does not time the steps' work
+
+
+def test_steps_log_the_same_events_and_align():
+    trace = open_file(str(STEPS))
+    blocks = event_statistics(unlinked(trace)).blocks
+    assert {(block.name, block.kind) for block in blocks if block.runs} == {
+        ("ProfilerStep", RunKind.INFERENCE)
+    }
+    assert [len(view.runs) for view in (aligned_runs(trace), median_run(trace))] == [3, 1]
+    for view in (aligned_runs(trace), median_run(trace), mean_run(trace)):
+        slices = view.slices
+        for row in range(len(slices.row_track)):
+            own = slice(*slices.row_ptr[row : row + 2].tolist())
+            assert (slices.start[own][1:] >= slices.end[own][:-1]).all()
+        assert not any(one.all_tracks for one in view.runs)
+
+
+@pytest.mark.parametrize("path", [STEPS, RUNS])
+def test_a_perfetto_export_states_the_inference_of_every_slice(path, tmp_path):
+    workspace = Workspace()
+    workspace.open(str(path))
+    export(workspace, str(tmp_path / "a.pftrace"))
+    first, second = workspace.traces[0], open_file(str(tmp_path / "a.pftrace"))
+    counts = [int((run_of_slices(first) == at).sum()) for at, _ in enumerate(first.runs)]
+    numbers = second.slices.columns["run"]
+    stated = numbers.values[numbers.valid]
+    for count, one in zip(counts, first.runs, strict=True):
+        assert one.kind is RunKind.LOAD or (stated == one.number).sum() == count
+
+
+# -- what a step and a run are --------------------------------------------------------------------
+
+
+def test_numbers_count_from_1_in_order_of_time_and_names_stay(tmp_path):
+    trace = read(tmp_path, step(7, 100, 50), step(3, 0, 50), step(99999999999999999999, 200, 50))
+    assert found(trace) == [
+        ("ProfilerStep#3", 1, 3, 0, 50),
+        ("ProfilerStep#7", 2, 3, 100, 150),
+        ("ProfilerStep#99999999999999999999", 3, 3, 200, 250),
+    ]
+    assert problems(trace) == {}
+
+
+def test_copies_on_a_gpu_and_other_slices_of_the_name_are_no_steps(tmp_path):
+    copy = step(1, 20, 60, tid=7) | {"cat": "gpu_user_annotation"}
+    others = [slice_event("ProfilerStep#x", 70, 5, cat="user_annotation"), run(80, 5)]
+    trace = read(tmp_path, step(1, 0, 50), copy, slice_event("model_run", 60, 5), *others)
+    assert found(trace) == [("ProfilerStep#1", 1, 1, 0, 50)]
+    assert found(read(tmp_path, slice_event("model_run", 60, 5))) == []
+
+
+def test_a_step_covers_all_threads_that_work_in_its_time(tmp_path):
+    kernel = slice_event("kernel", 10, 100, pid=0, tid=7)
+    at_the_end, after = (slice_event(f"k{at}", at, 5, pid=0, tid=8) for at in (50, 60))
+    trace = read(tmp_path, step(1, 0, 50), step(2, 50, 50), kernel, at_the_end, after)
+    first, second = trace.inferences()
+    assert first.all_tracks
+    assert TimeScope(first).span == (0, 50_000, None)
+    number = run_of_slices(trace)
+    of = {trace.name(i): trace.runs[number[i]].number for i in range(len(number))}
+    assert of == {"ProfilerStep#1": 1, "kernel": 1, "ProfilerStep#2": 2, "k50": 2, "k60": 2}
+    assert trace.run_at(0, 50_000) == 1
+    for one in (first, second):
+        chosen = starts_in(trace, TimeScope(one), np.arange(len(number)))
+        assert (number[chosen] == one.number - 1).all()
+
+
+def test_runs_of_several_threads_keep_their_own_thread(tmp_path):
+    trace = read(
+        tmp_path,
+        *(run(0, 50), slice_event("conv", 10, 20, cat="Node")),
+        *(run(20, 50, tid=3), slice_event("conv", 30, 20, tid=3, cat="Node")),
+    )
+    assert [(one.number, one.all_tracks) for one in trace.inferences()] == [(1, False), (2, False)]
+    count, _ = sum_per_key(trace, *TimeScope(trace.runs[1]).span)
+    names = [trace.strings[i] for i in trace.keys.name.tolist()]
+    assert dict(zip(names, count.tolist(), strict=True)) == {"model_run": 1, "conv": 1}
+
+
+def test_runs_are_the_whole_unless_other_threads_work_for_them(tmp_path):
+    node = slice_event("conv_kernel_time", 10, 20, cat="Node")
+    alone = read(tmp_path, run(0, 50), node)
+    parallel = read(tmp_path, run(0, 50), node | {"tid": 3})
+    loaded = read(tmp_path, run(0, 5, "session_initialization", tid=9), run(10, 50), node)
+    assert whole_scope_text(alone) == whole_scope_text(loaded) == "the inference"
+    assert [one.all_tracks for one in loaded.runs] == [True, True]
+    assert whole_scope_text(parallel) == "the whole trace"
+    assert (parallel.keys.kind == KeyKind.PLAIN).all()
+    assert parallel.runs[0].all_tracks
+
+
+def test_steps_from_0_warm_up(tmp_path):
+    trace = read(tmp_path, *(step(n, 100 * n, 50) for n in range(8)))
+    assert [one.number for one in trace.inferences() if one.warms_up] == [1, 2]
+
+
+# -- hostile files --------------------------------------------------------------------------------
+
+
+def test_steps_that_overlap_or_have_no_duration_are_no_inferences(tmp_path):
+    odd = step(2, 20, 100), step(3, 60, 10), step(4, 200, -5), step(5, 300, 0)
+    trace = read(tmp_path, step(1, 0, 50), *odd, step(6, 400, 10))
+    assert [name for name, *_ in found(trace)] == ["ProfilerStep#1", "ProfilerStep#6"]
+    counts = problems(trace)
+    assert (counts[OVERLAPS], counts[EMPTY]) == (2, 2)
+    assert len(trace.slices) == 6
+
+
+def test_too_many_steps_are_slices_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(inferences, "MOST_RUNS", 20)
+    trace = read(tmp_path, *(step(n, 10 * n, 5) for n in range(21)))
+    assert trace.runs == ()
+    assert problems(trace) == {TOO_MANY: 21}
+
+
+@pytest.mark.slow
+def test_a_million_steps_cost_no_more_than_a_million_slices(tmp_path):
+    one = '{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":2,"ts":%d,"dur":5}'
+    seconds = []
+    for category, name in (("cpu_op", "op"), ("user_annotation", "ProfilerStep")):
+        text = ",".join(one % (category, f"{name}#{n}", 10 * n) for n in range(1_000_000))
+        before = time.process_time()
+        trace = read(tmp_path, text=f"[{text}]")
+        seconds.append(time.process_time() - before)
+        assert (len(trace.slices), trace.runs) == (1_000_000, ())
+    assert seconds[1] < 2 * seconds[0] + 1

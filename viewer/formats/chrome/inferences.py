@@ -1,0 +1,152 @@
+"""Finds the inferences that PyTorch and ONNX Runtime mark in a Chrome trace.
+
+    ProfilerStep#N  of category `user_annotation`: a step of a PyTorch profiler with a schedule. Its
+                    copies on a GPU, of category `gpu_user_annotation`, are no steps of their own
+    model_run       of category `Session`: an inference of ONNX Runtime. `model_loading_…` and
+                    `session_initialization` are its loads
+
+They are numbered from 1 in order of time, whatever number the name has. If one thread of the file
+has all of them, and none overlaps another, each covers what every thread and GPU stream did in its
+time. Otherwise, as when several threads run one session, each covers only its own thread.
+
+A PyTorch profile has no load. Its first steps warm up only if it starts with step 0: a later step
+follows those that the schedule waited for and warmed up in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import MODEL_RUN, PROFILER_STEP, KeyKind, RunKind
+
+STEP_CATEGORY, SESSION_CATEGORY = "user_annotation", "Session"
+MOST_RUNS = 100_000  # of either kind; the list of inferences and the views are made for fewer
+TOO_MANY = f"more than {MOST_RUNS:,} steps or runs: none is shown as an inference"
+OVERLAPS = "step or run that overlaps an earlier one of its thread: not shown as an inference"
+EMPTY = "step or run without a duration: not shown as an inference"
+_STEP = re.compile(rf"{PROFILER_STEP}#[0-9]+")
+_LOAD = re.compile(r"model_loading_\w+|session_initialization")
+_EXECUTOR = "SequentialExecutor::Execute"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventSlices:
+    """The slices of a file as parallel arrays, before they are sorted.
+
+    names, categories: the distinct texts; name, category: codes into them; a category may have no
+    text. track: numbers of the builder. start, end: ticks.
+    """
+
+    names: Sequence[str]
+    name: Codes
+    categories: Sequence[str]
+    category: Codes
+    track: Codes
+    start: Ints
+    end: Ints
+
+    def of(self, pattern: re.Pattern[str], category: str) -> Ints:
+        """Return the slices of a category whose whole name matches, by start."""
+        if category not in self.categories:
+            return np.empty(0, np.int64)
+        matches = np.array([pattern.fullmatch(name) is not None for name in self.names], np.bool_)
+        of_category = self.category == list(self.categories).index(category)
+        found = np.flatnonzero(of_category & matches[self.name])
+        return found[np.lexsort((self.end[found], self.start[found]))]
+
+    def span(self, some: Ints) -> tuple[Ints, Ints]:
+        """Return the starts and ends of some slices."""
+        return self.start[some], self.end[some]
+
+
+def add_inferences(builder: TraceBuilder, slices: EventSlices, names: Codes) -> Codes:
+    """Add loads and inferences to a trace, and return the key of each distinct name.
+
+    The slices of steps, and of runs that are the whole of their threads' work, are scopes of the
+    runtime. names: the distinct names as numbers of the builder.
+    """
+    kind = np.full(len(names), KeyKind.PLAIN, np.uint8)
+    key = np.zeros(len(names), np.uint32)
+    steps = slices.of(_STEP, STEP_CATEGORY)
+    runs = slices.of(re.compile(MODEL_RUN), SESSION_CATEGORY)
+    is_step = np.zeros(len(names), np.bool_)
+    if len(steps):
+        if _add(builder, slices, steps):
+            is_step[slices.name[steps]] = True
+            # One key for all steps, so that figures by name have one row for them.
+            key[is_step] = builder.key(KeyKind.FRAMEWORK, PROFILER_STEP)
+    elif len(runs):
+        loads = slices.of(_LOAD, SESSION_CATEGORY)
+        if _add(builder, slices, runs, loads) and _is_whole(slices, runs):
+            scopes = [*slices.name[runs].tolist(), *slices.name[loads].tolist()]
+            scopes += [i for i, name in enumerate(slices.names) if name == _EXECUTOR]
+            kind[scopes] = KeyKind.FRAMEWORK
+    own = np.flatnonzero(~is_step)
+    key[own] = builder.distinct_keys(
+        kind[own],
+        names[own],
+        np.zeros(len(own), np.uint32),
+        np.full(len(own), -1, np.int64),
+        np.full(len(own), None, object),
+    )
+    return key
+
+
+def _add(
+    builder: TraceBuilder, slices: EventSlices, found: Ints, loads: Ints | None = None
+) -> bool:
+    """Add inferences (`found`, by start) and loads as runs; False if there are too many."""
+    loads = found[:0] if loads is None else loads
+    if len(found) + len(loads) > MOST_RUNS:
+        builder.problem(TOO_MANY, len(found) + len(loads), slices.names[slices.name[found[0]]])
+        return False
+    track, (start, end) = slices.track[found], slices.span(found)
+    empty = end <= start
+    overlaps = _overlaps(track, start, end) & ~empty
+    for problem, odd in ((EMPTY, found[empty]), (OVERLAPS, found[overlaps])):
+        if len(odd):
+            builder.problem(problem, len(odd), slices.names[slices.name[odd[0]]])
+    kept = found[~(empty | overlaps)]
+    loads = loads[~_overlaps(np.zeros(len(loads), np.uint32), *slices.span(loads))]
+    every = np.concatenate([kept, loads])
+    every = every[np.lexsort((slices.end[every], slices.start[every]))]
+    apart = not _overlaps(np.zeros(len(every), np.uint32), *slices.span(every)).any()
+    everything = apart and len(np.unique(slices.track[kept])) == 1
+    scope = builder.scope("file")
+    for kind, rows in ((RunKind.LOAD, loads), (RunKind.INFERENCE, kept)):
+        for i in rows.tolist():
+            builder.run(
+                kind,
+                slices.names[slices.name[i]],
+                int(slices.track[i]),
+                scope,
+                int(slices.start[i]),
+                max(int(slices.start[i]), int(slices.end[i])),
+                all_tracks=everything,
+            )
+    return len(kept) > 0
+
+
+def _overlaps(track: Codes, start: Ints, end: Ints) -> Bools:
+    """Return which of some slices, sorted by start, start before an earlier one of a track ends."""
+    found = np.zeros(len(start), np.bool_)
+    order = np.argsort(track, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(track[order])) + 1):
+        found[own[1:]] = start[own[1:]] < np.maximum.accumulate(end[own])[:-1]
+    return found
+
+
+def _is_whole(slices: EventSlices, runs: Ints) -> bool:
+    """Return whether the threads that call the runtime also do all its work.
+
+    Then the time of its runs is the whole that shares are of. A parallel executor and GPUs work on
+    further threads; another thread may load the session.
+    """
+    work = slices.category != list(slices.categories).index(SESSION_CATEGORY)
+    return bool(np.isin(slices.track[work], np.unique(slices.track[runs])).all())
