@@ -12,8 +12,9 @@ import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.executorch_names import EXECUTE
-from viewer.model.trace import MODEL_RUN, KeyKind, Run, Slices, Trace
+from viewer.model.names.executorch import EXECUTE
+from viewer.model.names.profilers import MODEL_RUN
+from viewer.model.trace import KeyKind, Run, Slices, Trace
 from viewer.model.warm_up import counts_per_run
 
 NATIVE_START = "native_start"

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.counter import Counter
+from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.recorded_calls import RecordedCalls
 
 
@@ -78,10 +79,6 @@ class Problem:
 
 # The name of slices of kind UNATTRIBUTED, in traces and tables.
 UNATTRIBUTED = "unattributed"
-# ONNX Runtime's scope of one whole inference.
-MODEL_RUN = "model_run"
-# A step of PyTorch's profiler, without its number: "ProfilerStep#3".
-PROFILER_STEP = "ProfilerStep"
 
 
 class KeyKind(IntEnum):

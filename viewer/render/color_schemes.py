@@ -262,7 +262,7 @@ def operator_colors(scheme: str, table: LinkTable) -> Palette:
     program = table.program
     operators = () if program is None else program.operators
     color = np.arange(len(operators)) % OPERATORS
-    if program is not None and program.is_nested and scheme == NAMES:
+    if program is not None and program.is_nested and scheme in (NAMES, DEFAULT):
         color = by_name([operator.name for operator in operators]).astype(np.int64)
     elif program is not None and scheme in ("type", "module"):
         color = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)

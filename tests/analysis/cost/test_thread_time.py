@@ -14,9 +14,10 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import plain_spaces
-from viewer.model.trace import PROFILER_STEP, Clock, KeyKind, RunKind, Trace
+from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 
 NS = Fraction(1)
 PLAIN = KeyKind.PLAIN

@@ -16,9 +16,9 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, ActionRow, Estimates, Measured
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.names.torq import JOB_ID
 from viewer.model.scope import STEADY, WHOLE, TimeScope
 from viewer.model.times import plain_spaces, tick_to_ns
-from viewer.model.torq_names import JOB_ID
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Unit
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program

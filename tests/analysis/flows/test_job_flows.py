@@ -9,7 +9,7 @@ from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.torq_names import NSS_START, NSS_WAIT
+from viewer.model.names.torq import NSS_START, NSS_WAIT
 from viewer.model.trace import Clock, KeyKind, Unit
 
 DATA = paths.DATA / "torq"

@@ -25,7 +25,7 @@ from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.executorch_names import kernel_operator
+from viewer.model.names.executorch import kernel_operator
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.trace import KeyKind, Unit
 from viewer.program.delegated_to import Lowering, instructions_of, lowered_into

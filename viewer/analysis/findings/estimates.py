@@ -25,9 +25,9 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.torq.estimates import ActionRow
 from viewer.arrays import Ints
+from viewer.model.names.torq import ACTION_ID, DISPATCH, JOB_ID, job_name
 from viewer.model.queries import numbers, units_of
 from viewer.model.times import counted, format_time
-from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, job_name
 from viewer.model.trace import Unit
 
 # Differences below this are normal: clocks, memory and the host's part of a job vary that much.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.model.torq_names import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
+from viewer.model.names.torq import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Trace, Unit
 
 _STARTS, _WAITS = (NSS_START, START_PROGRAM), (NSS_WAIT, WAIT_PROGRAM)

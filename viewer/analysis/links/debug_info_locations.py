@@ -25,8 +25,7 @@ import numpy as np
 
 from viewer.analysis.links.text_positions import positions_of
 from viewer.arrays import Ints
-from viewer.model.queries import numbers, units_of
-from viewer.model.torq_names import (
+from viewer.model.names.torq import (
     ACTION_ID,
     DISPATCH,
     JOB_ID,
@@ -34,6 +33,7 @@ from viewer.model.torq_names import (
     TASK_ID,
     WAIT_PROGRAM,
 )
+from viewer.model.queries import numbers, units_of
 from viewer.model.trace import KeyKind, Keys, Trace, Unit
 from viewer.program.mlir.locations import INPUT_FILE, FilePosition
 from viewer.program.sources.files import file_name

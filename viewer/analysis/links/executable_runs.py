@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
 from viewer.analysis.nodes.executable_calls import delegate_of, kernel_name, kind_at
 from viewer.analysis.nodes.xnnpack_events import align, call_events, may_have_logged
-from viewer.model.executorch_names import xnnpack_operator
+from viewer.model.names.executorch import xnnpack_operator
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import (
     XNNPACK,

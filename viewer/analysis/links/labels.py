@@ -16,7 +16,7 @@ import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.arrays import Codes, Ints
-from viewer.model.executorch_names import KERNEL_PREFIX
+from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.model.executorch_names import JUMP, kernel_operator
+from viewer.model.names.executorch import JUMP, kernel_operator
 from viewer.model.queries import execute_keys, run_of_slices
 from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier

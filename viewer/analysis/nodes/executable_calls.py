@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from viewer.model.executorch_names import kernel_operator
+from viewer.model.names.executorch import kernel_operator
 from viewer.program.executable.executable import (
     Delegate,
     ExecutableMethod,

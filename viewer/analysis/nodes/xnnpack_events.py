@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.analysis.nodes.xnnpack_operators import short_type
-from viewer.model.executorch_names import xnnpack_operator
+from viewer.model.names.executorch import xnnpack_operator
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.executable.executable import XnnpackNode
 

@@ -67,17 +67,10 @@ def with_call_sites(trace: Trace) -> Trace:
     of_frames = paths.depth >= _FRAMES
     number = np.append(np.where(of_frames, np.cumsum(of_frames) - 1, -1), -1)
     stack = number[stack]
+    stack[(trace.keys.kind != KeyKind.PLAIN)[slices.key]] = -1  # steps have one identity
     key, first = _distinct(trace, stack, backward)
-    names = trace.keys.name[slices.key[first]]
-    count = len(first)
-    keys = Keys(
-        kind=np.full(count, KeyKind.PLAIN, np.uint8),
-        scope=np.zeros(count, np.uint32),
-        name=names,
-        instruction=np.full(count, -1, np.int64),
-        identifier=np.full(count, None, object),
-        location=np.full(count, None, object),
-    )
+    before = slices.key[first]
+    keys = Keys(**{name: getattr(trace.keys, name)[before] for name in Keys.__slots__})
     stacks = np.flatnonzero(of_frames)
     calls = RecordedCalls(
         paths.name[stacks], number[paths.parent[stacks]], stack[first], backward[first], first
@@ -171,7 +164,7 @@ def _distinct(trace: Trace, stack: Ints, backward: Bools) -> tuple[Codes, Ints]:
     """Return the number of every slice's call site, and the first slice of each site."""
     slices = trace.slices
     site, _ = numbered((stack + 1) * 2 + backward)
-    site, _ = numbered(site * np.int64(len(trace.strings)) + slices.name)
+    site, _ = numbered(site * np.int64(len(trace.keys)) + slices.key)
     by_place = site
     for name in (INPUT_SHAPES, INPUT_TYPES):
         column = slices.columns.get(name)

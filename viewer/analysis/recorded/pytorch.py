@@ -23,10 +23,9 @@ from viewer.analysis.recorded.frames import frame_of, module_of
 from viewer.analysis.recorded.recorded_call import RecordedCall
 from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
 from viewer.model.recorded_calls import RecordedCalls
-from viewer.model.trace import Column, Trace
+from viewer.model.trace import Column, KeyKind, Trace
 from viewer.program.program import Frame, GraphNode
 
-_STEP = "ProfilerStep#"
 FORWARD, BACKWARD, OUTSIDE, CALLS = "forward", "backward", "outside the modules", "calls"
 # Other categories are spans and the arrows between threads. A step covers the whole loop body.
 _OPERATORS = frozenset(
@@ -46,11 +45,11 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
     places = _Places(trace, calls)
     has_modules = any(places.of(stack)[1] for stack in range(len(calls.stack_name)))
     stacks, backward = calls.stack.tolist(), calls.backward.tolist()
-    names = trace.keys.name.tolist()
+    names, kinds = trace.keys.name.tolist(), trace.keys.kind.tolist()
     found: list[RecordedCall | None] = []
     for key, first in enumerate(calls.first.tolist()):
         name = trace.strings[names[key]]
-        if category.value(first) not in _OPERATORS or name.startswith(_STEP):
+        if category.value(first) not in _OPERATORS or kinds[key] != KeyKind.PLAIN:
             found.append(None)
             continue
         frames, modules = places.of(stacks[key])

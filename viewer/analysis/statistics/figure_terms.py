@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viewer.model.executorch_names import EXECUTE
-from viewer.model.trace import MODEL_RUN
+from viewer.model.names.executorch import EXECUTE
+from viewer.model.names.profilers import MODEL_RUN
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,9 @@ from viewer.analysis.torq.measured_actions import (
 )
 from viewer.arrays import Floats, Ints
 from viewer.model import intervals
+from viewer.model.names.torq import ACTION_ID, TASK_ID
 from viewer.model.queries import numbers
 from viewer.model.times import ClockRate, RateOrigin
-from viewer.model.torq_names import ACTION_ID, TASK_ID
 from viewer.model.trace import Trace
 from viewer.program.torq.dispatch import Dispatch
 

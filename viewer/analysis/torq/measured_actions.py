@@ -16,8 +16,8 @@ import numpy as np
 
 from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, other_compilations
 from viewer.arrays import Floats, Ints
+from viewer.model.names.torq import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS
 from viewer.model.queries import numbers, units_of
-from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS
 from viewer.model.trace import Trace, Unit
 from viewer.program.torq.dispatch import Dispatch
 

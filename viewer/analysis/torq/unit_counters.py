@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from viewer.arrays import Floats, Ints
 from viewer.model import intervals
 from viewer.model.counter import Counter, changes
+from viewer.model.names.torq import BYTES
 from viewer.model.times import NARROW_SPACE, counted, format_in, group_digits, nice_step, unit_for
-from viewer.model.torq_names import BYTES
 from viewer.model.trace import Trace, Unit
 
 MOST_WINDOWS = 200

@@ -22,7 +22,7 @@ import numpy as np
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import WRITE_BACK
 from viewer.analysis.workload.node_traffic import Traffic, is_structure, traffic_named, traffic_of
-from viewer.model.executorch_names import KERNEL_PREFIX
+from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.trace import KeyKind
 from viewer.program.program import Operator, base_name
 

@@ -32,7 +32,7 @@ from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.executorch.etdump.events import filled
 from viewer.model.distributions import Statistics, grouped
-from viewer.model.executorch_names import DELEGATE_CALL, EXECUTE, INIT, LOAD, OPERATOR_CALL
+from viewer.model.names.executorch import DELEGATE_CALL, EXECUTE, INIT, LOAD, OPERATOR_CALL
 
 _MAX_UINT32 = (1 << 32) - 1
 _WITHOUT_NODES = frozenset({INIT, LOAD, EXECUTE})

@@ -36,9 +36,9 @@ from viewer.compat.torq_logger.time_chart import ChartColumns, Names
 from viewer.export.perfetto.packets import clean
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.intervals import Intervals
+from viewer.model.names.torq import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
 from viewer.model.queries import units_of
 from viewer.model.times import ticks_to_ns
-from viewer.model.torq_names import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
 from viewer.model.trace import Column, Trace, Unit
 from viewer.program.mlir.locations import (
     CallSite,

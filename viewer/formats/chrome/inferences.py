@@ -23,7 +23,8 @@ import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import MODEL_RUN, PROFILER_STEP, KeyKind, RunKind
+from viewer.model.names.profilers import MODEL_RUN, PROFILER_STEP
+from viewer.model.trace import KeyKind, RunKind
 
 STEP_CATEGORY, SESSION_CATEGORY = "user_annotation", "Session"
 MOST_RUNS = 100_000  # of either kind; the list of inferences and the views are made for fewer

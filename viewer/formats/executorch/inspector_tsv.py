@@ -30,7 +30,7 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.executorch_names import EXECUTE, LOAD, SCOPES
+from viewer.model.names.executorch import EXECUTE, LOAD, SCOPES
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 
 _BLOCK, _NAME, _STARTS = "event_block_name", "event_name", "start_time"

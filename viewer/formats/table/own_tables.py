@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from viewer.arrays import Codes, Ints
 from viewer.codecs.spreadsheet_cells import original
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.executorch_names import EXECUTE
+from viewer.model.names.executorch import EXECUTE
+from viewer.model.names.profilers import MODEL_RUN, PROFILER_STEP
 from viewer.model.timing import parse_timing
-from viewer.model.trace import MODEL_RUN, PROFILER_STEP, RunKind
+from viewer.model.trace import RunKind
 
 INFERENCE, TIMING = "inference", "timing"
 # Links are created again, and the file does not contain the clock rate.

@@ -40,7 +40,7 @@ from viewer.formats.table import own_tables
 from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.executorch_names import (
+from viewer.model.names.executorch import (
     CONTROL,
     DELEGATE_CALL,
     EXECUTE,

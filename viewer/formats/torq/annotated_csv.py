@@ -50,7 +50,7 @@ from viewer.formats.text_rows import (
 from viewer.formats.torq.host_csv import CLOCK as HOST_CLOCK
 from viewer.formats.torq.host_csv import is_hal, scope_name
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.torq_names import (
+from viewer.model.names.torq import (
     ACTION_ID,
     HAL,
     HOST,

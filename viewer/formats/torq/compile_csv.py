@@ -39,8 +39,8 @@ from viewer.formats.text_rows import (
 from viewer.formats.torq.compile_blocks import CellBlock, split_block
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
+from viewer.model.names.torq import ACTION_ID, BYTES, TASK_ID
 from viewer.model.timing import Timing
-from viewer.model.torq_names import ACTION_ID, BYTES, TASK_ID
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("cycle", Fraction(5, 4), assumed=True)

@@ -60,7 +60,7 @@ from viewer.formats.torq.host_events import (
     pairs,
 )
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.torq_names import (
+from viewer.model.names.torq import (
     ACTION_ID,
     DISPATCH,
     HAL,

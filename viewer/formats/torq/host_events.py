@@ -23,7 +23,7 @@ from viewer.formats.text_rows import (
     numbered,
 )
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.torq_names import NSS_START
+from viewer.model.names.torq import NSS_START
 
 WITH_LOCATION = "actionIndex,elapsed_time(us),timestamp(us),event,location"
 WITH_DISPATCH = "dispatch_name,invocation_id,action_id,timestamp_us,event"

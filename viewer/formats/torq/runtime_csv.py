@@ -26,7 +26,7 @@ from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.torq_names import JOB_ID, NSS_JOBS, job_name
+from viewer.model.names.torq import JOB_ID, NSS_JOBS, job_name
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000))

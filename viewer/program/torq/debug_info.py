@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from viewer.model.torq_names import START_PROGRAM, WAIT_PROGRAM
+from viewer.model.names.torq import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Problem, Unit
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.locations import STRING_CONTENT, unescape

@@ -13,7 +13,7 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents, count_rows, filled
 from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.executorch_names import (
+from viewer.model.names.executorch import (
     CONTROL,
     DELEGATE_CALL,
     KERNEL_PREFIX,

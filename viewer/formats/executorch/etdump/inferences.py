@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, Runs
-from viewer.model.executorch_names import EXECUTE, INIT, LOAD, STEP
+from viewer.model.names.executorch import EXECUTE, INIT, LOAD, STEP
 from viewer.model.trace import KeyKind
 
 LOADS = (INIT, LOAD)

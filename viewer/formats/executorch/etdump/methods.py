@@ -25,7 +25,7 @@ from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.inferences import ends_of_runs
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.executorch_names import JUMP
+from viewer.model.names.executorch import JUMP
 from viewer.model.trace import KeyKind
 
 # Sessions load a handful, at most one per input size. This limits the search, whose tables take one

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.metadata import values_of
-from viewer.model.executorch_names import xnnpack_operator
+from viewer.model.names.executorch import xnnpack_operator
 from viewer.model.timing import ROUNDING_TICKS, Timing
 from viewer.model.trace import KeyKind
 

@@ -30,9 +30,9 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
+from viewer.model.names.torq import job_name
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits
-from viewer.model.torq_names import job_name
 from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace

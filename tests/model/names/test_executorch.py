@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewer.model.executorch_names import xnnpack_operator
+from viewer.model.names.executorch import xnnpack_operator
 
 
 @pytest.mark.parametrize(

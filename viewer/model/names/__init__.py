@@ -1,0 +1,1 @@
+"""Names that runtimes and profilers give their own scopes, events and columns."""
