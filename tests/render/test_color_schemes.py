@@ -279,7 +279,7 @@ def test_slices_of_a_plain_profile_that_overlap_on_a_thread_share_its_busy_time(
 
 
 def test_shares_of_a_step_are_the_busy_time_of_all_threads_in_it(opened):
-    shown = opened(DATA / "chrome_json" / "torch_steps.json.gz").traces[0]
+    shown = opened(DATA / "chrome_json" / "torch_training.json.gz").traces[0]
     classes, threads = color_classes(shown, "name"), shown.findings.threads
     for number, run in enumerate(shown.trace.runs):
         one = Counted(shown.trace, classes, Fraction(1), number, threads=threads)

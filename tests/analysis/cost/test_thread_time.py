@@ -201,7 +201,7 @@ def test_a_step_is_the_sum_of_all_threads_in_its_time():
     assert dict(second.work.by_thing(second.ticks)) == {"relu": 40, "kernel": 10}
 
 
-@pytest.mark.parametrize("name", ["kineto_cpu.json", "torch_steps.json.gz"])
+@pytest.mark.parametrize("name", ["kineto_cpu.json", "torch_training.json.gz"])
 def test_statistics_by_thread_add_up_to_the_busy_time_of_findings(name):
     trace = open_file(str(DATA / "chrome_json" / name))
     table = unlinked(trace)

@@ -126,7 +126,7 @@ def test_texts_that_only_an_edited_table_has_stay_distinct(tmp_path):
     assert {"=1+1", "'=1+1"} <= {trace.name(i) for i in range(len(trace.slices))}
 
 
-@pytest.mark.parametrize("name", ["torch_steps.json.gz", "onnxruntime_runs.json"])
+@pytest.mark.parametrize("name", ["torch_training.json.gz", "onnxruntime_runs.json"])
 def test_steps_and_runs_come_back_with_their_times_and_slices(tmp_path, name):
     first, second = again(DATA / "chrome_json" / name, tmp_path)
 
