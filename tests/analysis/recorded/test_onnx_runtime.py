@@ -3,7 +3,9 @@
 import pytest
 
 from tests.builders.chrome_cases import DATA, read, slice_event
+from viewer.analysis.links.labels import key_labels
 from viewer.analysis.recorded.onnx_runtime import onnx_runtime_calls
+from viewer.analysis.recorded.program import recorded_links
 from viewer.formats import open_file
 
 
@@ -65,3 +67,10 @@ def test_odd_shapes_are_not_known(tmp_path, shapes):
 
 def test_other_traces_have_no_nodes(tmp_path):
     assert onnx_runtime_calls(read(tmp_path, slice_event("a_kernel_time", 0, 5))) == []
+
+
+def test_slices_of_nodes_are_labeled_with_their_operators():
+    table = recorded_links(open_file(str(DATA / "onnxruntime_runs.json")))
+    labels = key_labels(table)
+    assert "r0_nchwc · Conv" in labels
+    assert "model_run" in labels

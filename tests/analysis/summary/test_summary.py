@@ -2,6 +2,7 @@
 
 import pytest
 
+from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.contents import executable_contents, program_contents
 from viewer.analysis.summary.summary import summary_of
 from viewer.formats import open_file
@@ -127,3 +128,9 @@ def test_a_program_file_alone_holds_instructions(data):
     counts = {one.noun: one.count for one in held}
     assert counts["method"] == 1
     assert counts["instruction"] >= counts["delegate"] >= 1
+
+
+def test_an_inference_near_the_median_is_only_called_the_slowest():
+    near = SlowestInference(0, 2, "", 102, 100, "")
+    assert plain_spaces(near.text) == "Inference 2 was the slowest, within 5 % of the median"
+    assert SlowestInference(0, 2, "", 105, 100, "").text == "Inference 2 took 1.1 times the median"

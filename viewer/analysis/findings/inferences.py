@@ -32,7 +32,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.model.logged_methods import process_and_scope
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
-from viewer.model.times import counted, group_digits
+from viewer.model.times import NARROW_SPACE, counted, group_digits
 from viewer.model.trace import Run, RunKind
 from viewer.model.warm_up import MOST, median_inference
 
@@ -160,8 +160,10 @@ class SlowestInference:
     @property
     def text(self) -> str:
         """How slow it is: "Inference 1 took 2.2 times the median"."""
-        ratio = times_text(self.ticks, self.median)
-        return f"Inference {group_digits(self.number)}{self.of} took {ratio} the median"
+        which = f"Inference {group_digits(self.number)}{self.of}"
+        if 20 * self.ticks < 21 * self.median:  # it would be "1.0 times"
+            return f"{which} was the slowest, within 5{NARROW_SPACE}% of the median"
+        return f"{which} took {times_text(self.ticks, self.median)} the median"
 
 
 def slowest_inference(context: FindingContext) -> SlowestInference | None:

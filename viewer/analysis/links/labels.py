@@ -3,7 +3,8 @@
 An operator call is labeled with its operator, a delegate call with its backend and number of
 operators, an inference with its method and number. The work of an NPU unit is labeled with its
 operation, "tosa.conv2d@L11", because its track already shows the unit. Any other event with a
-location gets its name and its operation. The name in the file stays available.
+location gets its name and its operation. A node of ONNX Runtime is labeled with its operator. The
+name in the file stays available.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ def key_labels(table: LinkTable) -> list[str]:
         if isinstance(identifier, str) and identifier.startswith("{"):
             labels[key] = short_identifier(identifier)
     _label_locations(table, labels)
+    if table.program is not None and table.is_recorded and not table.program.is_nested:
+        for key, link in enumerate(table.links):
+            labels[key] = set_label(table, link.operators) or labels[key]
     kernels = _only_kernels(trace)
     known: dict[tuple[int, str, tuple[int, ...]], str] = {}
     calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)

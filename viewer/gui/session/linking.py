@@ -65,6 +65,8 @@ def link_summary(session: Session, shown: OpenTrace) -> LinkSummary:
 def _recorded_text(program: Program) -> str:
     """Return what a profile records about its operators: "22 modules, 41 source lines"."""
     operators = program.operators
+    if not program.is_nested:
+        return counted(len(operators), "operator")
     modules = {operator.module_path for operator in operators} - {""}
     lines = {(at.path, at.line) for operator in operators if (at := operator.source)}
     parts = [(len(modules), "module"), (len(lines), "source function")]

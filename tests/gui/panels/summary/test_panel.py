@@ -200,7 +200,7 @@ def test_a_trace_without_inferences_has_no_empty_section(show_files):
 
 def test_runs_of_onnx_runtime_are_inferences(show_files):
     panel = show_files(SummaryPanel, "chrome_json/onnxruntime_profile.json", width=372)
-    assert figures(panel) == {"inference 2 of 2": "1.695 ms", "median": "1.695 ms"}
+    assert figures(panel) == {"run 2 of 2": "1.695 ms", "median": "1.695 ms"}
     assert panel.card.list is not None
 
 
