@@ -9,11 +9,11 @@ from viewer.render.flame import (
     FlameLayout,
     colors_of_weights,
     flame_bands,
-    name_weights,
-    node_weights,
+    group_weights,
 )
 from viewer.render.layout import XMap
-from viewer.render.palette import FRAME
+from viewer.render.lod import weights_of
+from viewer.render.palette import FRAME, RAMP, SLAB
 
 #            main                   load
 #     run          copy                      main 100: run 60 (conv 40, copy 10), copy 30
@@ -98,10 +98,18 @@ def test_rows_above_the_zoomed_node_are_a_source_of_their_own():
     assert bands.band_at(37) == 2
 
 
-def test_a_node_has_the_color_of_its_longest_slice():
-    node = np.array([0, 0, 1, 3], np.int32)  # the last is in no node, node 2 has none
-    start, end = np.zeros(4, np.int64), np.array([5, 9, 2, 50])
-    weight = node_weights(node, start, end, np.array([1, 2, 3, 4], np.uint8), 3)
-    assert colors_of_weights(weight).tolist() == [2, 3, FRAME]
-    by_name = name_weights(weight, np.array([1, 1, 0]), 3)
-    assert colors_of_weights(by_name).tolist() == [FRAME, 2, FRAME]
+def test_a_node_has_the_color_of_its_slices_or_that_of_what_is_shared():
+    node = np.array([0, 0, 1, 1, 4], np.int32)  # the last is in no node, nodes 2 and 3 have none
+    start, end = np.zeros(5, np.int64), np.array([5, 9, 2, 3, 50])
+    color = np.array([1, 2, 3, 3, 4], np.uint8)
+    weight = group_weights(node, weights_of(start, end, color), 4)
+    assert colors_of_weights(weight).tolist() == [SLAB, 3, FRAME, FRAME]
+    by_name = group_weights(np.array([1, 2, 2, 0]), weight, 4)
+    assert colors_of_weights(by_name).tolist() == [FRAME, SLAB, SLAB, FRAME]
+
+
+def test_a_node_has_the_color_of_its_longest_duration():
+    node, start, end = np.zeros(3, np.int32), np.zeros(3, np.int64), np.array([5, 9, 2])
+    color = np.array([RAMP, RAMP + 3, RAMP + 1], np.uint8)
+    weight = group_weights(node, weights_of(start, end, color), 1)
+    assert colors_of_weights(weight).tolist() == [RAMP + 3]

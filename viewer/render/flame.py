@@ -9,6 +9,7 @@ range of this axis: the nodes around it reach beyond both edges.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from viewer.analysis.calls.preorder import levels
 from viewer.arrays import Bools, Ints
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
-from viewer.render.lod import DrawnSlices, build_mips, weights_of
-from viewer.render.palette import FRAME, Palette
+from viewer.render.lod import DrawnSlices, build_mips
+from viewer.render.palette import FRAME, RAMP, RAMP_STEPS, SLAB, Palette
 from viewer.render.raster import RowRaster
 
 # The sources of a frame: the rows around the node that is zoomed to, and all others.
@@ -121,27 +122,24 @@ def flame_bands(rows: int, row_height: int, inside_from: int = 0) -> TimelineLay
     )
 
 
-def node_weights(
-    node: NDArray[np.int32], start: Ints, end: Ints, color: Palette, nodes: int
+def group_weights(
+    group: NDArray[np.signedinteger[Any]], weight: NDArray[np.uint32], groups: int
 ) -> NDArray[np.uint32]:
-    """Return per node a number that ends in the color of its longest slice, and grows with it.
+    """Return a number per group that ends in its color, and grows with its longest member.
 
-    node: per slice its node, or `nodes` for none. start, end, color: of the slices. Nodes without a
-    slice have the color of a scope.
+    group: per member its group, or `groups` for none. weight: the same number of each member, as
+    `weights_of` returns it for slices, so that groups can be grouped again. A group has the color
+    of its members, or that of what several operators share if theirs differ; of colors of
+    durations, that of its longest member. Without members it has the color of a scope.
     """
-    weight = np.full(nodes + 1, FRAME, np.uint32)
-    np.maximum.at(weight, node, weights_of(start, end, color))
-    return weight[:-1]
-
-
-def name_weights(weight: NDArray[np.uint32], name: Ints, names: int) -> NDArray[np.uint32]:
-    """Return per name the largest weight of its nodes. name: per node; names: how many there are.
-
-    A name without a node has the color of a scope.
-    """
-    found = np.full(names, FRAME, np.uint32)
-    np.maximum.at(found, name, weight)
-    return found
+    found = np.full(groups + 1, FRAME, np.uint32)
+    np.maximum.at(found, group, weight)
+    color = found & _COLOR
+    mixed = np.zeros(groups + 1, np.bool_)
+    mixed[group[(weight & _COLOR) != color[group]]] = True
+    mixed &= (color < RAMP) | (color >= RAMP + RAMP_STEPS)
+    found[mixed] = found[mixed] - color[mixed] + np.uint32(SLAB)
+    return found[:-1]
 
 
 def colors_of_weights(weight: NDArray[np.uint32]) -> Palette:
