@@ -129,6 +129,17 @@ class CallsAnswer:
         counts = table.depth == 0 if self.question.mode.is_inverted else slice(None)
         return int(table.count[counts].sum())
 
+    @cached_property
+    def name_rank(self) -> Ints:
+        """Per node the place of its name among all, in alphabetical order without case."""
+        table = self.table
+        used = np.unique(table.name)
+        texts = [table.labels[label].casefold() for label in used.tolist()]
+        rank = np.zeros(len(table.labels), np.int64)
+        rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
+        found: Ints = rank[table.name]
+        return found
+
     def numbers(self, node: int) -> Ints:
         """Return the numbers in `tree` of the paths that a node stands for."""
         if self.question.mode.is_inverted:
@@ -185,8 +196,8 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
     width = table.self_ticks if mode.is_inverted else table.total
     color = _colors(question, tree, calls, table)
     layout = FlameLayout.of(table.parent, table.depth, width)
-    _ = table.size  # cached here: the search on the GUI thread needs it
-    return CallsAnswer(
+    _ = table.size  # cached here, as is the order of names: the GUI thread needs them
+    answer = CallsAnswer(
         question,
         tree,
         calls,
@@ -201,6 +212,8 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         focus,
         levels,
     )
+    _ = answer.name_rank
+    return answer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

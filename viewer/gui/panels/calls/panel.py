@@ -162,7 +162,10 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         lengths = ramp_of(self._session.traces)
         scheme, mode = self._session.state.scheme, self._mode
         question = CallsQuestion(self._trees, scope, mode, self._focus, scheme, lengths)
-        return Question(work_out, (question,), len(shown.trace.slices), stays=True)
+        size = len(shown.trace.slices)
+        if mode.is_inverted:
+            size *= int(shown.trace.slices.row_depth.max()) + 1  # each call has so many callers
+        return Question(work_out, (question,), size, stays=True)
 
     def _offer(self, trees: CallTrees) -> None:
         """Show the kinds of trees that a trace has; stay with the current one if possible."""

@@ -104,11 +104,7 @@ class CallTexts:
         """Return per node what a column sorts by, ascending."""
         table = self.answer.table
         if column is CallColumn.CALL:
-            used = np.unique(table.name)
-            texts = [table.labels[label].casefold() for label in used.tolist()]
-            rank = np.zeros(len(table.labels), np.int64)
-            rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
-            return rank[table.name]
+            return self.answer.name_rank
         if column is CallColumn.MEAN:
             return np.where(table.count > 0, self.answer.uncut / np.maximum(table.count, 1), -1.0)
         values = {
