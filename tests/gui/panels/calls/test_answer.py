@@ -5,6 +5,9 @@ import pytest
 
 from tests.builders.call_traces import trace_of
 from tests.gui.panels.calls.conftest import SLICES
+from tests.paths import DATA
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.formats import open_file
 from viewer.gui.panels.calls import answer as calls_answer
 from viewer.gui.panels.calls.answer import (
     CallMode,
@@ -128,6 +131,39 @@ def test_nodes_have_the_color_of_their_slices():
         answer = answered(trace, mode)
         for node, color in enumerate(answer.color.tolist()):
             assert color == by_name[answer.table.text(node)]
+
+
+@pytest.mark.parametrize("mode", [CallMode.TOP_DOWN, CallMode.BOTTOM_UP])
+@pytest.mark.parametrize("part", [(0, 3), (1, 2)], ids=["whole", "range"])
+@pytest.mark.parametrize(
+    "name", ["chrome_json/kineto_cpu.json", "table_csv/two_threads.csv", "etdump/SYN_qnn_like.etdp"]
+)
+def test_calls_of_a_name_have_the_figures_of_statistics(
+    name: str, part: tuple[int, int], mode: CallMode
+):
+    trace = open_file(str(DATA / name))
+    third = (trace.end - trace.start) // 3
+    span = trace.start + part[0] * third, trace.start + part[1] * third
+    scope = WHOLE if part == (0, 3) else TimeScope(ticks=span)
+    answer = answered(trace, mode, scope)
+    table = answer.table
+    nodes = answer.is_call & ((table.depth == 0) if mode.is_inverted else True)
+    found: dict[str, list[int]] = {}
+    for node in np.flatnonzero(nodes).tolist():
+        figures = (table.count[node], answer.uncut[node], table.self_ticks[node])
+        known = found.get(table.text(node), [0, 0, 0])
+        found[table.text(node)] = [old + int(new) for old, new in zip(known, figures, strict=True)]
+    shown = answer.shown
+    grouping = Grouping(shown.table, shown.axis.ns_per_tick)
+    groups = grouping.by("name", *scope.span[:2]).groups
+    assert groups
+    for group in groups:
+        count, uncut, own = found.get(group.label, [0, 0, 0])
+        assert group.spread is not None
+        assert count == group.spread.count
+        assert own == (group.self_ticks or 0)
+        if count and not group.is_apart:
+            assert uncut / count == pytest.approx(float(group.spread.mean))
 
 
 def test_bottom_up_of_long_paths_has_fewer_levels(monkeypatch: pytest.MonkeyPatch):

@@ -146,6 +146,9 @@ def test_deep_trees_scroll_to_what_is_marked(view):
     assert view.viewport().rect().contains(view.center_of(39))
     view.mark(0)
     assert bar.value() == 0
+    view.zoom_to(20)
+    assert view.node_at(QPointF(200, 9)) == 18
+    assert view.node_at(QPointF(200, 45)) == 20
 
 
 def test_without_time_there_is_nothing_to_paint(view):

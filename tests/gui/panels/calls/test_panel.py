@@ -95,13 +95,13 @@ def test_a_search_lists_matches_and_says_their_share(panel):
     assert listed(panel) == [
         "main", "main/run", "main/run/conv", "main/run/conv/copy", "main/run/copy",
     ]  # fmt: skip
-    assert plain(panel.found.text()) == "2 calls · 15.0 % total"
+    assert plain(panel.subtitle.text()) == "2 calls · 15.0 % total"
     panel.filter.setText("no such")
     assert listed(panel) == []
-    assert plain(panel.found.text()) == "0 calls · 0.0 % total"
+    assert plain(panel.subtitle.text()) == "0 calls · 0.0 % total"
     panel.filter.clear()
     assert listed(panel) == ["main", "main/run", "main/load"]
-    assert panel.found.text() == ""
+    assert plain(panel.subtitle.text()) == "The whole trace · 6 calls"
 
 
 def test_a_call_can_be_shown_alone_and_all_again(panel, qtbot):
@@ -217,7 +217,7 @@ def test_a_large_tree_is_searched_off_the_gui_thread(panel, qtbot, monkeypatch):
     monkeypatch.setattr(calls_panel, "_SEARCHED_AT_ONCE", 0)
     panel.filter.setText("copy")
     assert listed(panel) == ["main", "main/run", "main/load"]  # until the matches are there
-    qtbot.waitUntil(lambda: plain(panel.found.text()) == "2 calls · 15.0 % total")
+    qtbot.waitUntil(lambda: plain(panel.subtitle.text()) == "2 calls · 15.0 % total")
     assert len(listed(panel)) == 5
     panel.filter.setText("load")
     panel.filter.clear()

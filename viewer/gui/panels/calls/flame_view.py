@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QContextMenuEvent,
+    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -34,6 +35,7 @@ from viewer.render.raster import RowRaster
 
 _KEY_STEP = 1.5
 _BELOW = 4  # px, after the last row
+_ROWS_AROUND = 2  # in view above a node that is zoomed to, if not all rows fit
 _MOVES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _ZOOMS = {
@@ -77,6 +79,7 @@ class FlameView(QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Flame graph")
+        self.setMinimumSize(theme.px(120), theme.px(40))
         self.verticalScrollBar().valueChanged.connect(self.viewport().update)
 
     # -- contents --------------------------------------------------------------------------------
@@ -160,9 +163,11 @@ class FlameView(QAbstractScrollArea):
         return self._range == self._whole
 
     def zoom_to(self, node: int) -> None:
-        """Let a node fill the width; those around it are rows above it."""
+        """Let a node fill the width; those around it are rows above it, the nearest in view."""
         self._zoomed = node
         self._range = self._around(node)
+        row = int(self._texts.answer.table.depth[node]) if self._texts is not None else 0
+        self.verticalScrollBar().setValue(max(row - _ROWS_AROUND, 0) * self._painter.row)
         self._changed()
 
     def show_all(self) -> None:
@@ -221,10 +226,6 @@ class FlameView(QAbstractScrollArea):
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._fit_scroll_bar()
-
-    @guard(QSize())
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self._theme.px(120), self._theme.px(40))
 
     # -- mouse -----------------------------------------------------------------------------------
 
@@ -306,6 +307,10 @@ class FlameView(QAbstractScrollArea):
         if event.type() == QEvent.Type.Leave:
             self._point(None)
         return bool(super().viewportEvent(event))
+
+    @guard
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._point(None)  # the tip belongs to the window
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

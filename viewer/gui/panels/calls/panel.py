@@ -8,7 +8,7 @@ views. A call can be zoomed to, shown alone, or turned into the tree of its call
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QMenu, QPushButton, QSplitter, QWidget
+from PySide6.QtWidgets import QMenu, QSplitter, QToolButton, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
@@ -87,18 +87,17 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self.modes = ModeBar(theme)
         self.filter = FilterLine("Find a call", "Find a call", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
-        self.found = ElidedLabel("", theme, "caption", "text1")
-        self.zoom_button = QPushButton("Reset zoom")
-        self.zoom_button.setToolTip("Show the whole flame graph (Escape)")
+        self.zoom_button = self._way_back(
+            "Fit", "Reset zoom", "Show the whole flame graph (Escape)"
+        )
         self.zoom_button.clicked.connect(self.flame.show_all)
-        self.focus_button = QPushButton("Show all calls")
-        self.focus_button.setToolTip("Show the calls around this one too (Escape)")
+        about = "Show the calls around this one too (Escape)"
+        self.focus_button = self._way_back("All calls", "Show all calls", about)
         self.focus_button.clicked.connect(self.show_all_calls)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
         for widget in (self.modes, self.filter, self.zoom_button, self.focus_button):
             head.addWidget(widget)
-        head.addWidget(self.found, 1)
         head.addWidget(self.subtitle, 1)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
@@ -123,6 +122,14 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         column.addWidget(self.splitter, 1)
         column.addWidget(self.footer)
         return page
+
+    def _way_back(self, text: str, name: str, tooltip: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
+        button.setAccessibleName(name)
+        button.setToolTip(tooltip)
+        button.hide()
+        return button
 
     @property
     def mode(self) -> CallMode:
@@ -205,7 +212,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
             self.table.open_first()
         else:
             self.table.open_rows(opened)
-        self.subtitle.setText(texts.subtitle(several=len(self._session.traces) > 1))
+        self._say_found("")
         self.footer.setText(texts.footer())
         self.show_page()
         self._split()
@@ -272,8 +279,11 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self.table.show_matches(texts, matches)
 
     def _say_found(self, text: str) -> None:
-        self.found.setText(text)
-        self.found.setVisible(bool(text))  # empty, it would take room from the scope
+        """Show above the graph what a search found, or else the scope."""
+        texts = self.model.texts
+        scope = texts.subtitle(several=len(self._session.traces) > 1) if texts is not None else ""
+        self.subtitle.setText(text or scope)
+        self.subtitle.hint = f"{text}\n{scope}" if text else ""
 
     @Slot()
     def _show_ways_back(self) -> None:
