@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.builders.call_traces import trace_of
 from viewer.gui.panels.calls import panel as calls_panel
@@ -154,6 +154,24 @@ def test_rows_are_copied_with_their_paths(panel):
     assert QGuiApplication.clipboard().text() == "main > run"
 
 
+def test_the_menu_of_a_box_selects_it_and_copies_its_row(panel, qtbot, monkeypatch):
+    shown = []
+    monkeypatch.setattr(QMenu, "popup", lambda menu, at: shown.append(menu))
+    load = node(panel, "main", "load")
+    at = panel.flame.center_of(load)
+    event = QContextMenuEvent(
+        QContextMenuEvent.Reason.Mouse, at, panel.flame.viewport().mapToGlobal(at)
+    )
+    QApplication.sendEvent(panel.flame.viewport(), event)
+    (menu,) = shown
+    assert panel.table.marked == load
+    actions = {action.text(): action for action in menu.actions()}
+    actions["Copy row as Markdown"].trigger()
+    assert "| load | main | 20 | 20 | 1 | 20 |" in QGuiApplication.clipboard().text()
+    actions["Zoom to this call"].trigger()
+    assert panel.flame.zoomed == load
+
+
 def test_enter_in_the_table_zooms_the_graph(panel, qtbot):
     panel.table.mark(node(panel, "main", "run"))
     qtbot.keyClick(panel.table, Qt.Key.Key_Return)
@@ -200,6 +218,21 @@ def test_an_inference_has_a_tree_of_its_own(linked):
     run = next(i for i, r in enumerate(session.traces[0].trace.runs) if r.kind.name == "INFERENCE")
     pick_run(session, (0, run))
     assert 0 < panel.answer.count < calls
+
+
+def test_a_call_whose_slices_lead_to_another_scope_is_marked_there(linked):
+    panel, session = linked, linked.session
+    runs = [i for i, r in enumerate(session.traces[0].trace.runs) if r.kind.name == "INFERENCE"]
+    pick_run(session, (0, runs[0]))
+    before, deepest = panel.answer, int(np.argmax(panel.answer.table.depth))
+    path = panel.answer.table.path(deepest)
+    other = panel.answer.tree.slices_of(panel.answer.numbers(deepest))[-1:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(panel.answer.tree), "slices_of", lambda *_: other)
+        panel.table.chosen.emit(deepest)
+    assert panel.answer is not before
+    assert session.state.slice == SliceRef(0, int(other[0]))
+    assert panel.answer.table.path(panel.table.marked) == path
 
 
 @pytest.mark.parametrize("view", [Inferences.ALIGNED, Inferences.MEDIAN])

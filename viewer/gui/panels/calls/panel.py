@@ -7,6 +7,9 @@ views. A call can be zoomed to, shown alone, or turned into the tree of its call
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QMenu, QSplitter, QToolButton, QWidget
 
@@ -32,7 +35,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.qt.widgets.tables import FilterLine, NoRows
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import AT_ONCE
@@ -46,6 +49,22 @@ _FIELD_WIDTH = 190  # px
 _MOST_FLAME = 0.45  # of the height of the page
 
 
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The slices that were selected here, and their node: its number, or -1, and its names."""
+
+    slices: SliceSet
+    number: int
+    path: Sequence[str]
+
+    def node_in(self, answer: CallsAnswer) -> int:
+        """Return the node in an answer, which may be another one for the same tree; -1 for none."""
+        if self.number >= 0:
+            return answer.node_numbered(self.number)
+        found = answer.table.find(self.path)
+        return -1 if found is None else found
+
+
 class CallsPanel(AnswerPanel[CallsAnswer]):
     """The kind of tree and a search above a flame graph and a table, with a line below."""
 
@@ -57,7 +76,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self._of: TraceScope | None = None
         self._mode = CallMode.TOP_DOWN
         self._focus: tuple[str, ...] = ()
-        self._picked: tuple[SliceSet, int] | None = None  # slices selected here, and their node
+        self._picked: Picked | None = None
         self._choosing = False
         self._searching = Latest(self)
         self._searching.answered.connect(self._show_matches)
@@ -72,6 +91,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         for view in (self.flame, self.table):
             view.chosen.connect(self._choose)
             view.menu_of.connect(self._fill_menu)
+        self.flame.menu_of.connect(self._offer_row)
         self.table.entered_row.connect(self.flame.zoom_to)
         self.flame.left.connect(self.show_all_calls)
         self.flame.takes_escape = lambda: bool(self._focus)
@@ -308,8 +328,8 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         ref, node = state.slice, -1
         is_as_run = state.inferences is Inferences.AS_RUN
         if ref is not None and is_as_run and self._session.as_run(ref.trace) is answer.shown:
-            if self._picked is not None and self._picked[0] == state.slices:
-                node = self._picked[1]
+            if self._picked is not None and self._picked.slices == state.slices:
+                node = self._picked.node_in(answer)
             elif not len(state.others):
                 node = answer.node_of(ref.index)
         self.flame.mark(node)
@@ -326,8 +346,11 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
             self._select(answer, node)
         finally:
             self._choosing = False
-        self.flame.mark(node)
-        self.table.mark(node)
+        if self.answer is answer:
+            self.flame.mark(node)
+            self.table.mark(node)
+        else:
+            self._mark()  # the slices are in another scope
 
     def _select(self, answer: CallsAnswer, node: int) -> None:
         session, shown = self._session, answer.shown
@@ -347,7 +370,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         if not len(indices):
             return  # a process or a thread
         chosen = SliceSet({number: indices})
-        self._picked = chosen, node
+        self._picked = Picked(chosen, int(answer.table.number[node]), answer.table.path(node))
         longest = SliceRef(number, longest_slice(shown, indices))
         session.select_slices(chosen, longest, reveal=True, keep_area=True)
 
@@ -394,6 +417,14 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         callers.setEnabled(bool(answer.is_call[node]) and answer.question.mode.key == "name")
         if self._focus:
             menu.addAction("Show all calls", self.show_all_calls)
+
+    @Slot(QMenu, int)
+    def _offer_row(self, menu: QMenu, node: int) -> None:
+        """Add copying the row of a box to its context menu; the table has that for its rows."""
+        menu.addSeparator()
+        title = "Copy row as TSV"
+        menu.addAction(title, lambda: self.table.copy_nodes([node]))
+        offer_markdown(menu, title, lambda form: self.table.copy_nodes([node], form))
 
     def _copy_path(self, node: int) -> None:
         if self.answer is not None:

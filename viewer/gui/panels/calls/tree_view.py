@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
@@ -237,13 +237,14 @@ class CallView(QuietTree):
         """Copy the selected rows, or all open rows if none is selected."""
         marked = {self._model.node(index) for index in self.selectionModel().selectedRows()}
         listed = self.listed_nodes()
-        self._put([node for node in listed if node in marked] or listed, form)
+        self.copy_nodes([node for node in listed if node in marked] or listed, form)
 
     def copy_all(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy all open rows, in the order shown."""
-        self._put(self.listed_nodes(), form)
+        self.copy_nodes(self.listed_nodes(), form)
 
-    def _put(self, nodes: list[int], form: CopyFormat) -> None:
+    def copy_nodes(self, nodes: Sequence[int], form: CopyFormat = CopyFormat.TEXT) -> None:
+        """Copy the rows of some nodes, at most `MOST_COPIED`."""
         texts = self._model.texts
         if texts is None or not nodes:
             return
