@@ -12,17 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
-from tests.builders import many_slices
+from tests.builders import many_paths
 from tests.builders.bench_sizes import rounds
-from tests.builders.many_slices import SLICES
 from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
-from viewer.model.building.builder import TraceBuilder
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Clock, KeyKind, Trace
 
 
 def told(what: str, work: Callable[[], Any], times: int = 3) -> Any:
@@ -36,25 +32,8 @@ def told(what: str, work: Callable[[], Any], times: int = 3) -> Any:
     return answer
 
 
-@pytest.fixture(scope="module")
-def trace() -> Trace:
-    """192 threads, nested 8 deep; each name calls one of two: at most 510 paths a thread."""
-    made = many_slices.columns(SLICES)
-    builder = TraceBuilder("/bench/calls.csv", "Profile CSV", "", Clock("ns"))
-    for process, thread in many_slices.track_names():
-        builder.track(process, thread)
-    names = [f"model.blocks.{i // 2}.part{i % 2}" for i in range(2 * many_slices.DEPTH)]
-    keys = np.array([builder.key(KeyKind.PLAIN, name) for name in names], np.uint32)
-    side = np.random.default_rng(3).integers(0, 2, len(made.start))
-    name = 2 * made.depth.astype(np.int64) + side
-    builder.add(
-        track=made.track, start=made.start, end=made.end,
-        name=builder.intern_all(names)[name], key=keys[name],
-    )  # fmt: skip
-    return builder.build()
-
-
-def test_call_tree_of_a_large_trace(trace):
+def test_call_tree_of_a_large_trace():
+    trace = many_paths.trace()
     links, slices = unlinked(trace), trace.slices
     made = [CallTree(links) for _ in range(rounds(3))]
     tree = made[0]

@@ -58,16 +58,20 @@ class DrawnSlices:
     @staticmethod
     def of(slices: Slices) -> DrawnSlices:
         """Return all slices of a trace."""
-        return DrawnSlices._parted(slices.start, slices.end, slices.row_ptr, None)
+        return DrawnSlices.of_rows(slices.start, slices.end, slices.row_ptr)
 
     @staticmethod
     def chosen(slices: Slices, indices: Ints) -> DrawnSlices:
         """Return some slices of a trace, by ascending number, on the same rows."""
         row_ptr = np.searchsorted(indices, slices.row_ptr).astype(np.int64)
-        return DrawnSlices._parted(slices.start[indices], slices.end[indices], row_ptr, indices)
+        return DrawnSlices.of_rows(slices.start[indices], slices.end[indices], row_ptr, indices)
 
     @staticmethod
-    def _parted(start: Ints, end: Ints, row_ptr: Ints, index: Ints | None) -> DrawnSlices:
+    def of_rows(start: Ints, end: Ints, row_ptr: Ints, index: Ints | None = None) -> DrawnSlices:
+        """Return boxes of any kind, sorted by (row, start); row_ptr: rows + 1 offsets into them.
+
+        index: their numbers, None if these are 0, 1, 2 ....
+        """
         numbers = None if index is None else index.astype(np.uint32)
         zero = np.flatnonzero(start == end)
         zero_ptr = np.searchsorted(zero, row_ptr).astype(np.int64)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.call_traces import trace_of
 from tests.paths import DATA
-from viewer.analysis.calls.bottom_up import bottom_up
+from viewer.analysis.calls.bottom_up import bottom_up, called
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
@@ -102,3 +102,26 @@ def test_self_time_of_callers_is_that_of_the_name():
 def test_an_empty_tree_stays_empty():
     table = CallTree(unlinked(trace_of(("t", "a", 0, 1)))).table()
     assert len(bottom_up(table.kept(np.zeros(len(table), np.bool_)))) == 0
+
+
+def test_a_caller_leads_to_the_nodes_that_it_adds_up():
+    trace = trace_of(
+        ("t", "a", 0, 50), ("t", "x", 10, 30), ("t", "b", 60, 90), ("t", "x", 60, 65),
+        ("t", "x", 61, 62), ("u", "x", 0, 7),
+    )  # fmt: skip
+    table = CallTree(unlinked(trace)).table()
+    found = bottom_up(table)
+
+    def below(*names: str) -> list[list[str]]:
+        node = found.find(names)
+        assert node is not None
+        nodes = called(table, found, node)
+        assert int(table.self_ticks[nodes].sum()) == int(found.self_ticks[node])
+        return [table.path(item) for item in nodes.tolist()]
+
+    assert below("x") == [
+        ["p", "t", "a", "x"], ["p", "t", "b", "x"], ["p", "t", "b", "x", "x"], ["p", "u", "x"],
+    ]  # fmt: skip
+    assert below("x", "b") == [["p", "t", "b", "x"]]
+    assert below("x", "x") == [["p", "t", "b", "x", "x"]]
+    assert below("x", "u", "p") == [["p", "u", "x"]]

@@ -69,3 +69,21 @@ def test_siblings_are_sorted_by_descending_value(table):
 
 def test_every_node_knows_its_thread(table):
     assert table.root_of(1).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 8, 8]
+
+
+def test_outermost_nodes_are_in_no_other_one(table):
+    found = np.flatnonzero(table.outermost(table.matching("co")))  # conv, copy, copy
+    assert [table.text(node) for node in found] == ["conv", "copy"]
+    assert [int(table.total[node]) for node in found] == [40, 10]
+    assert not table.outermost(table.matching("nothing")).any()
+
+
+def test_processes_and_threads_can_be_taken_off(table):
+    frames = table.from_depth(2)
+    assert paths(frames) == [
+        "main", "main/load", "main/run", "main/run/conv", "main/run/conv/copy", "main/run/copy",
+        "load",
+    ]  # fmt: skip
+    assert frames.depth.tolist() == [0, 1, 1, 2, 3, 2, 0]
+    assert frames.size.tolist() == [6, 1, 4, 2, 1, 1, 1]
+    assert table.from_depth(0) is table

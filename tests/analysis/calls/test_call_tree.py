@@ -345,6 +345,33 @@ def test_slices_of_a_node_are_those_that_it_counts():
     assert starts[tree.slices_of(number)].tolist() == [10, 70]
     assert starts[tree.slices_of(number, within(40, 90))].tolist() == [70]
     assert len(tree.slices_of(int(table.number[0]))) == 0
+    both = np.array([number, int(table.number[table.find(["p", "t", "a"])])])
+    assert sorted(starts[tree.slices_of(both)].tolist()) == [0, 10, 60, 70]
+
+
+def test_a_slice_has_the_number_of_its_node():
+    trace = trace_of(("t", "a", 0, 50), ("t", "x", 10, 30), ("t", "x", 60, 65), native=(1,))
+    tree = CallTree(unlinked(trace))
+    table = tree.table()
+    paths = {int(number): table.path(node)[2:] for node, number in enumerate(table.number)}
+    found = {start: tree.number_of(i) for i, start in enumerate(trace.slices.start.tolist())}
+    # What another clock timed has no node: its time is that of the call around it.
+    assert {start: paths[number] for start, number in found.items()} == {
+        0: ["a"], 10: ["a"], 60: ["x"],
+    }  # fmt: skip
+    inner = trace.slices.start.tolist().index(10)
+    assert [number == len(tree) for number in tree.numbers.tolist()] == [
+        i == inner for i in range(3)
+    ]
+
+
+def test_durations_of_counted_slices_are_not_cut_at_the_edges():
+    trace = trace_of(("t", "a", 0, 50), ("t", "a", 60, 90), ("t", "x", 70, 75))
+    tree = CallTree(unlinked(trace))
+    table = tree.table(within(40, 70))
+    node = table.find(["p", "t", "a"])
+    assert (int(table.total[node]), int(table.count[node])) == (20, 1)
+    assert int(tree.uncut(within(40, 70))[table.number[node]]) == 30
 
 
 @pytest.mark.parametrize(

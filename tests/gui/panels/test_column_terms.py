@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from viewer.analysis.statistics.figure_terms import TERMS
+from viewer.gui.panels.calls.panel import CallsPanel
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.estimates.panel import EstimatesPanel
 from viewer.gui.panels.events.panel import EventsPanel
@@ -17,8 +18,8 @@ from viewer.view.state import Area
 
 DEFINITIONS = {term.title: term.definition for term in TERMS}
 PANELS = (
-    DelegationPanel, EstimatesPanel, EventsPanel, HandleMapPanel, ModelPanel, OperatorsPanel,
-    SelectionPanel, StatisticsPanel,
+    CallsPanel, DelegationPanel, EstimatesPanel, EventsPanel, HandleMapPanel, ModelPanel,
+    OperatorsPanel, SelectionPanel, StatisticsPanel,
 )  # fmt: skip
 FILES = {
     EstimatesPanel: ("torq/compile_c3_taskid.csv", "torq/host_h4_latest_2inv.csv"),

@@ -10,7 +10,7 @@ DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 CSV = SAMPLE["plain_csv"].paths()[0]
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 # The tabs of the attention sample.
-DOCKS = {"summary", "details", "operators", "model", "graph", "delegation", "source"}
+DOCKS = {"summary", "details", "operators", "calls", "model", "graph", "delegation", "source"}
 
 
 def names(controller):

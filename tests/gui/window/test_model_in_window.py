@@ -49,7 +49,7 @@ def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controll
 def test_the_dock_lies_beside_operators_and_follows_the_timeline(controller, qtbot):
     open_sample(qtbot, controller, "attention_xnnpack")
     docks = controller.docks
-    assert docks.areas[PanelArea.LEFT].names[:2] == ("operators", "model")
+    assert docks.areas[PanelArea.LEFT].names[:3] == ("operators", "calls", "model")
     docks.show_panel("model")
     settle(qtbot, controller)
     shown = controller.session.traces[0]

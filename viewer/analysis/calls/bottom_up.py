@@ -43,6 +43,22 @@ def bottom_up(table: CallTable, levels: int | None = None, least: int = 0) -> Ca
     return found.sorted_by(-name)
 
 
+def called(table: CallTable, inverted: CallTable, node: int) -> Ints:
+    """Return the nodes of a top-down table whose figures a node of its inversion adds up."""
+    names = list[int]()
+    while node >= 0:
+        names.append(int(inverted.name[node]))
+        node = int(inverted.parent[node])
+    items = np.flatnonzero((table.depth >= FRAMES) & (table.name == names.pop()))
+    at = items
+    for name in reversed(names):
+        at = table.parent[at]
+        # The parent of a root is -1, and no name of another node may be read there.
+        fits = (at >= 0) & (table.name[at] == name)
+        items, at = items[fits], at[fits]
+    return items
+
+
 def _figures(table: CallTable, items: Ints, node: Ints, count: int) -> Ints:
     """Return total, self time and count of some nodes; shape (3, count).
 

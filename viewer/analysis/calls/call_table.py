@@ -92,6 +92,24 @@ class CallTable:
         found: Bools = before[at + self.size] > before[at]
         return found
 
+    def outermost(self, some: Bools) -> Bools:
+        """Return which of some nodes are below no other of them: totals of these add up."""
+        found = np.zeros(len(self), np.bool_)
+        at = np.flatnonzero(some)
+        if len(at):
+            reach = np.maximum.accumulate(at + self.size[at])
+            found[at[np.append(True, at[1:] >= reach[:-1])]] = True
+        return found
+
+    def from_depth(self, depth: int) -> CallTable:
+        """Return the nodes from a depth on; those at this depth become roots."""
+        if depth == 0:
+            return self
+        keep = self.depth >= depth
+        found = self._taken(np.flatnonzero(keep))
+        place = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
+        return replace(found, parent=place[found.parent], depth=found.depth - depth)
+
     def kept(self, keep: Bools) -> CallTable:
         """Return some of the nodes, which must include the parents of each, with their figures."""
         if keep.all():

@@ -21,6 +21,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import CallPaths, call_paths
@@ -30,7 +31,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
-from viewer.model.queries import counted_slices, foreign, starts_between, tree
+from viewer.model.queries import counted_slices, foreign, parent_of, starts_between, tree
 from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.trace import KeyKind
 
@@ -74,30 +75,76 @@ class CallTree:
         first, last, track = scope.span
         start, end = clipped(slices, slice(None), first, last)
         durations = end - start
-        begins = starts_between(self._trace, slices.start, first, last)
         if track is not None:
-            on_track = (slices.row_track == track)[slices.rows()]
-            durations[~on_track] = 0
-            begins &= on_track
-        counted = None
-        if scope.is_whole:
-            counted = counted_slices(self._trace, warm_up=scope.warm_up)
+            durations[~self._is_on(track)] = 0
+        counted = self._counted(scope)
         total = np.zeros(nodes + 1, np.int64)
         if counted is not None:
-            begins &= counted
             self._add_inside(total, durations, counted)
             durations[~counted] = 0
         np.add.at(total, paths.node, durations)
+        begins = self._begun(scope)
         of_begun = paths.node if begins.all() else paths.node[begins]
         count = np.bincount(of_begun, minlength=nodes + 1)[:-1].astype(np.int64)
         return self._with_figures(total[:-1], count)
 
-    def slices_of(self, number: int, scope: TimeScope = WHOLE) -> Ints:
-        """Return the slices that a node counts in a scope, ascending; number: `CallTable.number`.
+    @property
+    def numbers(self) -> NDArray[np.int32]:
+        """Per slice the number of its node, as in `CallTable.number`; `len(self)` for none."""
+        return self._paths.node
 
-        Of a process or thread there are none.
+    def __len__(self) -> int:
+        """Return how many nodes the paths of the whole trace have."""
+        return len(self._paths.parent)
+
+    def number_of(self, index: int) -> int:
+        """Return the number of the node that a slice is an occurrence or a part of, -1 for none."""
+        while index >= 0:
+            number = int(self._paths.node[index])
+            if number < len(self):
+                return number
+            index = parent_of(self._trace.slices, index)
+        return -1
+
+    def slices_of(self, number: int | Ints, scope: TimeScope = WHOLE) -> Ints:
+        """Return the slices that a node, or some, count in a scope, ascending.
+
+        number: of `CallTable.number`. Of a process or thread there are none.
         """
-        return counted_in(self._trace, scope, np.flatnonzero(self._paths.node == number))
+        wanted = np.zeros(len(self) + 1, np.bool_)
+        wanted[number] = True
+        return counted_in(self._trace, scope, np.flatnonzero(wanted[self._paths.node]))
+
+    def uncut(self, scope: TimeScope = WHOLE) -> Ints:
+        """Return per number the sum of the durations of its counted slices, also outside a range.
+
+        Divided by their count, it is the mean of Statistics.
+        """
+        slices = self._trace.slices
+        lengths = slices.end - slices.start
+        lengths[~self._begun(scope)] = 0
+        found = np.zeros(len(self) + 1, np.int64)
+        np.add.at(found, self._paths.node, lengths)
+        return found[:-1]
+
+    def _begun(self, scope: TimeScope) -> Bools:
+        """Return which slices start in a scope and count in it."""
+        first, last, track = scope.span
+        begins = starts_between(self._trace, self._trace.slices.start, first, last)
+        counted = self._counted(scope)
+        if track is not None:
+            begins = begins & self._is_on(track)
+        return begins if counted is None else begins & counted
+
+    def _counted(self, scope: TimeScope) -> Bools | None:
+        if not scope.is_whole:
+            return None
+        return counted_slices(self._trace, warm_up=scope.warm_up)
+
+    def _is_on(self, track: int) -> Bools:
+        slices = self._trace.slices
+        found: Bools = (slices.row_track == track)[slices.rows()]
+        return found
 
     def _with_figures(self, total: Ints, count: Ints) -> CallTable:
         """Add the figures of all nodes to the paths; frames have totals, and are summed here."""

@@ -33,12 +33,12 @@ from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
+from viewer.gui.qt.widgets.hover_tip import HoverTip
 from viewer.gui.session import navigation
 from viewer.gui.session.selection import extend_to, toggle_slice
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.timeline.hover_text import slice_lines
-from viewer.gui.timeline.hover_tip import HoverTip
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.painting.rows_item import RowsItem
 from viewer.gui.timeline.scene.row_heights import grow_rows

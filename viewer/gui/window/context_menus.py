@@ -29,7 +29,7 @@ CANVAS = (
 SLICE = (
     "view.fit", "selection.same", "selection.area", "selection.copy_name", "edit.copy_markdown",
     "edit.copy_json", SEPARATOR,
-    "panel.details", "panel.operators", "panel.source", "panel.graph", "panel.model",
+    "panel.details", "panel.operators", "panel.calls", "panel.source", "panel.graph", "panel.model",
     "selection.method", SEPARATOR,
     "go.next_flow", "go.previous_flow", SEPARATOR, "mark.measure", "mark.keep", SEPARATOR,
     "tracks.pin", "tracks.hide", SEPARATOR, "file.export",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.gui.timeline.painting.label_text import LabelCache
+from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.gui.timeline.painting.labels import UNATTRIBUTED_ROOM
 from viewer.model.trace import KeyKind
 from viewer.view.state import SliceRef

@@ -18,7 +18,7 @@ from viewer.model.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 SIDE, LEFT, RIGHT = PanelArea
-MODEL_TABS = ("operators", "model", "graph", "delegation")
+MODEL_TABS = ("operators", "calls", "model", "graph", "delegation")
 
 
 def tabs(controller):
@@ -127,13 +127,13 @@ def test_a_panel_without_content_has_no_tab_and_the_menu_opens_it(attention, qtb
 def test_a_command_opens_what_was_closed_and_it_stays(attention, qtbot):
     docks = attention.docks
     docks.close_panel("graph")
-    assert tabs(attention)[LEFT] == ("operators", "model", "delegation")
+    assert tabs(attention)[LEFT] == ("operators", "calls", "model", "delegation")
     attention.session.close_all()
     open_sample(qtbot, attention, "attention_xnnpack")
     assert docks.choices.closed == ["graph"]
     assert not docks.is_open("graph")
     attention.commands.run("panel.graph")
-    assert tabs(attention)[LEFT] == ("operators", "model", "delegation", "graph")
+    assert tabs(attention)[LEFT] == ("operators", "calls", "model", "delegation", "graph")
     assert docks.areas[LEFT].front == "graph"
     assert docks.choices.closed == []
 
@@ -271,7 +271,7 @@ def test_a_profile_without_a_record_has_no_tab_that_needs_one(controller, qtbot)
     open_files(qtbot, controller, ATTENTION)
     assert tabs(controller) == {
         SIDE: ("summary", "details"),
-        LEFT: ("operators",),
+        LEFT: ("operators", "calls"),
         RIGHT: ("findings", "statistics"),
     }
 

@@ -4,6 +4,7 @@ Besides standard widgets, it styles these properties, each set once with `setPro
 
     QPushButton     primary=true          the main button of a view
     QToolButton     framed=true           a toolbar button with text
+    QFrame          segmented=true        joined tool buttons, of which one is checked
     QFrame          card=true             a card: canvas background with a border
     any QWidget     surface="canvas" | "panel" | "chrome"   background (needs WA_StyledBackground)
     QLabel          tone="text1" | "text2" | "text3" | "accent" | "warning" | "error" | "ok"
@@ -72,6 +73,10 @@ QToolButton[framed="true"] { background: $raised; border-color: $line;
 QToolButton:hover { background: $pressed; }
 QToolButton:pressed, QToolButton:checked { background: $pressed; border-color: $line; }
 QToolButton:disabled { color: $off; }
+QFrame[segmented="true"] { background: $raised; border: 1px solid $line; border-radius: 5px; }
+QFrame[segmented="true"] QToolButton { padding: 0 ${px8}; min-height: ${px22}; max-height: ${px22};
+  margin: 1px; border-radius: 4px; }
+QFrame[segmented="true"] QToolButton:checked { background: $selection; border-color: $accent; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QToolBarExtension { min-width: ${px12}; padding: 0; }
 

@@ -16,7 +16,7 @@ from PySide6.QtGui import QBrush, QColor, QPainter
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.label_text import LabelCache
+from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION

@@ -1,8 +1,9 @@
 """Which panels have something to show for what is open, and which of them open by themselves.
 
-Few tabs are enough for most files: Operators, Model, Graph, Delegation, Source, and Summary with
-Details. What needs an ETRecord or a source has no tab until there is one. Findings and Statistics
-then are in the menu at the end of the tabs; without a record they open in the place of Source.
+Few tabs are enough for most files: Operators, Calls, Model, Graph, Delegation, Source, and Summary
+with Details. What needs an ETRecord or a source has no tab until there is one. Findings and
+Statistics then are in the menu at the end of the tabs; without a record they open in the place of
+Source.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
     links = _if_available(bool(traces and space.programs))
     return {spec.id: Presence.OPEN for spec in PANELS} | {
         "operators": _open_if(bool(programs) or has_slices),
+        "calls": _open_if(has_slices),
         "model": _open_if(
             any(not program.text_lines for program in programs) or any(map(_has_modules, recorded))
         ),

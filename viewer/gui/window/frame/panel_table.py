@@ -75,6 +75,10 @@ PANELS = (
         (*_CHOSEN, "panel.source", "panel.graph", "panel.model"),
     ),
     PanelSpec(
+        "calls", "Calls", "calls.panel:CallsPanel", LEFT, TIME,
+        ("view.fit", "selection.area", _LINE, "panel.selection", "panel.details", "panel.source"),
+    ),
+    PanelSpec(
         "model", "Model", "model.panel:ModelPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.operators"),
     ),

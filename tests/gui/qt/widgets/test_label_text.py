@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QFont
 
-from viewer.gui.timeline.painting.label_text import LabelCache, bar_label, fitting, variants
+from viewer.gui.qt.widgets.label_text import LabelCache, bar_label, fitting, variants
 
 
 def ten(text):

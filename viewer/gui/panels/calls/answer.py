@@ -1,0 +1,295 @@
+"""What the Calls panel shows: the nodes of a call tree in a scope, with their boxes and colors.
+
+Everything is computed here, off the GUI thread for a large trace, and as columns: a tree of 100,000
+nodes has no object per node. No Qt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.calls.bottom_up import bottom_up, called
+from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.calls.paths import FRAMES
+from viewer.analysis.statistics.group_keys import GroupKeys
+from viewer.arrays import Bools, Ints
+from viewer.gui.panels.calls.rows import CallRows
+from viewer.model.scope import TimeScope
+from viewer.render.color_schemes import LengthRange
+from viewer.render.flame import FlameLayout, colors_of_weights, group_weights
+from viewer.render.lod import weights_of
+from viewer.render.palette import Palette
+from viewer.render.raster import RowRaster
+from viewer.view.open_trace import OpenTrace
+from viewer.view.slice_colors import palette_of
+
+# Nodes of a bottom-up tree; a tree of long paths has fewer levels of callers instead.
+_MOST_CALLERS = 1_000_000
+_FEWEST_LEVELS = 2
+
+
+class CallMode(Enum):
+    """The kind of a tree; its value is the key of `CallTree`, and whether it is bottom-up."""
+
+    TOP_DOWN = "name", False
+    BOTTOM_UP = "name", True
+    MODULE = "module", False
+    OPERATOR = "operator", False
+
+    @property
+    def key(self) -> str:
+        """What slices are merged by."""
+        return self.value[0]
+
+    @property
+    def is_inverted(self) -> bool:
+        """Whether the callers of a name are below it."""
+        return self.value[1]
+
+
+class CallTrees:
+    """The call trees of one trace with inferences as they ran, each made on first use."""
+
+    def __init__(self, shown: OpenTrace) -> None:
+        self.shown = shown
+        self._groups = GroupKeys(shown.table)
+        self._made: dict[str, CallTree] = {}
+
+    def missing(self, mode: CallMode) -> str:
+        """Return why the trace has no such tree, as a sentence; "" if it has one."""
+        return self._groups.missing(mode.key)
+
+    def tree(self, key: str) -> CallTree:
+        """Return the tree by a key that the trace has."""
+        if key not in self._made:
+            self._made[key] = CallTree(self.shown.table, key, self._groups)
+        return self._made[key]
+
+
+@dataclass(frozen=True, slots=True)
+class CallsQuestion:
+    """What to show.
+
+    focus: the names from the root to the node that is shown alone, () for all. scheme, lengths: the
+    colors of the timeline.
+    """
+
+    trees: CallTrees
+    scope: TimeScope
+    mode: CallMode
+    focus: tuple[str, ...]
+    scheme: str
+    lengths: LengthRange | None
+
+
+@dataclass(frozen=True, eq=False)
+class CallsAnswer:
+    """The nodes of a tree, siblings by descending width in the flame graph.
+
+    calls: all nodes of the scope, top-down, from the processes on. table: those shown. width: the
+    time of each in the graph: its total, or bottom-up its self time. uncut: the durations of its
+    counted slices together. is_call: whether it is no process or thread. color: palette indices.
+    focus: the names of the node shown alone, () if that node is not in the scope. levels: how many
+    levels are shown bottom-up, 0 for all.
+    """
+
+    question: CallsQuestion
+    tree: CallTree
+    calls: CallTable
+    table: CallTable
+    width: Ints
+    uncut: Ints
+    is_call: Bools
+    color: Palette
+    layout: FlameLayout
+    raster: RowRaster
+    rows: CallRows
+    focus: tuple[str, ...]
+    levels: int
+
+    @property
+    def shown(self) -> OpenTrace:
+        """The trace, with inferences as they ran."""
+        return self.question.trees.shown
+
+    @property
+    def whole(self) -> int:
+        """The ticks that shares are of: all roots together."""
+        return self.layout.whole
+
+    @cached_property
+    def count(self) -> int:
+        """How many calls are shown."""
+        table = self.table
+        counts = table.depth == 0 if self.question.mode.is_inverted else slice(None)
+        return int(table.count[counts].sum())
+
+    @cached_property
+    def name_rank(self) -> Ints:
+        """Per node the place of its name among all, in alphabetical order without case."""
+        table = self.table
+        used = np.unique(table.name)
+        texts = [table.labels[label].casefold() for label in used.tolist()]
+        rank = np.zeros(len(table.labels), np.int64)
+        rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
+        found: Ints = rank[table.name]
+        return found
+
+    def numbers(self, node: int) -> Ints:
+        """Return the numbers in `tree` of the paths that a node stands for."""
+        if self.question.mode.is_inverted:
+            return self.calls.number[called(self.calls, self.table, node)]
+        return self.table.number[node : node + 1]
+
+    def node_of(self, index: int) -> int:
+        """Return the node of a slice, bottom-up that of its name; -1 if it is not shown."""
+        number = self.tree.number_of(index)
+        if number < 0:
+            return -1
+        if not self.question.mode.is_inverted:
+            return self.node_numbered(number)
+        found = np.flatnonzero(self.calls.number == number)
+        if not len(found):
+            return -1
+        name = self.calls.name[found[0]]
+        roots = np.flatnonzero((self.table.depth == 0) & (self.table.name == name))
+        return int(roots[0]) if len(roots) else -1
+
+    def node_numbered(self, number: int) -> int:
+        """Return the node with a number of `tree`, -1 if it is not shown or `number` is -1."""
+        found = np.flatnonzero(self.table.number == number)
+        return int(found[0]) if number >= 0 and len(found) else -1
+
+
+def work_out(question: CallsQuestion) -> CallsAnswer:
+    """Answer a question; a pure function."""
+    trees, mode = question.trees, question.mode
+    tree = trees.tree(mode.key)
+    calls = tree.table(question.scope)
+    uncut = tree.uncut(question.scope)[calls.number]
+    outer = calls.name[calls.depth < _levels_of_one(calls)]
+    levels = 0
+    if mode.is_inverted:
+        levels = _levels(calls)
+        table = bottom_up(calls, levels or None)
+        # The same nodes again, with these sums in the place of counts.
+        sums = bottom_up(_counting(calls, uncut), levels or None).count
+        kept = ~np.isin(table.name, outer)
+        table, sums = table.kept(kept), sums[kept]
+    else:
+        depth = _levels_of_one(calls)
+        sums = uncut[calls.depth >= depth]
+        table = calls.from_depth(depth)
+    focus = question.focus
+    at = table.find(focus) if focus else None
+    if at is None:
+        focus = ()
+    else:
+        sums = sums[at : at + int(table.size[at])]
+        table = table.subtree(at)
+    table, order = _sorted(table, table.self_ticks if mode.is_inverted else table.total)
+    width = table.self_ticks if mode.is_inverted else table.total
+    color = _colors(question, tree, calls, table)
+    layout = FlameLayout.of(table.parent, table.depth, width)
+    _ = table.size  # cached here, as is the order of names: the GUI thread needs them
+    answer = CallsAnswer(
+        question,
+        tree,
+        calls,
+        table,
+        width,
+        sums[order],
+        ~np.isin(table.name, calls.name[calls.depth < FRAMES]),
+        color,
+        layout,
+        layout.raster(color),
+        CallRows(table),
+        focus,
+        levels,
+    )
+    _ = answer.name_rank
+    return answer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches:
+    """What a search finds: the nodes with the text in their name, and their figures.
+
+    found: per shown node. around: these and the nodes around them. boxes: those of the found ones.
+    calls: how many calls they are. ticks: their total, in which a call inside another one of them
+    counts once. whole: what its share is of.
+    """
+
+    answer: CallsAnswer
+    found: Bools
+    around: Bools
+    boxes: RowRaster
+    calls: int
+    ticks: int
+    whole: int
+
+
+def matches_of(answer: CallsAnswer, text: str) -> Matches:
+    """Search the names of calls for a text; case is ignored. A pure function."""
+    found = answer.table.matching(text) & answer.is_call
+    calls, hits = answer.table, found
+    if answer.question.mode.is_inverted:
+        # Totals below a name are parts of its own: only top-down do they add up.
+        calls = answer.calls
+        hits = calls.matching(text) & (calls.depth >= FRAMES)
+    whole = int(calls.total[calls.depth == 0].sum())
+    ticks = int(calls.total[calls.outermost(hits)].sum())
+    boxes = answer.layout.raster_of(found, answer.color)
+    around = answer.table.with_parents(found)
+    count = int(calls.count[hits].sum())
+    return Matches(answer, found, around, boxes, count, ticks, whole)
+
+
+def _counting(table: CallTable, sums: Ints) -> CallTable:
+    """Return a table with sums in the place of its counts."""
+    return replace(table, count=sums)
+
+
+def _sorted(table: CallTable, values: Ints) -> tuple[CallTable, Ints]:
+    """Return the nodes with siblings by descending value, and the place of each in the table."""
+    found = replace(table, number=np.arange(len(table))).sorted_by(values)
+    return replace(found, number=table.number[found.number]), found.number
+
+
+def _levels_of_one(calls: CallTable) -> int:
+    """Return how many outer levels have one node only: 2 for a single thread, 1 for a process."""
+    if np.count_nonzero(calls.depth == 0) != 1:
+        return 0
+    return FRAMES if np.count_nonzero(calls.depth == 1) == 1 else 1
+
+
+def _levels(calls: CallTable) -> int:
+    """Return how many levels of callers there is room for, 0 for all."""
+    lengths = np.sort(calls.depth[calls.depth >= FRAMES] + 1)
+    if int(lengths.sum()) <= _MOST_CALLERS:
+        return 0
+    # With at most n levels, a path of length k has min(k, n) nodes.
+    shorter = np.cumsum(lengths)
+    longer = len(lengths) - 1 - np.arange(len(lengths))
+    fits = shorter + longer * lengths <= _MOST_CALLERS
+    return max(int(lengths[fits].max(initial=0)), _FEWEST_LEVELS)
+
+
+def _colors(question: CallsQuestion, tree: CallTree, calls: CallTable, table: CallTable) -> Palette:
+    """Return the color of every node: that of its slices on the timeline.
+
+    Bottom-up, it is that of all slices with its name.
+    """
+    shown = question.trees.shown
+    slices, palette = shown.trace.slices, palette_of(shown, question.scheme, question.lengths)
+    weights = weights_of(slices.start, slices.end, palette)
+    weight = group_weights(tree.numbers, weights, len(tree))
+    if not question.mode.is_inverted:
+        return colors_of_weights(weight[table.number])
+    by_name = group_weights(calls.name, weight[calls.number], len(calls.labels))
+    return colors_of_weights(by_name[table.name])

@@ -1,0 +1,216 @@
+"""Paints a flame graph: rows as one image from the raster, then labels, and rings on top.
+
+The image with its labels is kept while the mouse moves; only the rings are painted anew. The cost
+of both depends on the pixels, not on the nodes: a label needs `LABEL_WIDTH` px of its row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap
+
+from viewer.arrays import Bools, Ints
+from viewer.gui.panels.calls.texts import CallTexts
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import LabelCache
+from viewer.render.canvas import Canvas
+from viewer.render.flame import flame_bands
+from viewer.render.layout import SLICE_TOP, Axis, XMap
+from viewer.render.palette import Emphasis, canvas_rgb, cell_colors, label_colors
+from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame
+
+ROW = 18  # px
+_INSET = 5  # px, from the side of a box to its label
+_TIME_GAP = 6  # px, from the name to the time behind it
+_LEAST_RING = 4  # px; a ring around a narrower box is this wide
+_NO_GRID = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlameFrame:
+    """What a frame shows.
+
+    t0, t1: the range of the axis in ticks. scroll: px above the upper edge. inside_from: rows above
+    it are around the node that is zoomed to, and painted faint. hits: the boxes that a search
+    found, None without a search.
+    """
+
+    texts: CallTexts
+    t0: int
+    t1: int
+    scroll: int
+    inside_from: int
+    hits: RowRaster | None
+
+    def xmap(self, canvas: Canvas) -> XMap:
+        """Return the map of the range to the columns of a canvas."""
+        return XMap(self.t0, self.t1, canvas.columns)
+
+
+class FlamePainter:
+    """Paints the frames of one widget in one theme, and keeps the last image."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._key: tuple[object, ...] = ()
+        self._frame: FlameFrame | None = None  # of the pixmap
+        self._pixmap = QPixmap()
+        self.retheme()
+
+    def retheme(self) -> None:
+        """Update fonts and colors after the theme changed."""
+        self._labels = LabelCache(self._theme.font("label"))
+        self._key = ()
+
+    @property
+    def row(self) -> int:
+        """The height of a row in px."""
+        return self._theme.px(ROW)
+
+    def paint(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
+        """Paint boxes and labels on a canvas."""
+        key = (
+            id(frame.texts), frame.t0, frame.t1, frame.scroll, frame.inside_from, id(frame.hits),
+            canvas, self._theme.dark,
+        )  # fmt: skip
+        if key != self._key:
+            self._pixmap = QPixmap.fromImage(self._image(frame, canvas))
+            inner = QPainter(self._pixmap)
+            self._paint_labels(inner, frame, canvas)
+            inner.end()
+            # The frame is kept too: an id is that of one object only as long as this exists.
+            self._key, self._frame = key, frame
+        painter.drawPixmap(0, 0, self._pixmap)
+
+    def forget(self) -> None:
+        """Release the last frame: it may have the last reference to a closed file."""
+        self._key, self._frame, self._pixmap = (), None, QPixmap()
+
+    def _image(self, frame: FlameFrame, canvas: Canvas) -> QImage:
+        answer, dark = frame.texts.answer, self._theme.dark
+        ground = canvas_rgb(dark) | 0xFF000000
+        inside = Emphasis.FULL if frame.hits is None else Emphasis.UNMATCHED
+        around = Emphasis.DIMMED if frame.hits is None else Emphasis.UNMATCHED
+        sources = [
+            RasterSource(
+                answer.raster,
+                Axis(),
+                cell_colors(dark, emphasis),
+                frame.hits,
+                cell_colors(dark) if frame.hits is not None else None,
+            )
+            for emphasis in (around, inside)
+        ]
+        pixels = draw_frame(
+            flame_bands(answer.layout.rows, self.row, frame.inside_from),
+            frame.scroll,
+            canvas.height,
+            frame.xmap(canvas),
+            sources,
+            Backdrop(ground, ground, _NO_GRID),
+            np.empty((canvas.lines, canvas.columns), np.uint32),
+            canvas.ratio,
+        )
+        image = QImage(
+            pixels.data, canvas.columns, canvas.lines, canvas.columns * 4,
+            QImage.Format.Format_RGB32,
+        ).copy()  # fmt: skip
+        image.setDevicePixelRatio(canvas.ratio)
+        return image
+
+    def _paint_labels(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
+        texts, labels, row_height = frame.texts, self._labels, self.row
+        answer = texts.answer
+        first = frame.scroll // row_height
+        last = min((frame.scroll + canvas.height) // row_height + 1, answer.layout.rows)
+        rows = list(range(first, last))
+        found = answer.raster.labels(rows, frame.xmap(canvas), canvas.device(LABEL_WIDTH))
+        nodes = answer.layout.order[found.slice]
+        colors, own = answer.color[nodes], answer.table.self_ticks
+        inks = self._inks(frame)
+        lit = self._is_lit(frame, found.slice)
+        painter.setFont(labels.font)
+        ink = None
+        left, right = found.x0 / canvas.ratio, (found.x1 - 1) / canvas.ratio
+        inverted = answer.question.mode.is_inverted
+        for position, node, x0, x1, color, bright in zip(
+            found.position.tolist(), nodes.tolist(), left.tolist(), right.tolist(),
+            colors.tolist(), lit.tolist(), strict=True,
+        ):  # fmt: skip
+            room = x1 - x0 - 2 * _INSET
+            text = labels.fit(texts.name(node), room)
+            if text is None:
+                continue
+            row = rows[position]
+            kind = 2 if bright else 0 if row < frame.inside_from else 1
+            if inks[kind][color] is not ink:
+                ink = inks[kind][color]
+                painter.setPen(ink)
+            top = row * row_height - frame.scroll + SLICE_TOP
+            y = top + (row_height - SLICE_TOP - labels.line_height) / 2
+            painter.drawStaticText(QPointF(x0 + _INSET, y), text)
+            used = labels.width(text.text()) + _TIME_GAP
+            ticks = int(own[node] if inverted else answer.table.total[node])
+            time = texts.time(ticks)
+            if labels.width(time) <= room - used:
+                whole = labels.fit(time, room)
+                if whole is not None:
+                    painter.drawStaticText(QPointF(x0 + _INSET + used, y), whole)
+
+    def _is_lit(self, frame: FlameFrame, places: Ints) -> Bools:
+        """Return per place whether a search found its box."""
+        hits = None if frame.hits is None else frame.hits.drawn.index
+        if hits is None or not len(hits):
+            return np.zeros(len(places), np.bool_)
+        at = np.minimum(np.searchsorted(hits, places), len(hits) - 1)
+        found: Bools = hits[at] == places
+        return found
+
+    def _inks(self, frame: FlameFrame) -> tuple[list[QColor], list[QColor], list[QColor]]:
+        """Return the label colors by palette index: around, inside, and of hits."""
+        searched = frame.hits is not None
+        around, inside, hit = (
+            [QColor.fromRgb(ink) for ink in label_colors(self._theme.dark, emphasis)]
+            for emphasis in (
+                Emphasis.UNMATCHED if searched else Emphasis.DIMMED,
+                Emphasis.UNMATCHED if searched else Emphasis.FULL,
+                Emphasis.FULL,
+            )
+        )
+        return around, inside, hit
+
+    def paint_ring(
+        self, painter: QPainter, frame: FlameFrame, canvas: Canvas, node: int, *, hover: bool
+    ) -> None:
+        """Paint a ring around a node: of 2 px if it is selected, of 1 px below the mouse."""
+        box = self.box(frame, canvas, node)
+        if box is None:
+            return
+        width = 1 if hover else 2
+        if not hover:
+            # A line of the canvas between ring and fill, which makes it visible on every color.
+            painter.setPen(QPen(self._theme.color("canvas"), 1))
+            painter.drawRect(box.adjusted(2.5, 2.5, -2.5, -2.5))
+        pen = QPen(self._theme.color("ring"), width)
+        pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+        painter.setPen(pen)
+        half = width / 2
+        painter.drawRect(box.adjusted(half, half, -half, -half))
+
+    def box(self, frame: FlameFrame, canvas: Canvas, node: int) -> QRectF | None:
+        """Return the visible part of the box of a node in px, None if it is out of view."""
+        layout = frame.texts.answer.layout
+        start, end = int(layout.start[node]), int(layout.end[node])
+        if end < frame.t0 or start > frame.t1 or (end == frame.t0 and start < end):
+            return None
+        xmap = frame.xmap(canvas)
+        edges = xmap.pixel_of(np.array([start, end])) / canvas.ratio
+        left, right = float(edges[0]), float(edges[1])
+        right = min(max(right - 1 / canvas.ratio, left + _LEAST_RING), canvas.width)
+        left = min(left, right - _LEAST_RING)
+        row = int(frame.texts.answer.table.depth[node])
+        top = row * self.row - frame.scroll + SLICE_TOP
+        return QRectF(left, top, right - left, self.row - SLICE_TOP)
