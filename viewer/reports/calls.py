@@ -186,6 +186,7 @@ def _file_facts(
         ],
         "foreign": 0,
         "derived": 0,
+        "annotations": 0,
         "unfinished": left_out(trace).unfinished if of_whole else 0,
         "warm_up": left_out(trace, STEADY).warm_up if of_whole else 0,
         "missing": missing or None,
@@ -204,8 +205,10 @@ def _file_facts(
         native = foreign(trace.slices)
         facts["foreign"] = len(counted_in(trace, scope, native))
         if tree.left_out is not None:
-            derived = np.setdiff1d(np.flatnonzero(tree.left_out), native, assume_unique=True)
+            others = np.union1d(native, tree.annotations)
+            derived = np.setdiff1d(np.flatnonzero(tree.left_out), others, assume_unique=True)
             facts["derived"] = len(counted_in(trace, scope, derived))
+            facts["annotations"] = len(counted_in(trace, scope, tree.annotations))
     return facts
 
 
@@ -274,8 +277,7 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     lines = file_lines(file)
     if file["inference"] is not None:
         lines.append(f"  {file['inference']}")
-    if file["derived"]:
-        lines.append(f"  {derived_text(file)}")
+    lines += [f"  {text}" for text in uncounted_texts(file)]
     if rows:
         title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
         tree = _inverted_lines(file, rows) if inverted else _thread_lines(file, rows)
@@ -287,9 +289,15 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     return [plain_spaces(line) for line in lines]
 
 
-def derived_text(file: Facts) -> str:
-    """Say how many derived slices are in no node."""
-    return f"{counted(file['derived'], 'derived slice')} left out"
+def uncounted_texts(file: Facts) -> list[str]:
+    """Say how many slices are in no node, for each reason."""
+    found = []
+    if file["derived"]:
+        found.append(f"{counted(file['derived'], 'derived slice')} left out")
+    if file["annotations"]:
+        many = counted(file["annotations"], "annotation")
+        found.append(f"{many} left out: they repeat the time of the calls that they overlap")
+    return found
 
 
 def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:

@@ -12,8 +12,8 @@ from viewer.reports.calls import (
     CallOptions,
     ProfileCalls,
     call_trees,
-    derived_text,
     reported_rows,
+    uncounted_texts,
 )
 from viewer.reports.info import Facts
 from viewer.reports.stats import file_lines
@@ -46,8 +46,7 @@ def _flame_graph(
     else:
         found, _ = reported_rows(table, options)
     title, *notes = file_lines(tree.facts | {"path": name})
-    if tree.facts["derived"]:
-        notes.append(derived_text(tree.facts))
+    notes += uncounted_texts(tree.facts)
     direction = ", bottom-up" if options.inverted else ""
     return flame_graph(
         found,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.builders.call_traces import Paths, counted_one_by_one, trace_of
+from tests.builders.chrome_cases import read, slice_event
 from tests.paths import DATA
 from viewer.analysis.calls import call_tree
 from viewer.analysis.calls.call_table import CallTable
@@ -14,6 +15,7 @@ from viewer.analysis.calls.call_tree import KEYS, CallTree
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
+from viewer.analysis.recorded.program import recorded_links
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
@@ -394,3 +396,44 @@ def test_self_times_add_up_to_the_whole(name):
     assert np.array_equal(table.total - outer, table.self_ticks)
     assert (table.self_ticks >= 0).all()
     assert int(table.self_ticks.sum()) == int(table.total[table.depth == 0].sum()) > 0
+
+
+# -- PyTorch ---------------------------------------------------------------------------------------
+
+
+def annotated(folder, *others):
+    """A profile whose annotation starts inside a Python call and ends after it."""
+    trace = read(
+        folder,
+        slice_event("a.py(1): enter", 0, 10, cat="python_function"),
+        slice_event("forward", 5, 45, cat="user_annotation"),
+        slice_event("a.py(5): run", 12, 30, cat="python_function"),
+        slice_event("aten::add", 15, 5, cat="cpu_op"),
+        *others,
+    )
+    return recorded_links(trace)
+
+
+def test_annotations_on_a_lane_of_their_own_do_not_count_the_time_of_calls_again(tmp_path):
+    span = {"cat": "Trace", "pid": "Spans", "tid": "PyTorch Profiler"}
+    table = annotated(tmp_path, {**slice_event("PyTorch Profiler (0)", 0, 60), **span})
+    tree = CallTree(table)
+    found = tree.table()
+    assert {path[2:]: figures for path, figures in frames(found).items()} == {
+        ("a.py(1): enter",): (10_000, 10_000, 1),
+        ("a.py(5): run",): (30_000, 25_000, 1),
+        ("a.py(5): run", "aten::add"): (5_000, 5_000, 1),
+    }
+    assert {table.trace.name(i) for i in tree.annotations.tolist()} == {
+        "forward", "PyTorch Profiler (0)",
+    }  # fmt: skip
+
+
+def test_annotations_that_nest_are_calls(tmp_path):
+    trace = read(
+        tmp_path,
+        slice_event("forward", 0, 50, cat="user_annotation"),
+        slice_event("aten::add", 15, 5, cat="cpu_op"),
+    )
+    found = frames(CallTree(recorded_links(trace)).table())
+    assert {path[2:] for path in found} == {("forward",), ("forward", "aten::add")}

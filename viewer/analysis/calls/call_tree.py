@@ -11,6 +11,10 @@ those that the reader derived from others (`viewer.analysis.cost.stated_time.mad
 those that mark unattributed time: their time is self time of what encloses them. A slice that
 crosses an edge of the scope counts with its part inside.
 
+In a PyTorch profile, the profiler's own span is in no node either, and no annotation
+(`record_function`, steps) on a lane of its own: it overlaps the Python calls of its thread without
+nesting, because it starts and ends inside other calls. Its time is theirs.
+
 The whole trace leaves out inferences that did not finish, and in a scope without warm-up also those
 that warm up (`viewer.model.queries.counted_slices`). What counts inside a slice that does not, as
 on a worker thread, is also total of the latter's node.
@@ -31,9 +35,10 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
+from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN
 from viewer.model.queries import counted_slices, foreign, parent_of, starts_between, tree
 from viewer.model.scope import WHOLE, TimeScope, counted_in
-from viewer.model.trace import KeyKind
+from viewer.model.trace import KeyKind, Trace
 
 KEYS = ("name", "operator", "module", "type")
 
@@ -66,7 +71,16 @@ class CallTree:
         gaps = trace.keys.kind == KeyKind.UNATTRIBUTED
         if gaps.any():
             found |= gaps[trace.slices.key]
+        found[self.annotations] = True
         return found if found.any() else None
+
+    @cached_property
+    def annotations(self) -> Ints:
+        """The annotations among `left_out`, ascending."""
+        trace = self._trace
+        if not self._table.is_recorded or trace.calls is None:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(_annotations(trace))
 
     def table(self, scope: TimeScope = WHOLE) -> CallTable:
         """Return the nodes with any time or slice in a scope, and those around them."""
@@ -188,3 +202,16 @@ class CallTree:
         groups, tracks = self._groups.of(self._key), range(len(self._trace.tracks))
         threads = [track_name(self._table, i) for i in tracks]
         return call_paths(self._trace, threads, groups, self.left_out, merges=self._key != "name")
+
+
+def _annotations(trace: Trace) -> Bools:
+    """Return which slices of a PyTorch profile only repeat the time of others."""
+    slices = trace.slices
+    category = slices.columns[CATEGORY]
+    texts = np.array(category.strings or ("",))
+    given = np.ones(len(slices), np.bool_) if category.valid is None else category.valid
+    alone = (slices.row_lane > 0)[slices.rows()]
+    is_annotation = (texts == ANNOTATION)[category.values]
+    is_span = (texts == PROFILER_SPAN)[category.values]
+    found: Bools = given & (is_span | (is_annotation & alone))
+    return found

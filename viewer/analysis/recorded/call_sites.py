@@ -23,12 +23,13 @@ from viewer.analysis.calls.paths import call_paths
 from viewer.analysis.calls.preorder import numbered
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.names.profilers import CATEGORY
 from viewer.model.queries import numbers as numbers_in
 from viewer.model.queries import tree
 from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import Column, KeyKind, Keys, Trace
 
-CATEGORY, OPERATOR, PYTHON = "category", "cpu_op", "python_function"
+OPERATOR, PYTHON = "cpu_op", "python_function"
 INPUT_SHAPES, INPUT_TYPES, INPUT_VALUES = "Input Dims", "Input type", "Concrete Inputs"
 _EXTERNAL_ID, _SEQUENCE = "External id", "Sequence number"
 _ENGINE = "autograd::engine::"

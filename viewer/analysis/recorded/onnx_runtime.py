@@ -16,11 +16,12 @@ import numpy as np
 
 from viewer.analysis.recorded.recorded_call import RecordedCall
 from viewer.arrays import Ints
+from viewer.model.names.profilers import CATEGORY
 from viewer.model.trace import Column, Trace
 from viewer.program.program import GraphNode, Tensor
 
 LIBRARY = "onnx"
-_CATEGORY, _NODE = "category", "Node"
+_NODE = "Node"
 _OP, _PROVIDER = "op_name", "provider"
 _INPUTS, _OUTPUTS = "input_type_shape", "output_type_shape"
 _KERNEL_TIME = "_kernel_time"
@@ -38,7 +39,7 @@ _MOST_TEXT = 1 << 16
 def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
     """Return the node of every key; empty for a trace that ONNX Runtime did not write."""
     columns = trace.slices.columns
-    category, op = columns.get(_CATEGORY), columns.get(_OP)
+    category, op = columns.get(CATEGORY), columns.get(_OP)
     if category is None or op is None or _NODE not in (category.strings or ()):
         return []
     first = _first_slices(trace)

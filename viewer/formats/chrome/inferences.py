@@ -23,10 +23,10 @@ import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.names.profilers import MODEL_RUN, PROFILER_STEP
+from viewer.model.names.profilers import ANNOTATION, MODEL_RUN, PROFILER_STEP
 from viewer.model.trace import KeyKind, RunKind
 
-STEP_CATEGORY, SESSION_CATEGORY = "user_annotation", "Session"
+SESSION_CATEGORY = "Session"
 MOST_RUNS = 100_000  # of either kind; the list of inferences and the views are made for fewer
 TOO_MANY = f"more than {MOST_RUNS:,} steps or runs: none is shown as an inference"
 OVERLAPS = "step or run that overlaps an earlier one of its thread: not shown as an inference"
@@ -74,7 +74,7 @@ def add_inferences(builder: TraceBuilder, slices: EventSlices, names: Codes) -> 
     """
     kind = np.full(len(names), KeyKind.PLAIN, np.uint8)
     key = np.zeros(len(names), np.uint32)
-    steps = slices.of(_STEP, STEP_CATEGORY)
+    steps = slices.of(_STEP, ANNOTATION)
     runs = slices.of(re.compile(MODEL_RUN), SESSION_CATEGORY)
     is_step = np.zeros(len(names), np.bool_)
     if len(steps):

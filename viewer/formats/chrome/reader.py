@@ -58,9 +58,10 @@ from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
+from viewer.model.names.profilers import CATEGORY
 from viewer.model.trace import Clock, Column, Problem, Trace
 
-CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
+SCOPE, UNPAIRED, ID = "scope", "unpaired", "id"
 NO_END = "begin event without an end event"
 PROCESS_INSTANTS, GLOBAL = "process instants", "whole trace"
 NO_SLICES = "(no slices)"

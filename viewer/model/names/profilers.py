@@ -6,3 +6,7 @@ from __future__ import annotations
 MODEL_RUN = "model_run"
 # A step of PyTorch's profiler, without its number: "ProfilerStep#3".
 PROFILER_STEP = "ProfilerStep"
+# The column of a Chrome trace with the category of every event.
+CATEGORY = "category"
+# The categories of PyTorch's steps and `record_function` scopes, and of the profiler's own span.
+ANNOTATION, PROFILER_SPAN = "user_annotation", "Trace"

@@ -40,7 +40,7 @@ def test_a_record_alone_has_no_panel_that_needs_a_profile(opened, attention_reco
 def test_a_pytorch_profile_alone_has_modules_and_source_lines(opened, data):
     session = opened(data / "chrome_json" / "torch_training.json.gz")
     assert named(session, OPEN) == {
-        "summary", "details", "operators", "model", "source", "findings", "statistics",
+        "summary", "details", "operators", "calls", "model", "source", "findings", "statistics",
     }  # fmt: skip
 
 
