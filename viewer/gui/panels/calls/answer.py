@@ -64,6 +64,17 @@ class CallTrees:
         """Return why the trace has no such tree, as a sentence; "" if it has one."""
         return self._groups.missing(mode.key)
 
+    @property
+    def first_mode(self) -> CallMode:
+        """The tree to start with: by name, but by module where the ETRecord's operators ran.
+
+        There the names are those of the runtime, which are the same in every model.
+        """
+        table = self.shown.table
+        if table.program_path is None or not table.sets:
+            return CallMode.TOP_DOWN
+        return CallMode.OPERATOR if self.missing(CallMode.MODULE) else CallMode.MODULE
+
     def tree(self, key: str) -> CallTree:
         """Return the tree by a key that the trace has."""
         if key not in self._made:
@@ -166,11 +177,17 @@ class CallsAnswer:
         return int(found[0]) if number >= 0 and len(found) else -1
 
 
+def _timed(calls: CallTable) -> CallTable:
+    """Leave out processes without time, as of instants, if others have time."""
+    timed = calls.total[calls.root_of(0)] > 0
+    return calls.kept(timed) if timed.any() else calls
+
+
 def work_out(question: CallsQuestion) -> CallsAnswer:
     """Answer a question; a pure function."""
     trees, mode = question.trees, question.mode
     tree = trees.tree(mode.key)
-    calls = tree.table(question.scope)
+    calls = _timed(tree.table(question.scope))
     uncut = tree.uncut(question.scope)[calls.number]
     outer = calls.name[calls.depth < _levels_of_one(calls)]
     levels = 0

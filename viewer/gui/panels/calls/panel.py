@@ -75,6 +75,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self._trees: CallTrees | None = None
         self._of: TraceScope | None = None
         self._mode = CallMode.TOP_DOWN
+        self._is_mode_chosen = False  # whether the user chose it
         self._focus: tuple[str, ...] = ()
         self._picked: Picked | None = None
         self._choosing = False
@@ -197,8 +198,8 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     def _offer(self, trees: CallTrees) -> None:
         """Show the kinds of trees that a trace has; stay with the current one if possible."""
         modes = [mode for mode in CallMode if not trees.missing(mode)]
-        if self._mode not in modes:
-            self._mode = CallMode.TOP_DOWN
+        if not self._is_mode_chosen or self._mode not in modes:
+            self._mode = trees.first_mode
         self.modes.offer(modes, self._mode)
 
     def empty_state(self) -> Sentence:
@@ -382,6 +383,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
 
     def _show(self, mode: CallMode, focus: tuple[str, ...]) -> None:
         self._mode, self._focus, self._picked = mode, focus, None
+        self._is_mode_chosen = True
         self.modes.buttons[mode].setChecked(True)
         self.refresh()
 
