@@ -280,13 +280,13 @@ def test_nothing_is_computed_before_the_panel_is_visible(make_panel, opened, mon
 
 
 def test_operators_of_a_record_start_by_module_and_other_traces_by_name(
-    sample, opened, data, show_panel
+    sample, opened, data, show_session
 ):
-    assert show_panel(CallsPanel, sample("attention_xnnpack")).mode is CallMode.MODULE
+    assert show_session(sample("attention_xnnpack")).mode is CallMode.MODULE
     profile = opened(data / "chrome_json" / "torch_training.json.gz")
-    assert show_panel(CallsPanel, profile).mode is CallMode.TOP_DOWN
+    assert show_session(profile).mode is CallMode.TOP_DOWN
 
 
-def test_a_process_of_instants_alone_takes_no_rows(opened, data, show_panel):
-    panel = show_panel(CallsPanel, opened(data / "chrome_json" / "torch_training.json.gz"))
+def test_a_process_of_instants_alone_takes_no_rows(opened, data, show_session):
+    panel = show_session(opened(data / "chrome_json" / "torch_training.json.gz"))
     assert panel.answer.table.text(0) == "train.py(51): <module>"
