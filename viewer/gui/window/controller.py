@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 
 from viewer.formats.memory import release_freed
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
+from viewer.gui.panels.calls.panel import CallsPanel
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.estimates.panel import EstimatesPanel
@@ -100,6 +101,7 @@ class WindowController(QObject):
         self.operators = panels.of(OperatorsPanel)
         self.model = panels.of(ModelPanel)
         self.graph = panels.of(GraphPanel)
+        self.calls = panels.of(CallsPanel)
         self.source = panels.of(SourcePanel)
         self.links = panels.of(LinksPanel)
         self.delegation = panels.of(DelegationPanel)
@@ -255,6 +257,7 @@ class WindowController(QObject):
         ):
             tables.export_requested.connect(partial(exports.export_table, name=name))
         self.graph.save_requested.connect(exports.save_picture)
+        self.calls.save_requested.connect(exports.save_flame_graph)
         self.toolbar.links_requested.connect(show_links)
         self.search.left.connect(self.timeline.view.setFocus)
         self.search.list_requested.connect(partial(self.commands.run, "search.list"))

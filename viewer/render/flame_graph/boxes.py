@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import FRAMES
-from viewer.analysis.calls.preorder import levels
 from viewer.arrays import Bools, Ints
 from viewer.model.times import ticks_to_ns
+from viewer.render.flame_graph.layout import FlameLayout
 from viewer.render.palette import FRAME, Palette, by_name
 
 WIDTH = 1200  # of the whole, in px
@@ -76,11 +76,13 @@ def flame_graph(
     ns_per_tick: Fraction = Fraction(1),
     bottom_up: bool = False,
     whole: int | None = None,
+    first_frame: int = FRAMES,
 ) -> FlameGraph:
     """Return the flame graph of a table, whose siblings are drawn in their order.
 
     bottom_up: whether the table is one of `viewer.analysis.calls.bottom_up`. whole: the ticks of
     the full width, by default those of all roots; more if the table leaves out some of the tree.
+    first_frame: the depth of the outermost calls; above are processes and threads.
     """
     ticks = table.self_ticks if bottom_up else table.total
     if whole is None:
@@ -93,12 +95,13 @@ def flame_graph(
     narrow &= np.append(drawn, True)[table.parent]
     shown = table.kept(drawn)
     drawn_ticks = shown.self_ticks if bottom_up else shown.total
-    pixels: Pixels = drawn_ticks.astype(np.float64) * (WIDTH / max(whole, 1))
+    layout, scale = FlameLayout.of(shown.parent, shown.depth, drawn_ticks), WIDTH / max(whole, 1)
+    pixels: Pixels = drawn_ticks.astype(np.float64) * scale
     distinct, number = np.unique(shown.name, return_inverse=True)
     texts = [shown.labels[label] for label in distinct.tolist()]
     color = by_name(texts)[number]
     if not bottom_up:
-        color[shown.depth < FRAMES] = FRAME
+        color[shown.depth < first_frame] = FRAME
     total, own, whole_ns = (
         ticks_to_ns(one, ns_per_tick)
         for one in (shown.total, shown.self_ticks, np.array([whole], np.int64))
@@ -111,7 +114,7 @@ def flame_graph(
         int(whole_ns[0]),
         tuple(texts[i] for i in number.tolist()),
         shown.depth,
-        _starts(shown, pixels),
+        layout.start.astype(np.float64) * scale,
         pixels,
         total,
         own,
@@ -131,17 +134,3 @@ def _limit(drawn: Bools, ticks: Ints) -> int:
     # A box is never wider than the one above it, which comes first.
     drawn[at[np.argsort(-ticks[at], kind="stable")[MOST_BOXES:]]] = False
     return len(at) - MOST_BOXES
-
-
-def _starts(table: CallTable, width: Pixels) -> Pixels:
-    """Return the left edge of every box: siblings side by side, from that of their parent on."""
-    start = np.zeros(len(table))
-    for depth, level in enumerate(levels(table.depth)):
-        before = np.cumsum(width[level]) - width[level]
-        parent = table.parent[level]
-        first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
-        siblings = np.diff(np.append(first, len(level)))
-        start[level] = before - np.repeat(before[first], siblings)
-        if depth:
-            start[level] += start[parent]
-    return start

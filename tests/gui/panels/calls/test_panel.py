@@ -9,6 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.builders.call_traces import trace_of
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.calls import panel as calls_panel
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.panel import NOTHING, NOTHING_RAN, CallsPanel
@@ -285,6 +286,17 @@ def test_operators_of_a_record_start_by_module_and_other_traces_by_name(
     assert show_session(sample("attention_xnnpack")).mode is CallMode.MODULE
     profile = opened(data / "chrome_json" / "torch_training.json.gz")
     assert show_session(profile).mode is CallMode.TOP_DOWN
+
+
+def test_the_flame_graph_is_saved_as_svg_with_the_scope_of_the_panel(panel, qtbot, tmp_path):
+    path = tmp_path / "calls.svg"
+    with qtbot.waitSignal(panel.save_requested) as asked:
+        menu_of(panel, 0)["Save flame graph…"].trigger()
+    (job_of,) = asked.args
+    assert job_of(str(path))(no_progress, never_cancelled) == len(panel.answer.table)
+    text = plain(path.read_text())
+    assert "The whole trace · 6 calls" in text
+    assert text.count("<title>") == len(panel.answer.table) + 1
 
 
 def test_a_process_of_instants_alone_takes_no_rows(opened, data, show_session):

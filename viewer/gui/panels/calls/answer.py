@@ -20,8 +20,10 @@ from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.calls.rows import CallRows
 from viewer.model.scope import TimeScope
+from viewer.model.text import display_name
 from viewer.render.color_schemes import LengthRange
-from viewer.render.flame import FlameLayout, colors_of_weights, group_weights
+from viewer.render.flame_graph.boxes import FlameGraph, flame_graph
+from viewer.render.flame_graph.layout import FlameLayout, colors_of_weights, group_weights
 from viewer.render.lod import weights_of
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
@@ -122,6 +124,19 @@ class CallsAnswer:
     rows: CallRows
     focus: tuple[str, ...]
     levels: int
+
+    def picture(self, scope: str) -> FlameGraph:
+        """Return the whole graph for a file; scope: what it covers, as in the panel's header."""
+        inverted = self.question.mode.is_inverted
+        first_frame = 0 if inverted or self.focus else FRAMES - _levels_of_one(self.calls)
+        return flame_graph(
+            self.table,
+            display_name(self.shown.trace.path),
+            scope,
+            ns_per_tick=self.shown.axis.ns_per_tick,
+            bottom_up=inverted,
+            first_frame=first_frame,
+        )
 
     @property
     def shown(self) -> OpenTrace:

@@ -17,7 +17,7 @@ from viewer.gui.panels.calls.texts import CallTexts
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.canvas import Canvas
-from viewer.render.flame import flame_bands
+from viewer.render.flame_graph.layout import flame_bands
 from viewer.render.layout import SLICE_TOP, Axis, XMap
 from viewer.render.palette import Emphasis, canvas_rgb, cell_colors, label_colors
 from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame

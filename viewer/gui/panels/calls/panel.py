@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QMenu, QSplitter, QToolButton, QWidget
 
+from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
 from viewer.gui.panels.base.slice_facts import longest_slice
@@ -38,9 +39,11 @@ from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
+from viewer.render.flame_graph.svg import write_svg
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.slice_colors import ramp_of
 from viewer.view.state import SliceRef, SliceSet
+from viewer.workspace.exports import ExportJob, NothingToExport
 
 NOTHING = "Open a profile to see its calls as a tree."
 NOTHING_RAN = "Nothing ran in this range."
@@ -66,7 +69,12 @@ class Picked:
 
 
 class CallsPanel(AnswerPanel[CallsAnswer]):
-    """The kind of tree and a search above a flame graph and a table, with a line below."""
+    """The kind of tree and a search above a flame graph and a table, with a line below.
+
+    `save_requested(job_of)`: save the flame graph; `job_of(path)` creates the export job.
+    """
+
+    save_requested = Signal(object)  # Callable[[str], ExportJob]
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
@@ -419,6 +427,8 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         callers.setEnabled(bool(answer.is_call[node]) and answer.question.mode.key == "name")
         if self._focus:
             menu.addAction("Show all calls", self.show_all_calls)
+        menu.addSeparator()
+        menu.addAction("Save flame graph…", lambda: self.save_requested.emit(self.job_of))
 
     @Slot(QMenu, int)
     def _offer_row(self, menu: QMenu, node: int) -> None:
@@ -427,6 +437,22 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         title = "Copy row as TSV"
         menu.addAction(title, lambda: self.table.copy_nodes([node]))
         offer_markdown(menu, title, lambda form: self.table.copy_nodes([node], form))
+
+    def job_of(self, path: str) -> ExportJob:
+        """Return a job that writes the flame graph to a path, as SVG.
+
+        Raises NothingToExport if no calls are shown.
+        """
+        answer, texts = self.answer, self.model.texts
+        if answer is None or texts is None or self.is_empty:
+            raise NothingToExport("No calls to save")
+        scope = texts.subtitle(several=False)
+
+        def write(progress: Progress, cancelled: Cancelled) -> int:
+            write_svg(path, [answer.picture(scope)])
+            return len(answer.table)
+
+        return write
 
     def _copy_path(self, node: int) -> None:
         if self.answer is not None:

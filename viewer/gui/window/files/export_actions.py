@@ -39,6 +39,7 @@ TABLE_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
 GRAPH_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg)"
+SVG_FILTER = "Image, SVG (*.svg)"
 VIEW_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg);;Document, PDF (*.pdf)"
 
 JobOf = Callable[[str], ExportJob]  # creates the job that writes a path
@@ -126,6 +127,10 @@ class ExportActions(QObject):
     def export_table(self, job_of: JobOf, name: str = "selection") -> None:
         """Ask for a file, and write the rows of a panel; `name` is appended to the file's name."""
         self._ask_and_save("Export table", f".{name}.csv", TABLE_FILTERS, job_of, "rows")
+
+    def save_flame_graph(self, job_of: JobOf) -> None:
+        """Ask for a file, and write the flame graph of a call tree."""
+        self._ask_and_save("Save flame graph", ".calls.svg", SVG_FILTER, job_of, "calls")
 
     def save_picture(self, job_of: JobOf) -> None:
         """Ask for a file, and write the image of a panel."""

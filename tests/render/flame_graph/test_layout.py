@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.render.flame import (
+from viewer.render.flame_graph.layout import (
     AROUND,
     INSIDE,
     FlameLayout,
