@@ -1,5 +1,6 @@
 """Flows, slices and counter values of a file, as read and as trace_processor has them."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,13 @@ SLICES = "select name, ts, dur from slice"
 COUNTERS = """
     select track.name, ts, value from counter join track on track.id = counter.track_id
 """
+_STEP = re.compile(r"ProfilerStep#\d+")
 Events = tuple[Counter, Counter, Counter]
+
+
+def name_of_group(name: str) -> str:
+    """The name of a slice in figures by name: there, all steps of PyTorch have one."""
+    return "ProfilerStep" if _STEP.fullmatch(name) else name
 
 
 def events_of_both(

@@ -21,6 +21,7 @@ import pytest
 
 from tests.builders.call_traces import Paths
 from tests.paths import DATA, ROOT
+from tests.peers.events import name_of_group
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.calls.paths import FRAMES
@@ -68,7 +69,7 @@ def of_peer(path: Path, left_out: Collection[tuple[str, str, str]] = ()) -> Path
         if thread in MARKS or (process, thread, name) in left_out:
             paths[id] = around
             continue
-        path = paths[id] = (*around, name)
+        path = paths[id] = (*around, name_of_group(name))
         total[path] += dur
         own[path] += dur
         own[around] -= dur

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.paths import DATA
+from tests.peers.events import name_of_group
 from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
@@ -23,7 +24,9 @@ SLICES = "select id, parent_id, name, dur, track_id from slice where dur >= 0"
 def of_peer(path) -> tuple[Counter[str], Counter[str]]:
     """Total and self ns by name, counted slice by slice."""
     with TraceProcessor(path) as peer:
-        rows = {id: (parent, name, dur) for id, parent, name, dur, _ in peer.rows(SLICES)}
+        rows = {
+            id: (parent, name_of_group(name), dur) for id, parent, name, dur, _ in peer.rows(SLICES)
+        }
     total, own = Counter[str](), Counter[str]()
     for parent, name, dur in rows.values():
         own[name] += dur

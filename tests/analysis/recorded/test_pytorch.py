@@ -1,7 +1,7 @@
 """The operators of a real PyTorch training profile: modules, lines, both passes, and work.
 
-`key_averages.json` is what torch printed for the same run; the profile here is a part of the file
-that torch wrote: all operators and modules, without most of the library's Python calls.
+`tests/data/key_averages` is what torch printed for the same run; the profile here is a part of the
+file that torch wrote: all operators and modules, without most of the library's Python calls.
 """
 
 import gzip
@@ -91,7 +91,7 @@ def test_lines_are_those_of_the_users_functions(table):
 
 
 def test_operations_are_those_that_torch_counts(table):
-    truth = json.loads((DATA / "torch_training.key_averages.json").read_text())
+    truth = json.loads((DATA.parent / "key_averages" / "torch_training.json").read_text())
     slices = np.bincount(table.trace.slices.key, minlength=len(table.trace.keys)).tolist()
     found = Counter()
     for key, link in enumerate(table.links):
@@ -109,7 +109,7 @@ def test_times_by_name_are_those_of_key_averages(table, events):
     groups = Grouping(table, table.trace.clock.ns_per_tick).by("name").groups
     ours = {g.label: (g.total, g.self_ticks, g.spread.count) for g in groups}
     operators = {e["name"] for e in events if e.get("cat") == "cpu_op"}
-    rows = json.loads((DATA / "torch_training.key_averages.json").read_text())
+    rows = json.loads((DATA.parent / "key_averages" / "torch_training.json").read_text())
     meant = {
         row["name"]: (round(row["total_us"] * 1000), round(row["self_us"] * 1000), row["count"])
         for row in rows
