@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.builders.chrome_cases import read, slice_event
 from tests.paths import DATA
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
@@ -73,6 +74,23 @@ def test_a_profiler_that_covers_the_trace_on_a_track_of_its_own_is_not_counted()
         "The most expensive of 3 event names. Busy time: 100 ns, not counting PyTorch Profiler (0)."
     )
     assert isinstance(one.place, SliceKeys)
+
+
+def test_a_function_that_covers_two_threads_is_named_once(tmp_path):
+    """The calls of each thread have identities of their own."""
+    events = [slice_event("a.py(1): main", 0, 100, cat="python_function", tid=t) for t in (2, 3)]
+    for thread in (2, 3):
+        events += [slice_event("aten::mul", 10, 40, cat="cpu_op", tid=thread)]
+        events += [slice_event("aten::relu", 50, 40, cat="cpu_op", tid=thread)]
+    one = hot_spots(read(tmp_path, *events))
+    assert plain_spaces(one.detail).endswith("not counting a.py(1): main.")
+
+
+def test_the_spans_of_two_profilers_in_a_merged_file_are_not_counted():
+    """They overlap on one track, because both processes call it "PyTorch Profiler"."""
+    trace = plain(("profiler", "Profiler (0)", 0, 99), ("profiler", "Profiler (1)", 1, 100), *STEPS)
+    assert spans(trace) == ["Profiler (0)", "Profiler (1)"]
+    assert times(trace) == ({"step": 50, "conv": 40, "relu": 10}, 100)
 
 
 @pytest.mark.parametrize(("end", "covers"), [(95, True), (94, False)])

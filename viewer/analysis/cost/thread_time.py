@@ -154,7 +154,8 @@ def spans_of_threads(trace: Trace) -> Ints:
     """Return the slices that cover at least `COVERS` of their thread or of the trace, ascending.
 
     Of a thread: of the time from its first slice to its last, if another slice is inside. Of the
-    trace: if nothing else is on its track, and there are slices on other tracks.
+    trace: if all slices of its track cover the trace, such as the profiler's own spans in a file
+    merged of two processes, and there are slices on other tracks.
     """
     slices = trace.slices
     if not len(slices):
@@ -182,8 +183,9 @@ def spans_of_threads(trace: Trace) -> Ints:
     has_content[track[rest[inside]]] = True
     of_thread = wide.copy()
     of_thread[inner[~has_content[track[inner]]]] = False
-    count = np.bincount(track[timed], minlength=len(trace.tracks))
-    lone = inner[count[track[inner]] == 1]
+    has_others = np.zeros(len(trace.tracks), np.bool_)
+    has_others[track[rest]] = True
+    lone = found[~has_others[track[found]]]
     if len(rest) and len(lone):
         of_trace = _covers(start[lone], end[lone], first.min(), last.max())
         of_thread[lone[of_trace]] = True

@@ -141,6 +141,7 @@ class _Reader:
         self._ps: NDArray[np.int16] = events.take("ps")
         self._thread: Codes = events.take("thread")
         self._name: Codes = events.take("name")
+        self._category: Codes = events.take("cat")
         # Async events, instants and flow events, with their identities.
         self._identified: Codes = events.take("identified")
         self._identity: Codes = events.take("identity")
@@ -216,6 +217,10 @@ class _Reader:
 
     def _complete(self) -> _Part:
         rows = np.flatnonzero(self._of("X"))
+        copy = events.cats.get(GPU_COPY)
+        if copy is not None:
+            # PyTorch writes copies after the kernels that they are around, also if it is only one.
+            rows = rows[np.argsort(self._category[rows] != copy, kind="stable")]
         is_long: Bools = self._events.take("is_long")
         self._problem(_NO_DURATION, rows[~is_long[rows]])
         self._long = self._events.take("long_ns"), self._events.take("long_ps")
@@ -437,7 +442,7 @@ class _Reader:
             events.rows, rows, np.concatenate(ends)
         ).items():
             columns[name if name not in columns else f"event {name}"] = column
-        self._category: Codes = events.take("cat")[rows]
+        category, self._category = self._category[rows], self._category[:0]
         none = events.cats.get("", _NO_CODE)
         put(CATEGORY, self._category, list(events.cats), self._category != none)
         scoped, scope = self._scoped
