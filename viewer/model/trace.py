@@ -155,6 +155,13 @@ class Column:
         """A column of texts that are already interned."""
         return Column(codes, valid, tuple(strings))
 
+    def is_any(self, texts: tuple[str, ...]) -> Bools:
+        """Which slices have one of some texts; all False if it has numbers."""
+        if self.strings is None:
+            return np.zeros(len(self.values), np.bool_)
+        found: Bools = np.isin(np.array(self.strings or ("",)), texts)[self.values]
+        return found if self.valid is None else found & self.valid
+
     def taken(self, index: Ints | slice) -> Column:
         """The column for the slices at `index`, in that order."""
         valid = None if self.valid is None else self.valid[index]

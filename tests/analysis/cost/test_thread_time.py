@@ -86,6 +86,26 @@ def test_a_function_that_covers_two_threads_is_named_once(tmp_path):
     assert plain_spaces(one.detail).endswith("not counting a.py(1): main.")
 
 
+def on_gpu(name, ts, dur, category="kernel"):
+    return slice_event(name, ts, dur, cat=category, pid=0, tid=7)
+
+
+def test_the_time_of_a_gpu_is_that_of_its_kernels(tmp_path):
+    """PyTorch writes copies of scopes after the kernels, also with the very times of a kernel."""
+    trace = read(
+        tmp_path,
+        slice_event("forward", 0, 100, cat="user_annotation"),
+        slice_event("aten::mul", 10, 20, cat="cpu_op"),
+        on_gpu("first", 40, 10),
+        on_gpu("second", 70, 10),
+        on_gpu("forward", 40, 40, "gpu_user_annotation"),
+        on_gpu("inner", 40, 10, "gpu_user_annotation"),
+    )
+    assert times(trace) == ({"aten::mul": 20_000, "first": 10_000, "second": 10_000}, 120_000)
+    names = {group.label: group for group in Grouping(unlinked(trace)).by("name").groups}
+    assert (names["first"].self_ticks, names["inner"].self_ticks) == (10_000, 0)
+
+
 def test_the_spans_of_two_profilers_in_a_merged_file_are_not_counted():
     """They overlap on one track, because both processes call it "PyTorch Profiler"."""
     trace = plain(("profiler", "Profiler (0)", 0, 99), ("profiler", "Profiler (1)", 1, 100), *STEPS)

@@ -8,8 +8,8 @@ function, or all of the trace, on a track of its own, such as a profiler's own s
 shows that something was recorded, not what it took, so it is never the most expensive event. If
 other events cover at least half of it, its remaining time does not count as busy time either;
 otherwise nothing else accounts for that time, so it stays in the whole. The steps of a PyTorch
-profile are such spans too; they are judged together, so that all steps count alike. Only this
-module decides which slices are such scopes.
+profile are such spans too, and so are the copies of scopes that it draws on a GPU; they are judged
+together, so that all steps count alike. Only this module decides which slices are such scopes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
+from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import Segments, charge, execute_keys, total_per_group
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Slices, Trace, Unit
@@ -89,14 +90,24 @@ class ThreadTime:
 
     @cached_property
     def whole_spans(self) -> Ints:
-        """The slices that cover (almost) all of their thread or of the trace, and steps."""
-        return np.union1d(spans_of_threads(self._trace), self._steps)
+        """The slices that cover (almost) all of their thread or of the trace, steps, GPU copies."""
+        return np.union1d(spans_of_threads(self._trace), self._scopes)
 
     @cached_property
-    def _steps(self) -> Ints:
-        """The scopes of the runtime, ascending: in a plain profile, the steps of PyTorch."""
-        is_scope = self._trace.keys.kind == KeyKind.FRAMEWORK
-        return np.flatnonzero(is_scope[self._trace.slices.key])
+    def _scopes(self) -> Ints:
+        """The scopes of the runtime, ascending: in a plain profile, the steps of PyTorch.
+
+        And the copies of scopes on a GPU, which are only around kernels and the time between them.
+        """
+        is_step = self._trace.keys.kind == KeyKind.FRAMEWORK
+        return np.flatnonzero(is_step[self._trace.slices.key] | self._is_gpu_copy)
+
+    @cached_property
+    def _is_gpu_copy(self) -> Bools:
+        category = self._trace.slices.columns.get(CATEGORY)
+        if category is None:
+            return np.zeros(len(self._trace.slices), np.bool_)
+        return category.is_any((GPU_COPY,))
 
     @cached_property
     def not_counted(self) -> Ints:
@@ -111,10 +122,15 @@ class ThreadTime:
         start, end = slices.start[spans], slices.end[spans]
         covered = intervals.covered_until(united, end) - intervals.covered_until(united, start)
         long = intervals.durations(start, end)
-        if len(self._steps):
-            at = np.searchsorted(spans, self._steps)
+        if len(self._scopes):
+            at = np.searchsorted(spans, self._scopes)
             covered[at], long[at] = covered[at].sum(), long[at].sum()
         return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
+
+    @property
+    def originals_not_counted(self) -> Ints:
+        """Those of `not_counted` that are no copies on a GPU, whose scopes may count themselves."""
+        return self.not_counted[~self._is_gpu_copy[self.not_counted]]
 
     @property
     def of_slices(self) -> Segments:

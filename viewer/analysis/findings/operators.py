@@ -140,7 +140,7 @@ def _busy_text(context: FindingContext) -> str:
         return ""
     text = f" {context.busy}: {context.time(context.whole_ticks)}"
     if context.threads is not None and context.run is None:
-        trace, spans = context.trace, context.threads.not_counted
+        trace, spans = context.trace, context.threads.originals_not_counted
         keys = dict.fromkeys(trace.slices.key[spans].tolist())
         # A function that several threads call has several keys.
         names = list(dict.fromkeys(trace.strings[int(trace.keys.name[key])] for key in keys))

@@ -23,12 +23,13 @@ from viewer.analysis.calls.paths import call_paths
 from viewer.analysis.calls.preorder import numbered
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.names.profilers import CATEGORY
 from viewer.model.queries import numbers as numbers_in
 from viewer.model.queries import tree
 from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import Column, KeyKind, Keys, Trace
 
-CATEGORY, OPERATOR, PYTHON = "category", "cpu_op", "python_function"
+OPERATOR, PYTHON = "cpu_op", "python_function"
 INPUT_SHAPES, INPUT_TYPES, INPUT_VALUES = "Input Dims", "Input type", "Concrete Inputs"
 _EXTERNAL_ID, _SEQUENCE = "External id", "Sequence number"
 _ENGINE = "autograd::engine::"
@@ -49,8 +50,8 @@ def with_call_sites(trace: Trace) -> Trace:
         return trace
     slices = trace.slices
     category = trace.slices.columns[CATEGORY]
-    is_python = _is_any(category, (PYTHON,))
-    is_operator = _is_any(category, (OPERATOR,))
+    is_python = category.is_any((PYTHON,))
+    is_operator = category.is_any((OPERATOR,))
     paths = call_paths(
         trace, [track.thread for track in trace.tracks], _by_name(trace), ~is_python, merges=False
     )
@@ -85,13 +86,6 @@ _FRAMES = 2  # the depth of the outermost frames in call paths
 
 def _by_name(trace: Trace) -> KeyGroups:
     return KeyGroups(trace.strings, trace.keys.name.astype(np.int64))
-
-
-def _is_any(column: Column, texts: tuple[str, ...]) -> Bools:
-    """Return which slices have one of some texts in a column."""
-    wanted = np.isin(np.array(column.strings or ("",)), texts)
-    found: Bools = wanted[column.values]
-    return found if column.valid is None else found & column.valid
 
 
 def _nearest(trace: Trace, some: Bools) -> Ints:
@@ -147,7 +141,7 @@ def _starters(trace: Trace, category: Column, is_operator: Bools) -> Ints:
     if external is None or external.strings is not None:
         return found
     stated = np.ones(len(found), np.bool_) if external.valid is None else external.valid
-    on_device = np.flatnonzero(_is_any(category, _OF_DEVICE) & stated)
+    on_device = np.flatnonzero(category.is_any(_OF_DEVICE) & stated)
     operators = np.flatnonzero(is_operator & stated)
     if not len(on_device) or not len(operators):
         return found

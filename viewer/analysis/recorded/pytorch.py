@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from viewer.analysis.recorded.call_sites import (
-    CATEGORY,
     INPUT_SHAPES,
     INPUT_TYPES,
     INPUT_VALUES,
@@ -22,6 +21,7 @@ from viewer.analysis.recorded.call_sites import (
 from viewer.analysis.recorded.frames import frame_of, module_of
 from viewer.analysis.recorded.recorded_call import RecordedCall
 from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
+from viewer.model.names.profilers import CATEGORY
 from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import Column, KeyKind, Trace
 from viewer.program.program import Frame, GraphNode

@@ -58,9 +58,10 @@ from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
+from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.trace import Clock, Column, Problem, Trace
 
-CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
+SCOPE, UNPAIRED, ID = "scope", "unpaired", "id"
 NO_END = "begin event without an end event"
 PROCESS_INSTANTS, GLOBAL = "process instants", "whole trace"
 NO_SLICES = "(no slices)"
@@ -155,6 +156,7 @@ class _Reader:
         del self._phase, self._thread
         self._step()
         rows = np.concatenate([part.begin for part in parts])
+        self._category = self._category[rows]  # from here on, of slices
         place = np.concatenate([part.place for part in parts])
         start, end = self._times(parts)
         columns = self._columns(parts, rows)
@@ -217,7 +219,7 @@ class _Reader:
 
     def _complete(self) -> _Part:
         rows = np.flatnonzero(self._of("X"))
-        copy = events.cats.get(GPU_COPY)
+        copy = self._events.cats.get(GPU_COPY)
         if copy is not None:
             # PyTorch writes copies after the kernels that they are around, also if it is only one.
             rows = rows[np.argsort(self._category[rows] != copy, kind="stable")]
@@ -442,7 +444,6 @@ class _Reader:
             events.rows, rows, np.concatenate(ends)
         ).items():
             columns[name if name not in columns else f"event {name}"] = column
-        category, self._category = self._category[rows], self._category[:0]
         none = events.cats.get("", _NO_CODE)
         put(CATEGORY, self._category, list(events.cats), self._category != none)
         scoped, scope = self._scoped
