@@ -126,6 +126,21 @@ def test_steps_log_the_same_events_and_align():
         assert not any(one.all_tracks for one in view.runs)
 
 
+def test_flows_of_views_connect_the_slices_that_the_file_connects():
+    trace = open_file(str(STEPS))
+    aligned, median, mean = aligned_runs(trace), median_run(trace), mean_run(trace)
+    assert connected(aligned) == connected(trace)
+    assert len(connected(median)) == 51
+    assert connected(median) <= connected(trace)
+    assert len(mean.flows) == 0
+
+
+def connected(trace):
+    """The rows in the file of both ends of every flow."""
+    rows, flows = trace.slices.source_row, trace.flows
+    return set(zip(rows[flows.producer].tolist(), rows[flows.consumer].tolist(), strict=True))
+
+
 @pytest.mark.parametrize("path", [STEPS, RUNS])
 def test_a_perfetto_export_states_the_inference_of_every_slice(path, tmp_path):
     workspace = Workspace()
