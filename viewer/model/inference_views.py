@@ -104,6 +104,7 @@ def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
         ),
         untimed=UntimedEvents.empty(),
         calls=None,
+        lane_starts=_lane_starts(trace),
     )
 
 
@@ -162,7 +163,20 @@ def mean_run(trace: Trace) -> Trace:
         runs=tuple(runs),
         untimed=UntimedEvents.empty(),
         calls=None,
+        lane_starts=_lane_starts(trace),
     )
+
+
+def thread_of_rows(trace: Trace) -> tuple[Ints, int]:
+    """The number of each row's thread, and how many threads a track has: 1 except in views.
+
+    Thread n is on track n // threads. It is that of all lanes of its track, except in views that
+    show several threads on a track (`Trace.lane_starts`).
+    """
+    slices, starts = trace.slices, trace.lane_starts or (0,)
+    lane = slices.row_lane.astype(np.int64)
+    own = np.searchsorted(starts, lane, "right") - 1
+    return slices.row_track.astype(np.int64) * len(starts) + own, len(starts)
 
 
 @dataclass(slots=True)
@@ -242,16 +256,21 @@ class _Inferences:
         ]
 
 
+def _lane_starts(trace: Trace) -> tuple[int, ...]:
+    """The first lane of each track, counted over all of them if runs cover all tracks."""
+    slices = trace.slices
+    if not any(run.all_tracks for run in trace.runs):
+        return (0,)
+    lanes = np.zeros(len(trace.tracks), np.int64)
+    np.maximum.at(lanes, slices.row_track, slices.row_lane.astype(np.int64) + 1)
+    return tuple((np.cumsum(lanes) - lanes).tolist())
+
+
 def _lane_of_rows(trace: Trace) -> Ints:
     """The lane of each row; if runs cover all tracks, counted over all of them."""
-    slices = trace.slices
+    slices, starts = trace.slices, _lane_starts(trace)
     lane = slices.row_lane.astype(np.int64)
-    if not any(run.all_tracks for run in trace.runs) or not len(lane):
-        return lane
-    lanes = np.zeros(len(trace.tracks), np.int64)
-    np.maximum.at(lanes, slices.row_track, lane + 1)
-    before = np.cumsum(lanes) - lanes
-    return lane + before[slices.row_track]
+    return lane + np.array(starts)[slices.row_track] if len(starts) > 1 else lane
 
 
 def _mean(values: NDArray[Any]) -> NDArray[Any]:

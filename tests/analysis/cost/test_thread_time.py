@@ -15,6 +15,7 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inference_views import aligned_runs, mean_run, median_run
 from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import plain_spaces
@@ -237,6 +238,25 @@ def test_a_step_is_the_sum_of_all_threads_in_its_time():
     assert first.whole == "the busy time of inference 1"
     assert [first.threads.threads(one.within) for one in (first, second)] == [2, 2]
     assert dict(second.work.by_thing(second.ticks)) == {"relu": 40, "kernel": 10}
+
+
+@pytest.mark.parametrize("view_of_runs", [aligned_runs, median_run, mean_run])
+def test_the_threads_of_a_step_add_up_in_views_that_show_them_on_one_track(view_of_runs):
+    """The kernel and the operator after it run at the same time, and both count."""
+    trace = stepped(
+        *TWO, ("gpu", "kernel", 10, 45), ("t", "conv", 0, 50), ("gpu", "kernel", 60, 95),
+        ("t", "conv", 50, 100),
+    )  # fmt: skip
+    view = view_of_runs(trace)
+    table = unlinked(view)
+    analysis, grouping = FindingsAnalysis(table), Grouping(table)
+    for run in view.inferences():
+        found = analysis.context(TimeScope(run), NS)
+        assert dict(found.work.by_thing(found.ticks)) == {"conv": 50, "kernel": 35}
+        assert (found.whole_ticks, found.busy) == (85, "Busy time of 2 threads, added up")
+    whole = analysis.context(WHOLE, NS).whole_ticks
+    assert whole == 85 * len(view.runs)
+    assert grouping.by("thread").whole == whole
 
 
 @pytest.mark.parametrize("name", ["kineto_cpu.json", "torch_training.json.gz"])

@@ -25,6 +25,7 @@ from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
+from viewer.model.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import Segments, charge, execute_keys, total_per_group
 from viewer.model.scope import TimeScope
@@ -40,7 +41,7 @@ EXPLAINED = Fraction(1, 2)
 class GroupTime:
     """The busy time of groups of keys; queries of a range are cheap.
 
-    charged: disjoint on each track, with the number of a group, or `groups` for time in none.
+    charged: disjoint on each thread, with the number of a group, or `groups` for time in none.
     """
 
     charged: Segments
@@ -77,7 +78,8 @@ class ThreadTime:
 
     def threads(self, scope: TimeScope) -> int:
         """Return the number of threads with any busy time in a scope."""
-        return len(np.unique(self.within(scope).track))
+        slices, (thread, _) = self._trace.slices, thread_of_rows(self._trace)
+        return len(np.unique(thread[slices.rows()[self.within(scope).group]]))
 
     def within(self, scope: TimeScope) -> Segments:
         """Return the busy time in a scope, as `of_slices` has it for the whole trace."""
@@ -90,7 +92,12 @@ class ThreadTime:
 
     @cached_property
     def whole_spans(self) -> Ints:
-        """The slices that cover (almost) all of their thread or of the trace, steps, GPU copies."""
+        """The slices that cover (almost) all of their thread or of the trace, steps, GPU copies.
+
+        A view of inferences has parts of threads, so nothing in it covers a thread by itself.
+        """
+        if self._trace.lane_starts:
+            return self._scopes
         return np.union1d(spans_of_threads(self._trace), self._scopes)
 
     @cached_property
@@ -134,7 +141,7 @@ class ThreadTime:
 
     @property
     def of_slices(self) -> Segments:
-        """The busy time, disjoint on each track; its groups are the numbers of the slices."""
+        """The busy time, disjoint on each thread; its groups are the numbers of the slices."""
         with self._charging:
             if self._charged is None:
                 self._charged = self._charge()
@@ -150,7 +157,13 @@ class ThreadTime:
             trace, slices=replace(slices, key=np.arange(len(slices), dtype=np.uint32))
         )
         charged = charge(of_slices, owner)
-        return started_last(charged, slices) if charged.lanes else charged
+        if not charged.lanes:
+            return charged
+        thread, threads = thread_of_rows(trace)
+        of_threads = replace(charged, track=thread[slices.rows()[charged.group]])
+        found = started_last(of_threads, slices)
+        found = replace(found, track=found.track // threads)
+        return found.taken(np.lexsort((found.start, found.track))) if threads > 1 else found
 
 
 def thread_time_of(table: LinkTable) -> ThreadTime | None:
