@@ -138,7 +138,7 @@ def mean_run(trace: Trace) -> Trace:
         )
         if count > 1:
             tracks.append(_named(trace, first, f"mean of {count}"))
-            runs.append(replace(run, number=1))
+            runs.append(replace(run, number=1, name=first.series))
         else:
             # A kind with one run shows that run, not a mean.
             is_alone = kinds_of_track[first.track] == 1
