@@ -1,9 +1,9 @@
 """Alternative views of a trace's inferences: all aligned at one start, the median one, or a mean.
 
 Each view is a trace with the same keys, so links, colors and costs apply to it too. A view leaves
-out loads, slices outside inferences, and events without a time. The median and the mean also leave
-out inferences that warm up or did not finish (`viewer.model.warm_up`). A trace with fewer than two
-inferences has no such views.
+out loads, slices outside inferences, events without a time, and flows between inferences; the mean
+has no flows. The median and the mean also leave out inferences that warm up or did not finish
+(`viewer.model.warm_up`). A trace with fewer than two inferences has no such views.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.logged_methods import median_of_methods, process_and_scope
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
-from viewer.model.trace import Column, KeyKind, Run, Slices, Trace, Track, UntimedEvents
+from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
 from viewer.model.warm_up import counted_inferences
 
 # More rows cannot be read, and laying out more tracks takes seconds.
@@ -83,7 +83,7 @@ def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
     run_start = np.array([run.start for run in runs], np.int64)[number]
     slices = trace.slices
     columns = {name: column.taken(index) for name, column in slices.columns.items()}
-    shifted = _laid_out(
+    shifted, placed = _laid_out(
         chosen,
         index,
         number,
@@ -97,12 +97,14 @@ def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:
         trace,
         tracks=_distinct([_named(trace, run, name) for run, name in zip(runs, names, strict=True)]),
         slices=shifted,
+        flows=_within_runs(trace.flows, chosen.number, placed),
         runs=tuple(
             replace(run, track=i, start=0, end=run.end - run.start, all_tracks=False)
             for i, run in enumerate(runs)
         ),
         untimed=UntimedEvents.empty(),
         calls=None,
+        lane_starts=_lane_starts(trace),
     )
 
 
@@ -136,7 +138,7 @@ def mean_run(trace: Trace) -> Trace:
         )
         if count > 1:
             tracks.append(_named(trace, first, f"mean of {count}"))
-            runs.append(replace(run, number=1))
+            runs.append(replace(run, number=1, name=first.series))
         else:
             # A kind with one run shows that run, not a mean.
             is_alone = kinds_of_track[first.track] == 1
@@ -144,7 +146,7 @@ def mean_run(trace: Trace) -> Trace:
             track = trace.tracks[first.track]
             tracks.append(track if is_alone else _named(trace, first, which))
             runs.append(run)
-    mean = _laid_out(
+    mean, _ = _laid_out(
         own,
         np.concatenate([part.index[0] for part in means]),
         np.concatenate([part.track for part in means]),
@@ -157,10 +159,24 @@ def mean_run(trace: Trace) -> Trace:
         trace,
         tracks=_distinct(tracks),
         slices=mean,
+        flows=Flows.none(),
         runs=tuple(runs),
         untimed=UntimedEvents.empty(),
         calls=None,
+        lane_starts=_lane_starts(trace),
     )
+
+
+def thread_of_rows(trace: Trace) -> tuple[Ints, int]:
+    """The number of each row's thread, and how many threads a track has: 1 except in views.
+
+    Thread n is on track n // threads. It is that of all lanes of its track, except in views that
+    show several threads on a track (`Trace.lane_starts`).
+    """
+    slices, starts = trace.slices, trace.lane_starts or (0,)
+    lane = slices.row_lane.astype(np.int64)
+    own = np.searchsorted(starts, lane, "right") - 1
+    return slices.row_track.astype(np.int64) * len(starts) + own, len(starts)
 
 
 @dataclass(slots=True)
@@ -240,16 +256,21 @@ class _Inferences:
         ]
 
 
+def _lane_starts(trace: Trace) -> tuple[int, ...]:
+    """The first lane of each track, counted over all of them if runs cover all tracks."""
+    slices = trace.slices
+    if not any(run.all_tracks for run in trace.runs):
+        return (0,)
+    lanes = np.zeros(len(trace.tracks), np.int64)
+    np.maximum.at(lanes, slices.row_track, slices.row_lane.astype(np.int64) + 1)
+    return tuple((np.cumsum(lanes) - lanes).tolist())
+
+
 def _lane_of_rows(trace: Trace) -> Ints:
     """The lane of each row; if runs cover all tracks, counted over all of them."""
-    slices = trace.slices
+    slices, starts = trace.slices, _lane_starts(trace)
     lane = slices.row_lane.astype(np.int64)
-    if not any(run.all_tracks for run in trace.runs) or not len(lane):
-        return lane
-    lanes = np.zeros(len(trace.tracks), np.int64)
-    np.maximum.at(lanes, slices.row_track, lane + 1)
-    before = np.cumsum(lanes) - lanes
-    return lane + before[slices.row_track]
+    return lane + np.array(starts)[slices.row_track] if len(starts) > 1 else lane
 
 
 def _mean(values: NDArray[Any]) -> NDArray[Any]:
@@ -291,8 +312,11 @@ def _laid_out(
     columns: dict[str, Column],
     derived: Bools | None,
     timing: NDArray[np.uint8] | None = None,
-) -> Slices:
-    """Rearrange some slices with new tracks and times; all arrays are parallel to `index`."""
+) -> tuple[Slices, Ints]:
+    """Rearrange some slices with new tracks and times; all arrays are parallel to `index`.
+
+    Also returns which slice of the file each of the new slices is.
+    """
     slices, lane, depth = own.trace.slices, own.lane[index], own.depth[index]
     lanes, depths = int(lane.max(initial=0)) + 1, int(depth.max(initial=0)) + 1
     preorder = np.lexsort((slices.order[index], lane, track))
@@ -301,7 +325,7 @@ def _laid_out(
     key = (track * lanes + lane) * depths + depth
     final = np.lexsort((rank, key))
     rows, first = np.unique(key[final], return_index=True)
-    return Slices(
+    laid_out = Slices(
         start=start[final],
         end=end[final],
         name=slices.name[index][final],
@@ -316,6 +340,20 @@ def _laid_out(
         columns={name: column.taken(final) for name, column in columns.items()},
         timing=None if timing is None else timing[final],
     )
+    return laid_out, index[final]
+
+
+def _within_runs(flows: Flows, number: Ints, placed: Ints) -> Flows:
+    """The flows between slices of one run, as those of a view.
+
+    number: the run of every slice of the file, -1 if it is not in the view. placed: which slice of
+    the file each slice of the view is.
+    """
+    in_view = np.full(len(number), -1, np.int64)
+    in_view[placed] = np.arange(len(placed))
+    made, used = number[flows.producer], number[flows.consumer]
+    kept = (made >= 0) & (made == used)
+    return Flows(in_view[flows.producer[kept]], in_view[flows.consumer[kept]])
 
 
 def _codes(values: Ints) -> Codes:

@@ -155,6 +155,13 @@ class Column:
         """A column of texts that are already interned."""
         return Column(codes, valid, tuple(strings))
 
+    def is_any(self, texts: tuple[str, ...]) -> Bools:
+        """Which slices have one of some texts; all False if it has numbers."""
+        if self.strings is None:
+            return np.zeros(len(self.values), np.bool_)
+        found: Bools = np.isin(np.array(self.strings or ("",)), texts)[self.values]
+        return found if self.valid is None else found & self.valid
+
     def taken(self, index: Ints | slice) -> Column:
         """The column for the slices at `index`, in that order."""
         valid = None if self.valid is None else self.valid[index]
@@ -408,7 +415,8 @@ class Trace:
     although the file does not call them that; "" if none. counters: those that the file states;
     each belongs to the process of a track. flows: those that the file states. provenance: for a
     file exported by Opscope, its metadata about itself and its source files, by name
-    (`source1.file`). calls: the calls around its slices, if the file records them.
+    (`source1.file`). calls: the calls around its slices, if the file records them. lane_starts: in
+    a view of inferences, the first lane of each thread on a track, (0,) for one; else empty.
     """
 
     path: str
@@ -428,6 +436,7 @@ class Trace:
     flows: Flows = field(default_factory=Flows.none)
     provenance: Mapping[str, int | str] = field(default_factory=dict)
     calls: RecordedCalls | None = None
+    lane_starts: tuple[int, ...] = ()
 
     @property
     def start(self) -> int:

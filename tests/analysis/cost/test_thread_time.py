@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.builders.chrome_cases import read, slice_event
 from tests.paths import DATA
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
@@ -14,6 +15,7 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inference_views import aligned_runs, mean_run, median_run
 from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import plain_spaces
@@ -73,6 +75,43 @@ def test_a_profiler_that_covers_the_trace_on_a_track_of_its_own_is_not_counted()
         "The most expensive of 3 event names. Busy time: 100 ns, not counting PyTorch Profiler (0)."
     )
     assert isinstance(one.place, SliceKeys)
+
+
+def test_a_function_that_covers_two_threads_is_named_once(tmp_path):
+    """The calls of each thread have identities of their own."""
+    events = [slice_event("a.py(1): main", 0, 100, cat="python_function", tid=t) for t in (2, 3)]
+    for thread in (2, 3):
+        events += [slice_event("aten::mul", 10, 40, cat="cpu_op", tid=thread)]
+        events += [slice_event("aten::relu", 50, 40, cat="cpu_op", tid=thread)]
+    one = hot_spots(read(tmp_path, *events))
+    assert plain_spaces(one.detail).endswith("not counting a.py(1): main.")
+
+
+def on_gpu(name, ts, dur, category="kernel"):
+    return slice_event(name, ts, dur, cat=category, pid=0, tid=7)
+
+
+def test_the_time_of_a_gpu_is_that_of_its_kernels(tmp_path):
+    """PyTorch writes copies of scopes after the kernels, also with the very times of a kernel."""
+    trace = read(
+        tmp_path,
+        slice_event("forward", 0, 100, cat="user_annotation"),
+        slice_event("aten::mul", 10, 20, cat="cpu_op"),
+        on_gpu("first", 40, 10),
+        on_gpu("second", 70, 10),
+        on_gpu("forward", 40, 40, "gpu_user_annotation"),
+        on_gpu("inner", 40, 10, "gpu_user_annotation"),
+    )
+    assert times(trace) == ({"aten::mul": 20_000, "first": 10_000, "second": 10_000}, 120_000)
+    names = {group.label: group for group in Grouping(unlinked(trace)).by("name").groups}
+    assert (names["first"].self_ticks, names["inner"].self_ticks) == (10_000, 0)
+
+
+def test_the_spans_of_two_profilers_in_a_merged_file_are_not_counted():
+    """They overlap on one track, because both processes call it "PyTorch Profiler"."""
+    trace = plain(("profiler", "Profiler (0)", 0, 99), ("profiler", "Profiler (1)", 1, 100), *STEPS)
+    assert spans(trace) == ["Profiler (0)", "Profiler (1)"]
+    assert times(trace) == ({"step": 50, "conv": 40, "relu": 10}, 100)
 
 
 @pytest.mark.parametrize(("end", "covers"), [(95, True), (94, False)])
@@ -199,6 +238,25 @@ def test_a_step_is_the_sum_of_all_threads_in_its_time():
     assert first.whole == "the busy time of inference 1"
     assert [first.threads.threads(one.within) for one in (first, second)] == [2, 2]
     assert dict(second.work.by_thing(second.ticks)) == {"relu": 40, "kernel": 10}
+
+
+@pytest.mark.parametrize("view_of_runs", [aligned_runs, median_run, mean_run])
+def test_the_threads_of_a_step_add_up_in_views_that_show_them_on_one_track(view_of_runs):
+    """The kernel and the operator after it run at the same time, and both count."""
+    trace = stepped(
+        *TWO, ("gpu", "kernel", 10, 45), ("t", "conv", 0, 50), ("gpu", "kernel", 60, 95),
+        ("t", "conv", 50, 100),
+    )  # fmt: skip
+    view = view_of_runs(trace)
+    table = unlinked(view)
+    analysis, grouping = FindingsAnalysis(table), Grouping(table)
+    for run in view.inferences():
+        found = analysis.context(TimeScope(run), NS)
+        assert dict(found.work.by_thing(found.ticks)) == {"conv": 50, "kernel": 35}
+        assert (found.whole_ticks, found.busy) == (85, "Busy time of 2 threads, added up")
+    whole = analysis.context(WHOLE, NS).whole_ticks
+    assert whole == 85 * len(view.runs)
+    assert grouping.by("thread").whole == whole
 
 
 @pytest.mark.parametrize("name", ["kineto_cpu.json", "torch_training.json.gz"])

@@ -110,6 +110,15 @@ def test_a_flow_to_the_inner_operator_ties_the_engine_around_it(tmp_path):
     assert stack_of(trace, engine) == ["nn.Module: Linear_0"]
 
 
+def test_a_flow_to_another_process_ties_no_backward_operator(tmp_path):
+    """A file merged of two ranks, whose flows have the same ids."""
+    ends = event("f", "fwdbwd", 115, cat="fwdbwd", id=1, bp="e", pid=5)
+    moved = [{**e, "pid": 5} if e["ts"] >= 100 else e for e in BACKWARD]
+    trace = read(tmp_path, *moved, ends)
+    assert stack_of(trace, "aten::mm") == ["a.py(5): train"]
+    assert not trace.calls.backward.any()
+
+
 def test_a_kernel_has_the_place_of_the_operator_that_started_it(tmp_path):
     launched = {"External id": 3, "correlation": 9}
     kernel = {"ph": "X", "pid": 0, "tid": 7, "ts": 60, "dur": 20, "cat": "kernel"}
@@ -122,6 +131,18 @@ def test_a_kernel_has_the_place_of_the_operator_that_started_it(tmp_path):
     )
     assert stack_of(trace, "sgemm") == ["nn.Module: Conv2d_0"]
     assert stack_of(trace, "unknown") == []
+
+
+def test_an_id_of_two_processes_does_not_say_which_operator_started_a_kernel(tmp_path):
+    """A file merged of two ranks, each of which counts its operators from 1."""
+    trace = read(
+        tmp_path,
+        python("nn.Module: Conv2d_0", 0, 50),
+        operator("aten::conv2d", 10, 30, **{"External id": 3}),
+        operator("aten::relu", 10, 30, **{"External id": 3}) | {"pid": 5},
+        slice_event("sgemm", 60, 20, cat="kernel", args={"External id": 3}, tid=7),
+    )
+    assert stack_of(trace, "sgemm") == []
 
 
 def test_other_traces_keep_their_identities(tmp_path):

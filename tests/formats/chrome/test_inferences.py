@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.chrome_cases import DATA, problems, read, slice_event
+from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.events import event_statistics
 from viewer.analysis.statistics.grouping import Grouping
@@ -19,6 +20,7 @@ from viewer.formats.chrome.inferences import EMPTY, OVERLAPS, TOO_MANY
 from viewer.model.inference_views import aligned_runs, mean_run, median_run
 from viewer.model.queries import run_of_slices, sum_per_key
 from viewer.model.scope import TimeScope, starts_in, whole_scope_text
+from viewer.model.times import plain_spaces
 from viewer.model.trace import KeyKind, RunKind
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
@@ -124,6 +126,35 @@ def test_steps_log_the_same_events_and_align():
             own = slice(*slices.row_ptr[row : row + 2].tolist())
             assert (slices.start[own][1:] >= slices.end[own][:-1]).all()
         assert not any(one.all_tracks for one in view.runs)
+
+
+@pytest.mark.parametrize(
+    ("view_of_runs", "label"),
+    [
+        (median_run, "ProfilerStep#3 · run 3 of 5"),
+        (mean_run, "ProfilerStep · mean of 5 inferences"),
+    ],
+)
+def test_steps_keep_their_labels_in_views(view_of_runs, label):
+    view = view_of_runs(open_file(str(STEPS)))
+    labels, texts = slice_labels(unlinked(view))
+    steps = [i for i in range(len(view.slices)) if view.name(i).startswith("ProfilerStep")]
+    assert [plain_spaces(texts[labels[i]]) for i in steps] == [label]
+
+
+def test_flows_of_views_connect_the_slices_that_the_file_connects():
+    trace = open_file(str(STEPS))
+    aligned, median, mean = aligned_runs(trace), median_run(trace), mean_run(trace)
+    assert connected(aligned) == connected(trace)
+    assert len(connected(median)) == 51
+    assert connected(median) <= connected(trace)
+    assert len(mean.flows) == 0
+
+
+def connected(trace):
+    """The rows in the file of both ends of every flow."""
+    rows, flows = trace.slices.source_row, trace.flows
+    return set(zip(rows[flows.producer].tolist(), rows[flows.consumer].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("path", [STEPS, RUNS])

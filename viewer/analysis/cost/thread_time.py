@@ -8,8 +8,8 @@ function, or all of the trace, on a track of its own, such as a profiler's own s
 shows that something was recorded, not what it took, so it is never the most expensive event. If
 other events cover at least half of it, its remaining time does not count as busy time either;
 otherwise nothing else accounts for that time, so it stays in the whole. The steps of a PyTorch
-profile are such spans too; they are judged together, so that all steps count alike. Only this
-module decides which slices are such scopes.
+profile are such spans too, and so are the copies of scopes that it draws on a GPU; they are judged
+together, so that all steps count alike. Only this module decides which slices are such scopes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
+from viewer.model.inference_views import thread_of_rows
+from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import Segments, charge, execute_keys, total_per_group
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Slices, Trace, Unit
@@ -39,7 +41,7 @@ EXPLAINED = Fraction(1, 2)
 class GroupTime:
     """The busy time of groups of keys; queries of a range are cheap.
 
-    charged: disjoint on each track, with the number of a group, or `groups` for time in none.
+    charged: disjoint on each thread, with the number of a group, or `groups` for time in none.
     """
 
     charged: Segments
@@ -76,7 +78,8 @@ class ThreadTime:
 
     def threads(self, scope: TimeScope) -> int:
         """Return the number of threads with any busy time in a scope."""
-        return len(np.unique(self.within(scope).track))
+        slices, (thread, _) = self._trace.slices, thread_of_rows(self._trace)
+        return len(np.unique(thread[slices.rows()[self.within(scope).group]]))
 
     def within(self, scope: TimeScope) -> Segments:
         """Return the busy time in a scope, as `of_slices` has it for the whole trace."""
@@ -89,14 +92,29 @@ class ThreadTime:
 
     @cached_property
     def whole_spans(self) -> Ints:
-        """The slices that cover (almost) all of their thread or of the trace, and steps."""
-        return np.union1d(spans_of_threads(self._trace), self._steps)
+        """The slices that cover (almost) all of their thread or of the trace, steps, GPU copies.
+
+        A view of inferences has parts of threads, so nothing in it covers a thread by itself.
+        """
+        if self._trace.lane_starts:
+            return self._scopes
+        return np.union1d(spans_of_threads(self._trace), self._scopes)
 
     @cached_property
-    def _steps(self) -> Ints:
-        """The scopes of the runtime, ascending: in a plain profile, the steps of PyTorch."""
-        is_scope = self._trace.keys.kind == KeyKind.FRAMEWORK
-        return np.flatnonzero(is_scope[self._trace.slices.key])
+    def _scopes(self) -> Ints:
+        """The scopes of the runtime, ascending: in a plain profile, the steps of PyTorch.
+
+        And the copies of scopes on a GPU, which are only around kernels and the time between them.
+        """
+        is_step = self._trace.keys.kind == KeyKind.FRAMEWORK
+        return np.flatnonzero(is_step[self._trace.slices.key] | self._is_gpu_copy)
+
+    @cached_property
+    def _is_gpu_copy(self) -> Bools:
+        category = self._trace.slices.columns.get(CATEGORY)
+        if category is None:
+            return np.zeros(len(self._trace.slices), np.bool_)
+        return category.is_any((GPU_COPY,))
 
     @cached_property
     def not_counted(self) -> Ints:
@@ -111,14 +129,19 @@ class ThreadTime:
         start, end = slices.start[spans], slices.end[spans]
         covered = intervals.covered_until(united, end) - intervals.covered_until(united, start)
         long = intervals.durations(start, end)
-        if len(self._steps):
-            at = np.searchsorted(spans, self._steps)
+        if len(self._scopes):
+            at = np.searchsorted(spans, self._scopes)
             covered[at], long[at] = covered[at].sum(), long[at].sum()
         return np.asarray(spans[covered * EXPLAINED.denominator >= long * EXPLAINED.numerator])
 
     @property
+    def originals_not_counted(self) -> Ints:
+        """Those of `not_counted` that are no copies on a GPU, whose scopes may count themselves."""
+        return self.not_counted[~self._is_gpu_copy[self.not_counted]]
+
+    @property
     def of_slices(self) -> Segments:
-        """The busy time, disjoint on each track; its groups are the numbers of the slices."""
+        """The busy time, disjoint on each thread; its groups are the numbers of the slices."""
         with self._charging:
             if self._charged is None:
                 self._charged = self._charge()
@@ -134,7 +157,13 @@ class ThreadTime:
             trace, slices=replace(slices, key=np.arange(len(slices), dtype=np.uint32))
         )
         charged = charge(of_slices, owner)
-        return started_last(charged, slices) if charged.lanes else charged
+        if not charged.lanes:
+            return charged
+        thread, threads = thread_of_rows(trace)
+        of_threads = replace(charged, track=thread[slices.rows()[charged.group]])
+        found = started_last(of_threads, slices)
+        found = replace(found, track=found.track // threads)
+        return found.taken(np.lexsort((found.start, found.track))) if threads > 1 else found
 
 
 def thread_time_of(table: LinkTable) -> ThreadTime | None:
@@ -154,7 +183,8 @@ def spans_of_threads(trace: Trace) -> Ints:
     """Return the slices that cover at least `COVERS` of their thread or of the trace, ascending.
 
     Of a thread: of the time from its first slice to its last, if another slice is inside. Of the
-    trace: if nothing else is on its track, and there are slices on other tracks.
+    trace: if all slices of its track cover the trace, such as the profiler's own spans in a file
+    merged of two processes, and there are slices on other tracks.
     """
     slices = trace.slices
     if not len(slices):
@@ -182,8 +212,9 @@ def spans_of_threads(trace: Trace) -> Ints:
     has_content[track[rest[inside]]] = True
     of_thread = wide.copy()
     of_thread[inner[~has_content[track[inner]]]] = False
-    count = np.bincount(track[timed], minlength=len(trace.tracks))
-    lone = inner[count[track[inner]] == 1]
+    has_others = np.zeros(len(trace.tracks), np.bool_)
+    has_others[track[rest]] = True
+    lone = found[~has_others[track[found]]]
     if len(rest) and len(lone):
         of_trace = _covers(start[lone], end[lone], first.min(), last.max())
         of_thread[lone[of_trace]] = True

@@ -267,10 +267,10 @@ class FindingContext:
     @cached_property
     def _busy_tracks(self) -> int:
         """How many tracks the busy time of the scope adds up."""
-        if self.run is not None and not self.run.all_tracks:
-            return 1
         if self.threads is not None:
             return self.threads.threads(self.within)
+        if self.run is not None and not self.run.all_tracks:
+            return 1
         tracks = np.unique(self.trace.slices.tracks_of(np.flatnonzero(whole_slices(self.trace))))
         units = [self.trace.tracks[i].unit for i in tracks.tolist()]
         # A HAL track is of the host's thread, and counts only where the host's track is idle.

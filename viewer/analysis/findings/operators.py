@@ -140,9 +140,10 @@ def _busy_text(context: FindingContext) -> str:
         return ""
     text = f" {context.busy}: {context.time(context.whole_ticks)}"
     if context.threads is not None and context.run is None:
-        trace, spans = context.trace, context.threads.not_counted
+        trace, spans = context.trace, context.threads.originals_not_counted
         keys = dict.fromkeys(trace.slices.key[spans].tolist())
-        names = [trace.strings[int(trace.keys.name[key])] for key in keys]
+        # A function that several threads call has several keys.
+        names = list(dict.fromkeys(trace.strings[int(trace.keys.name[key])] for key in keys))
         text += f", not counting {joined(names)}" if names else ""
     return f"{text}."
 

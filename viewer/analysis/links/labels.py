@@ -199,7 +199,8 @@ def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
 def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
     """Return the inferences that an outermost slice spans exactly, and those slices.
 
-    Steps that cover all tracks may be inside other slices, or overlap them.
+    Steps that cover all tracks may be inside other slices, or overlap them; in views they are in
+    the lanes of their threads.
     """
     slices, runs = trace.slices, list(trace.inferences())
     track = np.array([run.track for run in runs], np.int64)
@@ -214,7 +215,7 @@ def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
         own, found = own[found < hi], found[found < hi]
         spans = (slices.start[found] == start[own]) & (slices.end[found] == end[own])
         at[own[spans]] = found[spans]
-    if any(run.all_tracks for run in runs):
+    if len(trace.lane_starts) > 1 or any(run.all_tracks for run in runs):
         number_of = {(run.track, run.start, run.end): i for i, run in enumerate(runs)}
         scopes = np.flatnonzero((trace.keys.kind == KeyKind.FRAMEWORK)[slices.key])
         places = zip(

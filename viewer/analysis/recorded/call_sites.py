@@ -50,8 +50,8 @@ def with_call_sites(trace: Trace) -> Trace:
         return trace
     slices = trace.slices
     category = trace.slices.columns[CATEGORY]
-    is_python = _is_any(category, (PYTHON,))
-    is_operator = _is_any(category, (OPERATOR,))
+    is_python = category.is_any((PYTHON,))
+    is_operator = category.is_any((OPERATOR,))
     paths = call_paths(
         trace, [track.thread for track in trace.tracks], _by_name(trace), ~is_python, merges=False
     )
@@ -88,13 +88,6 @@ def _by_name(trace: Trace) -> KeyGroups:
     return KeyGroups(trace.strings, trace.keys.name.astype(np.int64))
 
 
-def _is_any(column: Column, texts: tuple[str, ...]) -> Bools:
-    """Return which slices have one of some texts in a column."""
-    wanted = np.isin(np.array(column.strings or ("",)), texts)
-    found: Bools = wanted[column.values]
-    return found if column.valid is None else found & column.valid
-
-
 def _nearest(trace: Trace, some: Bools) -> Ints:
     """Return per slice the innermost slice of `some` around it, which may be itself; else -1."""
     shape = tree(trace.slices)
@@ -115,6 +108,8 @@ def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:
     made, used = trace.flows.producer, trace.flows.consumer
     # Other flows connect operators with kernels, or start on Python calls.
     ties = is_operator[made] & is_operator[used]
+    # Flows of two processes in a merged file may have the same ids.
+    ties &= _process_of(trace, made) == _process_of(trace, used)
     made, used = made[ties], used[ties]
     forward = np.full(len(trace.slices), -1, np.int64)
     forward[used] = made
@@ -142,23 +137,31 @@ def _tie_callers(trace: Trace, forward: Ints) -> None:
 
 
 def _starters(trace: Trace, category: Column, is_operator: Bools) -> Ints:
-    """Return per slice of a device the operator that started it, else -1."""
+    """Return per slice of a device the operator that started it, -1 if that is not known."""
     found = np.full(len(trace.slices), -1, np.int64)
     external = trace.slices.columns.get(_EXTERNAL_ID)
     if external is None or external.strings is not None:
         return found
     stated = np.ones(len(found), np.bool_) if external.valid is None else external.valid
-    on_device = np.flatnonzero(_is_any(category, _OF_DEVICE) & stated)
+    on_device = np.flatnonzero(category.is_any(_OF_DEVICE) & stated)
     operators = np.flatnonzero(is_operator & stated)
     if not len(on_device) or not len(operators):
         return found
-    ids = external.values
-    order = operators[np.argsort(ids[operators], kind="stable")]
-    at = np.searchsorted(ids[order], ids[on_device])
-    known = at < len(order)
-    known[known] = ids[order[at[known]]] == ids[on_device[known]]
+    ids, process = external.values, _process_of(trace, operators)
+    by_id = np.lexsort((process, ids[operators]))
+    order, process = operators[by_id], process[by_id]
+    at, after = (np.searchsorted(ids[order], ids[on_device], side) for side in ("left", "right"))
+    # In a file merged of several processes, each counts from 1: such an id does not say which.
+    known = at < after
+    known[known] = process[at[known]] == process[after[known] - 1]
     found[on_device[known]] = order[at[known]]
     return found
+
+
+def _process_of(trace: Trace, some: Ints) -> Ints:
+    """Return the number of the process of each of some slices."""
+    _, of_track = np.unique([track.process for track in trace.tracks], return_inverse=True)
+    return np.asarray(of_track[trace.slices.tracks_of(some)], np.int64)
 
 
 def _distinct(trace: Trace, stack: Ints, backward: Bools) -> tuple[Codes, Ints]:

@@ -76,6 +76,7 @@ from viewer.analysis.statistics.group_table import (
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
+from viewer.model.inference_views import thread_of_rows
 from viewer.model.queries import (
     Segments,
     Tree,
@@ -217,8 +218,11 @@ class Grouping:
         at, track = self._outermost()
         counted = counted_slices(trace, warm_up=self._warm_up)
         counts = None if counted is None else counted[at]
-        spans = Segments(track, slices.start[at], slices.end[at], track, True, counts)
-        total = total_per_group(spans, len(trace.tracks), first, last)
+        of_row, threads = thread_of_rows(trace)
+        thread = of_row[slices.rows()[at]]
+        spans = Segments(thread, slices.start[at], slices.end[at], thread, True, counts)
+        of_threads = total_per_group(spans, len(trace.tracks) * threads, first, last)
+        total = of_threads.reshape(-1, threads).sum(axis=1)
         labels = [
             f"{place.process} > {track_name(self._table, i)}"
             for i, place in enumerate(trace.tracks)

@@ -58,7 +58,7 @@ from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
-from viewer.model.names.profilers import CATEGORY
+from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.trace import Clock, Column, Problem, Trace
 
 SCOPE, UNPAIRED, ID = "scope", "unpaired", "id"
@@ -142,6 +142,7 @@ class _Reader:
         self._ps: NDArray[np.int16] = events.take("ps")
         self._thread: Codes = events.take("thread")
         self._name: Codes = events.take("name")
+        self._category: Codes = events.take("cat")
         # Async events, instants and flow events, with their identities.
         self._identified: Codes = events.take("identified")
         self._identity: Codes = events.take("identity")
@@ -155,6 +156,7 @@ class _Reader:
         del self._phase, self._thread
         self._step()
         rows = np.concatenate([part.begin for part in parts])
+        self._category = self._category[rows]  # from here on, of slices
         place = np.concatenate([part.place for part in parts])
         start, end = self._times(parts)
         columns = self._columns(parts, rows)
@@ -217,6 +219,10 @@ class _Reader:
 
     def _complete(self) -> _Part:
         rows = np.flatnonzero(self._of("X"))
+        copy = self._events.cats.get(GPU_COPY)
+        if copy is not None:
+            # PyTorch writes copies after the kernels that they are around, also if it is only one.
+            rows = rows[np.argsort(self._category[rows] != copy, kind="stable")]
         is_long: Bools = self._events.take("is_long")
         self._problem(_NO_DURATION, rows[~is_long[rows]])
         self._long = self._events.take("long_ns"), self._events.take("long_ps")
@@ -438,7 +444,6 @@ class _Reader:
             events.rows, rows, np.concatenate(ends)
         ).items():
             columns[name if name not in columns else f"event {name}"] = column
-        self._category: Codes = events.take("cat")[rows]
         none = events.cats.get("", _NO_CODE)
         put(CATEGORY, self._category, list(events.cats), self._category != none)
         scoped, scope = self._scoped

@@ -16,7 +16,7 @@ from viewer.arrays import Codes, Ints
 from viewer.codecs.spreadsheet_cells import original
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import EXECUTE
-from viewer.model.names.profilers import MODEL_RUN, PROFILER_STEP
+from viewer.model.names.profilers import GPU_COPY, MODEL_RUN, PROFILER_STEP
 from viewer.model.timing import parse_timing
 from viewer.model.trace import RunKind
 
@@ -25,8 +25,6 @@ INFERENCE, TIMING = "inference", "timing"
 _OF_ANY_TOOL = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
-# The category of the copy of a step that PyTorch draws on a GPU.
-_GPU_COPY = "gpu_user_annotation"
 _OURS = frozenset(("node", "op_type", "module"))
 _MARKS = _OURS | _OF_ANY_TOOL | {INFERENCE, TIMING, "derived"}
 
@@ -95,8 +93,8 @@ def add_inferences(
     which = which.reshape(-1)
     name = codes["name"][at]
     is_whole = np.array([_spans(text) for text in strings["name"]])[name]
-    if _GPU_COPY in strings.get("category", ()):
-        is_whole &= codes["category"][at] != strings["category"].index(_GPU_COPY)
+    if GPU_COPY in strings.get("category", ()):
+        is_whole &= codes["category"][at] != strings["category"].index(GPU_COPY)
     has_whole = np.zeros(group.shape[1], np.bool_)
     has_whole[which[is_whole]] = True
     name_of = np.zeros(group.shape[1], np.int64)

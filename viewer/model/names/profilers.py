@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+# The column of the kinds of slices.
+CATEGORY = "category"
 # ONNX Runtime's scope of one whole inference.
 MODEL_RUN = "model_run"
 # A step of PyTorch's profiler, without its number: "ProfilerStep#3".
 PROFILER_STEP = "ProfilerStep"
-# The column of a Chrome trace with the category of every event.
-CATEGORY = "category"
-# The categories of PyTorch's steps and `record_function` scopes, and of the profiler's own span.
-ANNOTATION, PROFILER_SPAN = "user_annotation", "Trace"
+# The categories of PyTorch's steps and `record_function` scopes, of the copies that it draws of them
+# around their GPU kernels, and of the profiler's own span.
+ANNOTATION, GPU_COPY, PROFILER_SPAN = "user_annotation", "gpu_user_annotation", "Trace"
