@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.builders.delegation_cases import DATA, SAMPLES
-from viewer.analysis.delegates.delegation import Delegation
+from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.cli import main
 from viewer.workspace.workspace import Workspace
 
@@ -42,6 +42,17 @@ def test_the_data_add_up_and_are_those_of_the_report(answer):
     assert sum(row["time_ticks"] for row in file["stayed_outside"]) == report.not_delegated
     unlinked = sum(row["slices"] for row in file["unlinked"] if row["linkable"])
     assert unlinked == file["coverage"]["linkable"] - file["coverage"]["linked"] == 270
+
+
+def test_the_whole_is_summed_once_not_for_every_row(answer, monkeypatch):
+    """A profile may have 100,000 rows."""
+    sums = []
+    whole = DelegationReport.whole.fget
+    monkeypatch.setattr(
+        DelegationReport, "whole", property(lambda report: sums.append(0) or whole(report))
+    )
+    assert answer(*ATTENTION, "--json")[0] == 0
+    assert len(sums) == 1
 
 
 def test_the_warm_up_is_left_out_unless_it_is_included(answer):

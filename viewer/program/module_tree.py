@@ -182,10 +182,11 @@ def module_tree(program: Program) -> ModuleTree:
 
 def _method(program: Program, method: Method) -> _Place:
     root = _Place(ModuleKind.METHOD, method.name)
+    has_modules = any(map(_chain, method.operators))
     for operator in method.operators:
         chain = _chain(operator)
         place = root
-        if not chain and any(_chain(other) for other in method.operators):
+        if not chain and has_modules:
             unplaced = _Place(ModuleKind.UNPLACED, method.name)
             place = root.inside.setdefault(_UNPLACED, unplaced)
         place = place.within(chain)

@@ -86,16 +86,16 @@ def _report_facts(
     report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
     """Return a report as data; whole = delegated + outside + neither, `share` is of the whole."""
-    found = report.coverage
+    found, whole = report.coverage, report.whole  # a property that sums all rows: read it once
     return {
         "has_delegate_calls": report.has_calls,
-        **_time("whole", report.whole, rate),
+        **_time("whole", whole, rate),
         **_time("delegated", report.delegated, rate),
         **_time("outside", report.not_delegated, rate),
         **_time("neither", report.no_operator, rate),
-        "delegates": [_instance_facts(row, report, program, rate) for row in report.instances],
+        "delegates": [_instance_facts(row, whole, program, rate) for row in report.instances],
         "stayed_outside": [
-            _not_delegated_facts(row, report, program, rate) for row in report.not_delegated_rows
+            _not_delegated_facts(row, whole, program, rate) for row in report.not_delegated_rows
         ],
         "coverage": {
             "linkable": found.linkable,
@@ -108,7 +108,7 @@ def _report_facts(
 
 
 def _instance_facts(
-    row: Instance, report: DelegationReport, program: Program | None, rate: Fraction | None
+    row: Instance, whole: int, program: Program | None, rate: Fraction | None
 ) -> Facts:
     return {
         "label": row.label,
@@ -120,21 +120,21 @@ def _instance_facts(
         "calls": row.calls,
         "events": row.events,
         **_time("time", row.ticks, rate),
-        "share": _ratio(row.ticks, report.whole),
+        "share": _ratio(row.ticks, whole),
         **_time("unattributed", row.unattributed, rate),
         "unattributed_unknown": row.why_not_attributed or None,
     }
 
 
 def _not_delegated_facts(
-    row: NotDelegated, report: DelegationReport, program: Program | None, rate: Fraction | None
+    row: NotDelegated, whole: int, program: Program | None, rate: Fraction | None
 ) -> Facts:
     return {
         "label": row.label,
         "operators": _labels(row.operators, program),
         "slices": row.slices,
         **_time("time", row.ticks, rate),
-        "share": _ratio(row.ticks, report.whole),
+        "share": _ratio(row.ticks, whole),
     }
 
 

@@ -14,6 +14,7 @@ from viewer.formats import open_file
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences
+from viewer.program import module_tree as program_module_tree
 from viewer.program.module_tree import ModuleKind, module_tree
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.resources import SAMPLES
@@ -57,6 +58,15 @@ def test_a_module_that_is_called_twice_is_one_module():
     tree = tree_of("a a.x", "b", "a a.x")
     assert names(tree) == ["forward", "  a", "    x", "  b"]
     assert tree.modules[2].operators == (0, 2)
+
+
+def test_a_tree_without_modules_takes_one_look_at_every_operator(monkeypatch):
+    """As for the 100,000 functions of a Python profile."""
+    looks = []
+    chain = program_module_tree._chain
+    monkeypatch.setattr(program_module_tree, "_chain", lambda op: looks.append(op) or chain(op))
+    assert names(tree_of(*[""] * 50)) == ["forward"]
+    assert len(looks) <= 2 * 50
 
 
 def test_the_outermost_module_is_the_methods_own():

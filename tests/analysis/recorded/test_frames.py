@@ -33,3 +33,9 @@ def test_a_module_has_its_name_and_class():
     assert module_of("nn.Module: Conv2d_1") == ("Conv2d_1", "Conv2d")
     assert module_of("nn.Module: My_Block") == ("My_Block", "My_Block")
     assert module_of("Conv2d_1") is None
+
+
+@pytest.mark.parametrize("part", [" (:1", "a (b:1", "(1): ", " ("])
+def test_a_long_name_is_read_once(part):
+    """It would take minutes if every bracket could start a path."""
+    assert frame_of(f"f{part * 50_000}x") is None or part == "(1): "

@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders.chrome_cases import DATA, read, slice_event
 from viewer.analysis.links.labels import key_labels
+from viewer.analysis.recorded.frames import MOST_MODULES
 from viewer.analysis.recorded.onnx_runtime import onnx_runtime_calls
 from viewer.analysis.recorded.program import recorded_links
 from viewer.formats import open_file
@@ -74,3 +75,11 @@ def test_slices_of_nodes_are_labeled_with_their_operators():
     labels = key_labels(table)
     assert "r0_nchwc · Conv" in labels
     assert "model_run" in labels
+
+
+def test_paths_of_modules_are_limited(tmp_path):
+    """All prefixes of this name would be 90 GB of text."""
+    modules = only_call(tmp_path, node("/a" * 300_000 + "/Conv", "Conv")).node.modules
+    assert modules[:2] == (("a", ""), ("a.a", ""))
+    assert len(modules) == MOST_MODULES
+    assert only_call(tmp_path, node("/a/" + "b" * 9_999 + "/c", "Conv")).node.module_path == "a"

@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.builders.chrome_cases import DATA
+from tests.builders.chrome_cases import DATA, read, slice_event
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import line_costs, most_expensive_lines
 from viewer.analysis.cost.modules import module_costs
@@ -137,3 +137,27 @@ def test_forward_calls_are_named_after_the_class_of_their_module(table):
     )
     named = [f.function for f in operator.frames if f.function.endswith(".forward")]
     assert named == ["Net.forward", "Sequential.forward", "Block.forward", "Conv2d.forward"]
+
+
+def nested(folder, name, count):
+    """The links of an operator within a stack of Python calls, named after their depth."""
+    category = {"cat": "python_function"}
+    calls = [slice_event(name(i), i, 2 * (count - i) + 9, **category) for i in range(count)]
+    path = read(folder, *calls, slice_event("aten::add", count, 5, cat="cpu_op")).path
+    space = Workspace()
+    return space.links(space.open(path))
+
+
+def test_modules_with_too_long_a_path_count_as_parts_of_those_around_them(tmp_path):
+    table = nested(tmp_path, lambda depth: f"nn.Module: {depth:01000}_0", 9)
+    tree = module_tree(table.program)
+    assert [module.depth for module in tree.modules] == [0, 1, 2]
+    assert tree.modules[-1].path.endswith(f".{1:01000}_0")
+    costs = module_costs(tree, Costs(table).table())
+    assert costs.whole == costs.total[1] == 25_000
+
+
+def test_an_operator_has_the_innermost_frames_of_a_deep_stack(tmp_path):
+    table = nested(tmp_path, lambda depth: f"a.py({depth + 1}): f", 400)
+    (frames,) = (op.frames for op in table.program.operators if op.op == "aten::add")
+    assert [frame.line for frame in frames] == list(range(145, 401))

@@ -1,5 +1,7 @@
 """Sizes of tensors, by dtype and shape, and which values leave an operator."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.paths import DATA
@@ -14,7 +16,7 @@ from viewer.analysis.workload.operator_tensors import (
     used_elsewhere,
 )
 from viewer.formats import open_file
-from viewer.program.program import GraphNode, Operator, Tensor
+from viewer.program.program import GraphNode, Method, Operator, Program, Tensor
 
 RECORDS = DATA / "etrecord"
 
@@ -72,3 +74,12 @@ def test_results_of_a_method_leave_their_operator():
     assert "aten__softmax_default" in used_elsewhere(program, softmax)
     assert "aten_addmm_default" in used_elsewhere(program, linear)
     assert "aten_permute_copy_default" not in used_elsewhere(program, linear)
+
+
+def test_what_a_profile_records_has_no_names_of_values():
+    """All of its operators have an "input 0", and it may record 100,000 operators."""
+    node = GraphNode("a", "aten::relu", -1, inputs=(Tensor("input 0", "f32", (2,)),))
+    method = Method("calls", (Operator(0, "calls", -1, (node,)), Operator(1, "calls", -1, (node,))))
+    record = Program("p", "PyTorch profile", "", (method,))
+    assert used_elsewhere(record, method.operators[0]) == {"input 0"}
+    assert used_elsewhere(replace(record, is_recorded=True), method.operators[0]) == frozenset()

@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import accumulate, takewhile
 
 import numpy as np
 
+from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH
 from viewer.analysis.recorded.recorded_call import RecordedCall
 from viewer.arrays import Ints
 from viewer.model.names.profilers import CATEGORY
@@ -81,11 +83,14 @@ def _modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
     """Return the modules of a node that is named by its path.
 
     Exporters add the op type, "/layer1/conv/Conv_2"; any other last part is the node's own name.
+    Modules that are too deep, or whose path is too long, are left out.
     """
     parts = [part for part in name.split("/") if part]
     if parts and re.fullmatch(re.escape(type_) + r"(_\d+)?", parts[-1]):
         parts.pop()
-    return tuple((".".join(parts[: i + 1]), "") for i in range(len(parts)))
+    parts = parts[:MOST_MODULES]
+    paths = takewhile(lambda path: len(path) < MOST_PATH, accumulate(parts, "{}.{}".format))
+    return tuple((path, "") for path in paths)
 
 
 def _text(column: Column | None, slice_: int) -> str:

@@ -38,21 +38,23 @@ def recorded_links(trace: Trace) -> LinkTable | None:
 def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) -> LinkTable:
     """Return the links of every key to its call; equal calls are one operator."""
     number: dict[tuple[str, GraphNode], int] = {}
-    by_method: dict[str, list[tuple[str, GraphNode]]] = {}
-    for call in calls:
-        if call is not None:
-            what = call.method, call.node
-            if what not in number:
-                number[what] = -1
-                by_method.setdefault(call.method, []).append(what)
+    # A node with a deep stack takes long to look up: once per key.
+    own = [
+        -1 if call is None else number.setdefault((call.method, call.node), len(number))
+        for call in calls
+    ]
+    by_method: dict[str, list[tuple[int, GraphNode]]] = {}
+    for (name, node), first in number.items():
+        by_method.setdefault(name, []).append((first, node))
     methods = []
-    index = 0
+    index = [0] * len(number)
+    count = 0
     for name, members in by_method.items():
         operators = []
-        for what in members:
-            number[what] = index
-            operators.append(Operator(index, name, what[1].debug_handle, (what[1],)))
-            index += 1
+        for first, node in members:
+            index[first] = count
+            operators.append(Operator(count, name, node.debug_handle, (node,)))
+            count += 1
         methods.append(Method(name, tuple(operators)))
     program = Program(
         trace.path, format_, "", tuple(methods), is_recorded=True, is_nested=format_ != ONNX_RUNTIME
@@ -64,9 +66,9 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
             _RECORDED.reason,
             _RECORDED.detail,
             (),
-            (number[call.method, call.node],),
+            (index[first],),
             backend=call.backend,
         )
-        for call in calls
+        for call, first in zip(calls, own, strict=True)
     )
     return LinkTable(trace, program, None, links)

@@ -18,7 +18,7 @@ from viewer.analysis.recorded.call_sites import (
     OPERATOR,
     PYTHON,
 )
-from viewer.analysis.recorded.frames import frame_of, module_of
+from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH, frame_of, module_of
 from viewer.analysis.recorded.recorded_call import RecordedCall
 from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
 from viewer.model.names.profilers import ANNOTATION, CATEGORY
@@ -35,6 +35,7 @@ _OPERATORS = frozenset(
         "privateuse1_driver", "glow_runtime",
     }
 )  # fmt: skip
+_MOST_FRAMES = 256  # the innermost of a stack; a call site holds and compares all of its frames
 _Modules = tuple[tuple[str, str], ...]
 
 
@@ -90,7 +91,8 @@ def _text(columns: Mapping[str, Column], name: str, slice_: int) -> str | None:
 class _Places:
     """The frames and modules of every stack, outermost first; each is built from its parent's.
 
-    The first `forward` inside a call of a module is that of its class: "Conv2d.forward".
+    The first `forward` inside a call of a module is that of its class: "Conv2d.forward". A module
+    that is too deep, or whose path is too long, counts as a part of the one around it.
     """
 
     def __init__(self, trace: Trace, calls: RecordedCalls) -> None:
@@ -104,13 +106,14 @@ class _Places:
             text = trace.strings[name]
             if module := module_of(text):
                 path = f"{modules[-1][0]}.{module[0]}" if modules else module[0]
-                modules = (*modules, (path, module[1]))
-                has_entered = False
+                if len(path) < MOST_PATH and len(modules) < MOST_MODULES:
+                    modules = (*modules, (path, module[1]))
+                    has_entered = False
             elif frame := frames.setdefault(text, frame_of(text)):
                 if frame.function == FORWARD and not has_entered:
                     frame = replace(frame, function=f"{modules[-1][1]}.{FORWARD}")
                     has_entered = True
-                above = (*above, frame)
+                above = (*above, frame)[-_MOST_FRAMES:]
             self._known.append((above, modules))
             entered.append(has_entered)
 

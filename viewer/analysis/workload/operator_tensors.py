@@ -64,10 +64,10 @@ def used_elsewhere(program: Program, operator: Operator) -> frozenset[str]:
     """Return the names of an operator's values that other operators or the caller use.
 
     Names are per graph, and nested graphs may reuse them; so operators of another branch are
-    ignored.
+    ignored. A profile that records operators does not name their values.
     """
     method = program.method(operator.method)
-    if method is None:
+    if method is None or program.is_recorded:
         return frozenset()
     names = {
         tensor.name
