@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.analysis.cost.test_thread_time import STEPS, plain
+from tests.analysis.cost.test_thread_time import STEPS, TWO, plain, stepped
 from tests.paths import DATA
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.findings.findings import FindingsAnalysis
@@ -10,6 +10,7 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.busy_names import BusyNames
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
+from viewer.model.inference_views import aligned_runs
 from viewer.model.scope import WHOLE, TimeScope
 
 
@@ -63,3 +64,13 @@ def test_self_times_of_a_pytorch_profile_are_those_of_findings():
     listed = [(g.label, g.self_ticks) for g in found.groups if g.self_ticks]
     assert sorted(listed) == sorted(context.work.by_thing(np.asarray(context.ticks)))
     assert found.whole == context.whole_ticks
+
+
+def test_a_step_that_covers_its_own_thread_has_no_figures_of_others():
+    """In a view, all steps start at 0, each on a track of its own."""
+    trace = stepped(*TWO, ("t", "conv", 10, 40), ("t", "conv", 60, 80))
+    view = aligned_runs(trace)
+    for run, long in zip(view.inferences(), (30, 20), strict=True):
+        found = {group.label: group for group in names(view).table(TimeScope(run)).groups}
+        conv = found["conv"]
+        assert (conv.total, conv.self_ticks, conv.spread.count) == (long, long, 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA
+from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Trace
 from viewer.workspace.exports import export
@@ -141,3 +142,16 @@ def test_steps_and_runs_come_back_with_their_times_and_slices(tmp_path, name):
         for trace in (first, second)
     ]
     assert counts[0].tolist() == counts[1].tolist()
+
+
+def test_steps_of_a_table_are_no_work_of_their_own_either(tmp_path):
+    traces = again(DATA / "chrome_json" / "torch_training.json.gz", tmp_path)
+    busy = []
+    for trace in traces:
+        charged = ThreadTime(trace).of_slices
+        busy.append(int((charged.end - charged.start).sum()))
+        steps = trace.slices.key[
+            [trace.name(i).startswith("ProfilerStep#") for i in range(len(trace.slices))]
+        ]
+        assert len(set(steps.tolist())) == 1
+    assert busy[0] == busy[1]

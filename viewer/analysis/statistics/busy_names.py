@@ -32,7 +32,7 @@ class BusyNames:
         `self_ticks` is None for the name of a span that is not counted, because other slices
         explain it; shares are of the busy time.
         """
-        table = self._grouping.by("name", *scope.span[:2])
+        table = self._grouping.by("name", *scope.span)
         ticks, busy = self._time.ticks(scope)
 
         def counted_once(group: Group) -> Group:

@@ -134,8 +134,16 @@ class Grouping:
         """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
         return self._keys.missing(key)
 
-    def by(self, key: str, first: int | None = None, last: int | None = None) -> GroupTable:
+    def by(
+        self,
+        key: str,
+        first: int | None = None,
+        last: int | None = None,
+        track: int | None = None,
+    ) -> GroupTable:
         """Return the statistics by a key in the ticks [first, last], or in the whole trace.
+
+        track: count only this track; only for names, whose times are those of slices.
 
         Raises ValueError with the text of `missing` if the trace does not have the key.
         """
@@ -144,7 +152,10 @@ class Grouping:
             raise ValueError(why)
         make = {"unit": self._by_unit, "inference": self._by_inference, "thread": self._by_thread}
         with self._computing:
-            found = make[key](first, last) if key in make else self._by_slices(key, first, last)
+            if key in make:
+                found = make[key](first, last)
+            else:
+                found = self._by_slices(key, first, last, track)
         return replace(found, share_of=self._share_of(key))
 
     def _share_of(self, key: str) -> str:
@@ -271,19 +282,28 @@ class Grouping:
 
     # -- groups by the keys of slices --------------------------------------------------------------
 
-    def _by_slices(self, key: str, first: int | None, last: int | None) -> GroupTable:
+    def _by_slices(
+        self, key: str, first: int | None, last: int | None, track: int | None
+    ) -> GroupTable:
         parts = self._keys.of(key)
         count = len(parts.labels)
         if key in OF_OPERATORS:
             self_ticks, ungrouped = self._costs(parts, first, last)
         else:
             segments, free = self._charged_to(key)
-            self_ticks = total_per_group(segments, count, first, last, warm_up=self._warm_up)
+            self_ticks = total_per_group(segments, count, first, last, track, warm_up=self._warm_up)
             ungrouped = length_within(free, self._trace, self._scope(first, last))
-        total = self._inclusive(key, count, first, last)
-        spread = self._spreads_of(*self._counted(key), count, first, last)
-        occurs = self._occurring(parts) >= 0
-        left_out = self._foreign(occurs[self._trace.slices.key], self._unrated, first, last)
+        slices, (outer, group) = self._trace.slices, self._outer(key)
+        index, group_of = self._counted(key)
+        occurs = (self._occurring(parts) >= 0)[slices.key]
+        if track is not None:
+            own = (slices.row_track == track)[slices.rows()]
+            outer, group = outer[own[outer]], group[own[outer]]
+            index, group_of = index[own[index]], group_of[own[index]]
+            occurs &= own
+        total = self._inclusive(outer, group, count, first, last)
+        spread = self._spreads_of(index, group_of, count, first, last)
+        left_out = self._foreign(occurs, self._unrated, first, last)
         table = table_of(key, parts.labels, total, self_ticks, spread, ungrouped, left_out)
         by_cost = sorted(
             table.groups,
@@ -291,10 +311,11 @@ class Grouping:
         )
         return replace(table, groups=tuple(by_cost))
 
-    def _inclusive(self, key: str, count: int, first: int | None, last: int | None) -> Ints:
+    def _inclusive(
+        self, index: Ints, group: Ints, count: int, first: int | None, last: int | None
+    ) -> Ints:
         """Return per group the durations of its outermost slices within a range, in ticks."""
         slices = self._trace.slices
-        index, group = self._outer(key)
         if is_whole(first, last):
             counted = counted_slices(self._trace, warm_up=self._warm_up)
             kept = slice(None) if counted is None else counted[index]

@@ -126,4 +126,9 @@ def add_inferences(
 
 def _spans(name: str) -> bool:
     """Return whether slices of a name span a whole inference."""
-    return name in (EXECUTE, MODEL_RUN) or name.startswith(f"{PROFILER_STEP}#")
+    return name in (EXECUTE, MODEL_RUN) or is_step(name)
+
+
+def is_step(name: str) -> bool:
+    """Return whether a slice is a step of PyTorch, or its copy on a GPU."""
+    return name.startswith(f"{PROFILER_STEP}#")

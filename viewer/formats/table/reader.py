@@ -49,6 +49,7 @@ from viewer.model.names.executorch import (
     SCOPES,
     is_library_kernel,
 )
+from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Trace
 
 CLOCK = Clock("ns", Fraction(1))
@@ -372,6 +373,8 @@ class _Rows:
 
         def number(row: int) -> int:
             cell = {name: strings[name][codes[name][row]] for name in parts}
+            if self._is_own and own_tables.is_step(cell["name"]):
+                return self.builder.key(KeyKind.FRAMEWORK, PROFILER_STEP)  # one for all steps
             return self._key(
                 cell["name"],
                 cell.get("method", ""),

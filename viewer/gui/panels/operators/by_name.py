@@ -57,7 +57,7 @@ def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) ->
     else:
         threads = shown.findings.threads
         busy = BusyNames(shown.trace, grouping, threads) if threads else None
-    table = busy.table(scope) if busy else grouping.by(KEY, *scope.span[:2])
+    table = busy.table(scope) if busy else grouping.by(KEY, *scope.span)
     return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
 
 
