@@ -1,6 +1,7 @@
 """The links of traces to the operators that they record."""
 
 from tests.builders.chrome_cases import DATA, read, slice_event
+from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkState, Reason
 from viewer.analysis.recorded.program import recorded_links
@@ -52,3 +53,30 @@ def test_a_profile_whose_identities_come_from_a_column_has_no_call_sites():
     trace = open_file(str(DATA / "torch_training.json.gz"))
     named = identified_by(trace, "Input type")
     assert recorded_links(named) is None
+
+
+def test_the_time_of_built_ins_is_that_of_the_function_that_calls_them(tmp_path):
+    trace = read(
+        tmp_path,
+        slice_event("main (run.py:9)", 0, 50),
+        slice_event("leaf (run.py:3)", 10, 20),
+        slice_event("builtins.sum", 12, 15),
+        slice_event("leaf (run.py:3)", 52, 5),
+        slice_event("other (run.py:20)", 60, 40),
+    )
+    table = recorded_links(trace)
+    costs = Costs(table).table()
+    own = {table.program.operators[row.operators[0]].op: row.ticks for row in costs.rows}
+    assert own["leaf (run.py:3)"] == 25_000
+    assert costs.without_operator == 0
+
+
+def test_an_annotation_on_a_lane_of_its_own_is_no_operator(tmp_path):
+    trace = read(
+        tmp_path,
+        slice_event("a.py(1): enter", 0, 10, cat="python_function"),
+        slice_event("loss", 5, 45, cat="user_annotation"),
+        slice_event("a.py(5): run", 12, 30, cat="python_function"),
+        slice_event("aten::add", 15, 5, cat="cpu_op"),
+    )
+    assert "loss" not in {operator.op for operator in recorded_links(trace).program.operators}

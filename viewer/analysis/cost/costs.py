@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.cost.thread_time import thread_time_of
 from viewer.analysis.links.link_table import LinkTable
@@ -148,9 +149,16 @@ class Costs:
 
     @cached_property
     def _by_thread(self) -> Segments:
-        """The busy time of all threads, by node set; without one, by their number."""
+        """The busy time of all threads, by node set; without one, by their number.
+
+        The time of a slice without a link, such as a built-in function, is that of the innermost
+        linked one around it.
+        """
         assert self._threads is not None
-        return self._threads.of(self._node_set_of_key, len(self._table.node_sets)).charged
+        slices, of_key = self._trace.slices, self._node_set_of_key
+        around = innermost_around(slices, (of_key >= 0)[slices.key])
+        group = np.where(around >= 0, of_key[slices.key[around]], -1)
+        return self._threads.of_slice_groups(group, len(self._table.node_sets)).charged
 
     @cached_property
     def _node_set_of_key(self) -> Ints:

@@ -70,11 +70,15 @@ class ThreadTime:
         spans: False if the time of `whole_spans` is in no group.
         """
         group = group_of_key[self._trace.slices.key]
-        group[group < 0] = groups
         if not spans:
-            group[self.whole_spans] = groups
+            group[self.whole_spans] = -1
+        return self.of_slice_groups(group, groups)
+
+    def of_slice_groups(self, group: Ints, groups: int) -> GroupTime:
+        """Return the time of groups; group: per slice its group, -1 for none."""
         charged = self.of_slices
-        return GroupTime(charged.taken(slice(None), group[charged.group]), groups)
+        own = np.where(group < 0, groups, group)
+        return GroupTime(charged.taken(slice(None), own[charged.group]), groups)
 
     def threads(self, scope: TimeScope) -> int:
         """Return the number of threads with any busy time in a scope."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from viewer.analysis.calls.paths import call_paths
 from viewer.analysis.calls.preorder import numbered
+from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.names.profilers import CATEGORY
@@ -55,7 +56,7 @@ def with_call_sites(trace: Trace) -> Trace:
     paths = call_paths(
         trace, [track.thread for track in trace.tracks], _by_name(trace), ~is_python, merges=False
     )
-    frame = _nearest(trace, is_python)
+    frame = innermost_around(trace.slices, is_python)
     stack = np.where(frame >= 0, paths.node[frame], -1).astype(np.int64)
     forward = _forward_operators(trace, is_operator)
     backward = forward >= 0
@@ -88,21 +89,6 @@ def _by_name(trace: Trace) -> KeyGroups:
     return KeyGroups(trace.strings, trace.keys.name.astype(np.int64))
 
 
-def _nearest(trace: Trace, some: Bools) -> Ints:
-    """Return per slice the innermost slice of `some` around it, which may be itself; else -1."""
-    shape = tree(trace.slices)
-    own = some[shape.index]
-    nearest = np.where(own, shape.index, -1)
-    order = np.argsort(shape.depth, kind="stable")
-    bounds = np.searchsorted(shape.depth[order], np.arange(1, int(shape.depth.max(initial=0)) + 1))
-    for level in np.split(order, bounds)[1:]:
-        inherits = level[~own[level]]
-        nearest[inherits] = nearest[shape.parent[inherits]]
-    found = np.empty(len(own), np.int64)
-    found[shape.index] = nearest
-    return found
-
-
 def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:
     """Return per slice of the backward pass the operator of the forward pass behind it, else -1."""
     made, used = trace.flows.producer, trace.flows.consumer
@@ -114,7 +100,7 @@ def _forward_operators(trace: Trace, is_operator: Bools) -> Ints:
     forward = np.full(len(trace.slices), -1, np.int64)
     forward[used] = made
     _tie_callers(trace, forward)
-    around = _nearest(trace, forward >= 0)
+    around = innermost_around(trace.slices, forward >= 0)
     return np.where(around >= 0, forward[around], -1)
 
 

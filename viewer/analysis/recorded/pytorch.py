@@ -41,7 +41,7 @@ _Modules = tuple[tuple[str, str], ...]
 
 def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | None]:
     """Return the call of every key of a trace with call sites; None for scopes."""
-    columns = trace.slices.columns
+    slices, columns = trace.slices, trace.slices.columns
     category = columns[CATEGORY]
     places = _Places(trace, calls)
     has_modules = any(places.of(stack)[1] for stack in range(len(calls.stack_name)))
@@ -50,7 +50,10 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
     found: list[RecordedCall | None] = []
     for key, first in enumerate(calls.first.tolist()):
         name = trace.strings[names[key]]
-        if category.value(first) not in _OPERATORS or kinds[key] != KeyKind.PLAIN:
+        kind = category.value(first)
+        # On a lane of its own, an annotation repeats the time of the calls that it overlaps.
+        repeats = kind == ANNOTATION and slices.row_lane[slices.row_of(first)] > 0
+        if kind not in _OPERATORS or repeats or kinds[key] != KeyKind.PLAIN:
             found.append(None)
             continue
         frames, modules = places.of(stacks[key])

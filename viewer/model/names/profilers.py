@@ -8,6 +8,6 @@ CATEGORY = "category"
 MODEL_RUN = "model_run"
 # A step of PyTorch's profiler, without its number: "ProfilerStep#3".
 PROFILER_STEP = "ProfilerStep"
-# The categories of PyTorch's steps and `record_function` scopes, of the copies of them that it draws
-# around their GPU kernels, and of the profiler's own span.
+# The categories of PyTorch's steps and `record_function` scopes, of their copies around the kernels
+# of a GPU, and of the profiler's own span.
 ANNOTATION, GPU_COPY, PROFILER_SPAN = "user_annotation", "gpu_user_annotation", "Trace"

@@ -302,3 +302,18 @@ def test_the_flame_graph_is_saved_as_svg_with_the_scope_of_the_panel(panel, qtbo
 def test_a_process_of_instants_alone_takes_no_rows(opened, data, show_session):
     panel = show_session(opened(data / "chrome_json" / "torch_training.json.gz"))
     assert panel.answer.table.text(0) == "train.py(51): <module>"
+
+
+def test_bottom_up_a_search_keeps_the_callers_of_its_matches(panel, qtbot):
+    panel.modes.buttons[CallMode.BOTTOM_UP].click()
+    panel.filter.setText("copy")
+    qtbot.waitUntil(lambda: panel.model.is_searched)
+    copy = node(panel, "copy")
+    assert panel.model.rowCount(panel.model.index_of(copy)) == 2
+
+
+def test_showing_callers_ends_the_search(panel, qtbot):
+    panel.filter.setText("conv")
+    qtbot.waitUntil(lambda: panel.model.is_searched)
+    panel.show_callers(node(panel, "main", "run", "conv"))
+    assert panel.filter.text() == ""

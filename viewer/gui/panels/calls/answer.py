@@ -278,8 +278,20 @@ def matches_of(answer: CallsAnswer, text: str) -> Matches:
     ticks = int(calls.total[calls.outermost(hits)].sum())
     boxes = answer.layout.raster_of(found, answer.color)
     around = answer.table.with_parents(found)
+    if answer.question.mode.is_inverted:
+        around |= _inside(answer.table, found)  # the callers are what one looks for
     count = int(calls.count[hits].sum())
     return Matches(answer, found, around, boxes, count, ticks, whole)
+
+
+def _inside(table: CallTable, some: Bools) -> Bools:
+    """Return which nodes are in the subtrees of some nodes."""
+    at = np.flatnonzero(some)
+    change = np.zeros(len(table) + 1, np.int64)
+    np.add.at(change, at, 1)
+    np.add.at(change, at + table.size[at], -1)
+    found: Bools = np.cumsum(change[:-1]) > 0
+    return found
 
 
 def _counting(table: CallTable, sums: Ints) -> CallTable:

@@ -170,7 +170,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     @Slot()
     def _follow(self) -> None:
         """Compute again if the trace or scope changed; otherwise only highlight the selection."""
-        if current_scope(self._session, ranges=True) != self._of:
+        if current_scope(self._session, ranges=True, by_inference=True) != self._of:
             self.refresh()
         else:
             self._mark()
@@ -179,7 +179,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     def refresh(self) -> None:
         """Compute the tree of the current trace in its current scope, once the panel is visible."""
         self._of = None
-        shown, _ = current_scope(self._session, ranges=True)
+        shown, _ = current_scope(self._session, ranges=True, by_inference=True)
         stays = self.answer is not None and self.answer.shown is shown
         if not self.defer(stays=stays):
             super().refresh()
@@ -188,7 +188,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         """Return the question for the nodes of the current trace."""
         # As it ran: views of aligned or averaged inferences contain only the tracks with
         # inferences.
-        shown, scope = current_scope(self._session, ranges=True)
+        shown, scope = current_scope(self._session, ranges=True, by_inference=True)
         if shown is None or not len(shown.trace.slices):
             return None
         if self._trees is None or self._trees.shown is not shown:
@@ -408,6 +408,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     def show_callers(self, node: int) -> None:
         """Show the callers of the name of a node, bottom-up."""
         if self.answer is not None:
+            self.filter.clear()
             self._show(CallMode.BOTTOM_UP, (self.answer.table.text(node),))
 
     @Slot(QMenu, int)

@@ -233,6 +233,8 @@ class ModelRows:
             shared = costs.in_sets.get(row.number) or None
             if found is None:
                 return ModelFigures(shared=shared, p50=p50 or None)
+            if self.tree.program.is_nested:  # its Total includes other operators' time
+                return ModelFigures(None, found.ticks, shared, found.slices, None, p50)
             return charged_figures(found.ticks, found.ticks, shared, found.slices, p50)
         assert found is not None
         # Time shared across modules belongs to no single module.
