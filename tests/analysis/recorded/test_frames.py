@@ -23,7 +23,7 @@ def test_a_function_has_its_file_and_the_line_of_its_definition(name, meant):
 @pytest.mark.parametrize(
     "name",
     ["aten::add", "<built-in function len>", "<frozen os>(674): get", "f(1)", "a.py(x): f",
-     "a.py(12345678901): f", ""],
+     "a.py(12345678901): f", "a.py(٣): f", "f (a.py:٣)", ""],
 )  # fmt: skip
 def test_other_names_are_no_functions_of_a_file(name):
     assert frame_of(name) is None

@@ -18,10 +18,10 @@ MODULE = "nn.Module: "
 # around, so without limits the paths of a small file could need all memory.
 MOST_MODULES, MOST_PATH = 64, 2048
 # Names are untrusted: numbers of more digits are not lines.
-_PYTORCH = re.compile(r"(.+)\((\d{1,9})\): (.+)", re.DOTALL)
+_PYTORCH = re.compile(r"(.+)\(([0-9]{1,9})\): (.+)", re.DOTALL)
 # In the path no " (" starts, so that a long name is read once, not once per " (".
-_VIZTRACER = re.compile(r"(.+) \(((?:(?! \().)+):(\d{1,9})\)", re.DOTALL)
-_NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
+_VIZTRACER = re.compile(r"(.+) \(((?:(?! \().)+):([0-9]{1,9})\)", re.DOTALL)
+_NUMBERED = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
 def frame_of(name: str) -> Frame | None:
