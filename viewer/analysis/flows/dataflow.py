@@ -5,7 +5,14 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from viewer.analysis.flows.mlir_dataflow import text_flow
-from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, Dataflow, MethodFlow, joined
+from viewer.program.dataflow import (
+    NO_GRAPH,
+    NO_GRAPH_IN_MAP,
+    NO_GRAPH_IN_PROFILE,
+    Dataflow,
+    MethodFlow,
+    joined,
+)
 from viewer.program.program import Program
 
 _known: WeakKeyDictionary[Program, Dataflow] = WeakKeyDictionary()
@@ -36,6 +43,8 @@ def _computed(program: Program) -> Dataflow:
     for method in program.methods:
         if method.flow is None:
             why = NO_GRAPH_IN_MAP if method.delegates_only else NO_GRAPH
+            if program.is_recorded:
+                why = NO_GRAPH_IN_PROFILE
             unknown.update((operator.index, why) for operator in method.operators)
         else:
             flows.append(method.flow)

@@ -18,12 +18,13 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import anchor, label, span
 from viewer.gui.session.flows import FlowAnswer
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, ExternalInput
+from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE, ExternalInput
 from viewer.render.palette import Palette
 
 _MOST_SHOWN = 12
 _MOST_GIVEN = 6
 _LONGEST_NAME = 120
+_WITHOUT_GRAPH = (NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE)
 
 
 class FlowSection(QWidget):
@@ -101,7 +102,7 @@ class FlowSection(QWidget):
             self._line("No flows in the file.")
         elif not self.texts and around is None:
             self._line(f"{answer.flows.reason}.")
-        elif not self.texts and around and around.reason in (NO_GRAPH, NO_GRAPH_IN_MAP):
+        elif not self.texts and around and around.reason in _WITHOUT_GRAPH:
             # Without a graph the consumers are unknown too.
             self._line(f"{around.reason}.")
         elif not self.texts:
