@@ -17,7 +17,7 @@ from viewer.arrays import Ints
 
 NO_GRAPH = "The ETRecord has no graph of this method, so the inputs of its operators are unknown"
 NO_GRAPH_IN_MAP = "A debug handle map has no graph, so the inputs of its operators are unknown"
-NO_GRAPH_IN_PROFILE = "A profile does not record which operators use the results of others"
+NO_GRAPH_IN_PROFILE = "A profile has no graph, so the inputs of its operators are unknown"
 NO_INPUTS = "The ETRecord does not record the exact inputs of this operator"
 
 

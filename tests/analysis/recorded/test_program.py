@@ -2,10 +2,12 @@
 
 from tests.builders.chrome_cases import DATA, read, slice_event
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkState, Reason
 from viewer.analysis.recorded.program import recorded_links
 from viewer.formats import open_file
+from viewer.program.dataflow import NO_GRAPH_IN_PROFILE
 from viewer.workspace.workspace import Workspace
 
 
@@ -14,6 +16,11 @@ def test_every_node_of_an_onnx_runtime_profile_is_an_operator():
     linked = [link for link in table.links if link.reason.state is LinkState.LINKED]
     assert len(linked) == len(table.program.operators) > 0
     assert not table.program.is_nested
+
+
+def test_inputs_are_unknown_because_a_profile_has_no_graph():
+    table = recorded_links(open_file(str(DATA / "onnxruntime_profile.json")))
+    assert set(dataflow_of(table.program).unknown.values()) == {NO_GRAPH_IN_PROFILE}
 
 
 def test_a_session_is_a_scope(tmp_path):

@@ -82,8 +82,10 @@ class ThreadTime:
 
     def threads(self, scope: TimeScope) -> int:
         """Return the number of threads with any busy time in a scope."""
-        slices, (thread, _) = self._trace.slices, thread_of_rows(self._trace)
-        return len(np.unique(thread[slices.rows()[self.within(scope).group]]))
+        within, (thread, threads) = self.within(scope), thread_of_rows(self._trace)
+        if threads == 1:
+            return len(np.unique(within.track))
+        return len(np.unique(thread[self._trace.slices.rows()[within.group]]))
 
     def within(self, scope: TimeScope) -> Segments:
         """Return the busy time in a scope, as `of_slices` has it for the whole trace."""
@@ -164,10 +166,12 @@ class ThreadTime:
         if not charged.lanes:
             return charged
         thread, threads = thread_of_rows(trace)
+        if threads == 1:
+            return started_last(charged, slices)
         of_threads = replace(charged, track=thread[slices.rows()[charged.group]])
         found = started_last(of_threads, slices)
         found = replace(found, track=found.track // threads)
-        return found.taken(np.lexsort((found.start, found.track))) if threads > 1 else found
+        return found.taken(np.lexsort((found.start, found.track)))
 
 
 def thread_time_of(table: LinkTable) -> ThreadTime | None:

@@ -43,7 +43,8 @@ def _computed(program: Program) -> Dataflow:
     for method in program.methods:
         if method.flow is None:
             why = NO_GRAPH_IN_MAP if method.delegates_only else NO_GRAPH
-            why = NO_GRAPH_IN_PROFILE if program.is_recorded else why
+            if program.is_recorded:
+                why = NO_GRAPH_IN_PROFILE
             unknown.update((operator.index, why) for operator in method.operators)
         else:
             flows.append(method.flow)

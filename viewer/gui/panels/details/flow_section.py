@@ -18,19 +18,13 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import anchor, label, span
 from viewer.gui.session.flows import FlowAnswer
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.program.dataflow import (
-    NO_GRAPH,
-    NO_GRAPH_IN_MAP,
-    NO_GRAPH_IN_PROFILE,
-    ExternalInput,
-)
+from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE, ExternalInput
 from viewer.render.palette import Palette
 
 _MOST_SHOWN = 12
-# Without a graph, neither inputs nor consumers are known.
-_WITHOUT_GRAPH = (NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE)
 _MOST_GIVEN = 6
 _LONGEST_NAME = 120
+_WITHOUT_GRAPH = (NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE)
 
 
 class FlowSection(QWidget):
