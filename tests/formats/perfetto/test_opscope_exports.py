@@ -19,7 +19,9 @@ from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
-NO_PROFILE = ("BAD_empty.etdp", "BAD_truncated.etdp", "BAD_zip.etdp")
+NO_PROFILE = (
+    "BAD_empty.etdp", "BAD_truncated.etdp", "BAD_zip.etdp", "torch_training.key_averages.json",
+)  # fmt: skip
 ALONE = sorted(
     str(path.relative_to(DATA))
     for folder in ("etdump", "torq", "table_csv", "chrome_json")
