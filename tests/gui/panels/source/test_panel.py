@@ -74,6 +74,8 @@ def test_a_pytorch_profile_shows_the_cost_of_its_functions(opened, data, show_pa
     panel = show_panel(SourcePanel, opened(profile), 735, 560)
     assert panel.place == ("train.py", 27)
     assert set(panel.code.gutter.notes) == {15, 27, 33, 51}
+    assert panel.functions.isVisible()
+    assert not panel.version.isVisible()
 
 
 def test_a_profile_without_source_lines_says_so(opened, data, show_panel):

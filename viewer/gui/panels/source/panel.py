@@ -54,6 +54,7 @@ from viewer.program.sources.versions import VersionFit, version_fit
 NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
+FUNCTIONS = "The profile names functions, not lines: a function's time is at its first line."
 NO_RECORDED_LINES = "This profile records no source lines."
 _MOST_SHARED = 6
 _MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
@@ -102,7 +103,9 @@ class SourcePanel(PagePanel):
         self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
         self.version = ElidedLabel("", theme, "caption", "warning")
-        self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
+        self.functions = ElidedLabel(FUNCTIONS, theme, "caption", "text2")
+        for notice in (self.version, self.functions):
+            notice.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
         self.missing = MissingFile(theme)
         self.missing.locate_requested.connect(self._locate)
         self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
@@ -140,7 +143,8 @@ class SourcePanel(PagePanel):
         foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
         foot.addWidget(self.shared, 1)
         column = plain_column(page)
-        for widget in (Hairline(theme), self.version, self.code, Hairline(theme), self._foot):
+        lines = Hairline(theme), Hairline(theme)
+        for widget in (lines[0], self.version, self.functions, self.code, lines[1], self._foot):
             column.addWidget(widget)
         column.insertWidget(1, self.missing)  # the last child, so that the code gets the focus
         return page
@@ -322,6 +326,7 @@ class SourcePanel(PagePanel):
         elif self._show_recorded():
             self._set_file(None)
             self.version.hide()
+            self.functions.hide()
             self.note.setText(path)
             self.note.hint = f"Recorded as {path}"
         else:
@@ -355,6 +360,8 @@ class SourcePanel(PagePanel):
 
     def _check_version(self, file: SourceFile) -> None:
         """Show a note if the file differs from the source quoted in an open ETRecord."""
+        answer = self._costs.answer
+        self.functions.setVisible(answer is not None and answer.shown.table.is_recorded)
         fits = (version_fit(program, file) for program in self._session.workspace.programs)
         fit = next((fit for fit in fits if fit.compared), None)
         self.version.setVisible(fit is not None and fit.is_other)
