@@ -36,7 +36,8 @@ class FlameGraph:
     title: such as the name of the file. scope: what the figures cover. notes: lines of text.
     whole_ns: the time that `WIDTH` is. start, width: in px from the left edge. color: index in the
     palette. narrow: how many boxes are left out as too narrow, each with all below it; beyond: as
-    too many; is_cut: whether boxes are left out because they are too deep.
+    too many; is_cut: whether boxes are left out because they are too deep. first_frame: the depth
+    of the outermost calls.
     """
 
     title: str
@@ -55,6 +56,7 @@ class FlameGraph:
     narrow: int
     beyond: int
     is_cut: bool
+    first_frame: int = FRAMES
 
     @property
     def level_count(self) -> int:
@@ -123,6 +125,7 @@ def flame_graph(
         int(narrow.sum()),
         beyond,
         is_cut,
+        first_frame,
     )
 
 

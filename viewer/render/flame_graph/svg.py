@@ -14,7 +14,6 @@ from unicodedata import east_asian_width
 from xml.sax.saxutils import escape
 
 from viewer import __version__
-from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics import figure_terms
 from viewer.codecs.atomic_file import replacing
 from viewer.model.text import one_line
@@ -97,7 +96,10 @@ def _height(graph: FlameGraph) -> int:
 
 
 def _style(graphs: Sequence[FlameGraph]) -> Iterator[str]:
-    """Yield the rules of all colors in use: "cN" for boxes, "lN" for labels of color N."""
+    """Yield the rules of all colors in use: "cN" for the edges of boxes of color N.
+
+    Fills are attributes, because some programs ignore rules and would draw black boxes.
+    """
     used = sorted({color for graph in graphs for color in set(graph.color.tolist())})
     fill, label = fills(False), label_colors(False)
     yield "<style>"
@@ -107,9 +109,7 @@ def _style(graphs: Sequence[FlameGraph]) -> Iterator[str]:
     yield "rect{stroke-width:0}"
     yield ".wide{stroke-width:.5}"
     for color in used:
-        edge = f"stroke:{_rgb(edge_rgb(fill[color]))}"
-        yield f".c{color}{{fill:{_rgb(fill[color])};{edge}}}"
-        yield f".l{color}{{fill:{_rgb(label[color])}}}"
+        yield f".c{color}{{stroke:{_rgb(edge_rgb(fill[color]))}}}"
     yield "</style>"
 
 
@@ -125,6 +125,7 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
         yield f'<text class="note" x="{_MARGIN}" y="{baseline}">{text}</text>'
     first = top + _MARGIN + (1 + len(notes)) * _LINE + _LINE // 2
     whole, base = max(graph.whole_ns, 1), _share_of(graph)
+    fill, ink = ([_rgb(color) for color in colors(False)] for colors in (fills, label_colors))
     columns = zip(
         graph.names, graph.depth.tolist(), graph.start.tolist(), graph.width.tolist(),
         graph.total_ns.tolist(), graph.self_ns.tolist(), graph.count.tolist(),
@@ -139,20 +140,20 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
             f"{figure_terms.COUNT.title} {group_digits(count)}",
             f"{share} of the {base}",
         ]
-        if depth < FRAMES and not graph.bottom_up:
+        if depth < graph.first_frame and not graph.bottom_up:
             del figures[2]  # processes and threads are not called
         tip = escape("\n".join([text, *map(plain_spaces, figures)]))
         wide = " wide" if width >= _EDGE_FROM else ""
         y = first + depth * _ROW
         yield (
-            f'<rect class="c{color}{wide}" x="{_px(_MARGIN + start)}" y="{y}" '
+            f'<rect class="c{color}{wide}" fill="{fill[color]}" x="{_px(_MARGIN + start)}" y="{y}" '
             f'width="{_px(width)}" height="{_BOX}">'
             f"<title>{tip}</title></rect>"
         )
         label = _cut(text, width - 2 * _PADDING)
         if label:
             yield (
-                f'<text class="l{color}" x="{_px(_MARGIN + start + _PADDING)}" '
+                f'<text fill="{ink[color]}" x="{_px(_MARGIN + start + _PADDING)}" '
                 f'y="{y + _BASELINE}">{escape(label)}</text>'
             )
 

@@ -297,6 +297,7 @@ def test_the_flame_graph_is_saved_as_svg_with_the_scope_of_the_panel(panel, qtbo
     text = plain(path.read_text())
     assert "The whole trace · 6 calls" in text
     assert text.count("<title>") == len(panel.answer.table) + 1
+    assert text.count("Count ") == len(panel.answer.table), "no process or thread is shown"
 
 
 def test_a_process_of_instants_alone_takes_no_rows(opened, data, show_session):
