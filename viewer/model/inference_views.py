@@ -112,15 +112,18 @@ def mean_run(trace: Trace) -> Trace:
     """A trace with one mean inference per kind of run in a scope, without those that warm up.
 
     Runs are of one kind if they have the same slices in the same order. The first `MOST_TRACKS`
-    kinds are included. Each slice extends from its mean start to its mean end. Means are floored to
-    whole ticks, so a mean duration is exact to one tick, and slices that nest in all runs nest in
-    the mean. All slices are flagged as derived. Arguments are kept where all runs agree; native
-    durations are averaged.
+    kinds are included; of steps that cover all tracks, only the most frequent one: the first step
+    may log more than the others, and their times would be added up. Each slice extends from its
+    mean start to its mean end. Means are floored to whole ticks, so a mean duration is exact to one
+    tick, and slices that nest in all runs nest in the mean. All slices are flagged as derived.
+    Arguments are kept where all runs agree; native durations are averaged.
     """
     own = _Inferences(trace, counted_inferences(trace, warm_up=False))
     kinds = own.kinds()[:MOST_TRACKS]
     if not kinds:
         return trace
+    if kinds[0].members[0].all_tracks:
+        kinds = [max(kinds, key=lambda kind: len(kind.members))]
     slices = trace.slices
     kinds_of_track = Counter(kind.members[0].track for kind in kinds)
     means: list[_Mean] = []

@@ -266,3 +266,14 @@ def test_a_million_steps_cost_no_more_than_a_million_slices(tmp_path):
         seconds.append(time.process_time() - before)
         assert (len(trace.slices), trace.runs) == (1_000_000, ())
     assert seconds[1] < 2 * seconds[0] + 1
+
+
+def test_the_mean_is_of_the_steps_that_log_the_same_and_not_added_to_others(tmp_path):
+    steps = [
+        slice_event(f"ProfilerStep#{i}", 100 * i, 90, cat="user_annotation") for i in (1, 2, 3)
+    ]
+    ops = [slice_event("op", 100 * i + 5, 40, cat="cpu_op") for i in (1, 2, 3)]
+    first = slice_event("allocate", 150, 20, cat="cpu_op")
+    mean = mean_run(read(tmp_path, *steps, *ops, first))
+    assert [(run.count, run.end - run.start) for run in mean.runs] == [(2, 90_000)]
+    assert "allocate" not in {mean.name(i) for i in range(len(mean.slices))}
