@@ -1,5 +1,7 @@
 """Sets of time against sets of single ticks."""
 
+import warnings
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +83,8 @@ def test_ticks_beyond_float_precision_stay_exact():
     assert (cut[0].tolist(), cut[1].tolist()) == ([far + 1], [far + 2])
     both = intervals.intersect(arrays([(far, far + 3)]), (start, end))
     assert (both[0].tolist(), both[1].tolist()) == ([far, far + 2], [far + 1, far + 3])
+
+
+def test_a_single_duration_may_begin_before_zero():
+    with warnings.catch_warnings(action="error"):
+        assert int(intervals.durations(np.int64(-7), np.int64(5))) == 12

@@ -36,7 +36,9 @@ def length(start: Ints, end: Ints) -> int:
 
 def durations(start: Ints | np.int64, end: Ints) -> NDArray[np.uint64]:
     """end - start as uint64, exact even if the difference overflows int64. end must be >= start."""
-    exact: NDArray[np.uint64] = end.view(np.uint64) - start.view(np.uint64)
+    # Arrays wrap around silently, scalars with a warning.
+    with np.errstate(over="ignore"):
+        exact: NDArray[np.uint64] = end.view(np.uint64) - start.view(np.uint64)
     return exact
 
 
