@@ -113,3 +113,12 @@ def test_names_leave_out_the_warm_up_as_the_summary_does(opened, show_panel, tmp
     assert rows["ProfilerStep"][1] == MISSING
     assert context.whole_ticks == 360_000
     assert "the warm-up" in panel.subtitle.text()
+
+
+def test_a_filter_shows_its_first_rows(opened, data, show_panel):
+    panel = show_panel(
+        OperatorsPanel, opened(data / "chrome_json" / "torch_training.json.gz"), 815, 300
+    )
+    panel.table.scrollToBottom()
+    panel.filter.setText("aten::")
+    assert panel.table.verticalScrollBar().value() == 0

@@ -239,6 +239,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self.table.show_texts(texts)
         if opened is None:
             self.table.open_first()
+            self.table.scrollToTop()
         else:
             self.table.open_rows(opened)
         self._say_found("")

@@ -25,6 +25,7 @@ from viewer.gui.qt.widgets.tables import (
     paint_faint,
     pop_up,
     select_row,
+    set_up_sorting,
 )
 from viewer.model.times import counted
 
@@ -61,16 +62,11 @@ class CallView(QuietTree):
         self.setMouseTracking(True)
         self.setExpandsOnDoubleClick(False)
         header, mode = self.header(), QHeaderView.ResizeMode
-        header.setStretchLastSection(False)
-        header.setMinimumSectionSize(theme.px(40))
-        header.setSectionsMovable(False)
         for i, column in enumerate(COLUMNS):
             header.setSectionResizeMode(i, mode.Interactive if column.width else mode.Stretch)
             if column.width:
                 header.resizeSection(i, theme.px(column.width))
-        header.setSortIndicatorClearable(True)
-        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-        self.setSortingEnabled(True)
+        set_up_sorting(self, theme)
         self.clicked.connect(self.choose)
         self.doubleClicked.connect(self._enter)
         self.expanded.connect(self._opened)

@@ -36,6 +36,7 @@ from viewer.gui.qt.widgets.tables import (
     paint_faint,
     pop_up,
     select_row,
+    set_up_sorting,
 )
 from viewer.model.times import counted
 from viewer.render.palette import Palette
@@ -83,13 +84,7 @@ class ModuleView(QuietTree):
         self.setIndentation(theme.px(_INDENT))
         self.setUniformRowHeights(True)
         self.setMouseTracking(True)
-        header = self.header()
-        header.setStretchLastSection(False)
-        header.setMinimumSectionSize(theme.px(40))
-        header.setSectionsMovable(False)
-        header.setSortIndicatorClearable(True)
-        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-        self.setSortingEnabled(True)
+        set_up_sorting(self, theme)
         self.clicked.connect(self.choose)
         self.doubleClicked.connect(self._enter)
         model.modelAboutToBeReset.connect(self._keep)

@@ -169,6 +169,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
     @Slot(str)
     def _filter(self, text: str) -> None:
         self.model.set_filter(text)
+        self.table.scrollToTop()  # the selected row, if it is listed, then comes into view
         self._select()
 
     @Slot()

@@ -127,6 +127,17 @@ def add_copying(table: QAbstractItemView, copy: CopyRows, offer: Callable[[QPoin
     table.customContextMenuRequested.connect(offer)
 
 
+def set_up_sorting(view: QTreeView, theme: Theme) -> None:
+    """Let the header of a tree sort its rows; a third click restores their own order."""
+    header = view.header()
+    header.setStretchLastSection(False)
+    header.setMinimumSectionSize(theme.px(40))
+    header.setSectionsMovable(False)
+    header.setSortIndicatorClearable(True)
+    header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+    view.setSortingEnabled(True)
+
+
 def select_row(view: QAbstractItemView, index: QModelIndex) -> None:
     """Select only the row of an index, and make it current."""
     flags = QItemSelectionModel.SelectionFlag
