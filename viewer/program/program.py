@@ -336,6 +336,16 @@ class Program:
                     texts.add(text)
         return found
 
+    @cached_property
+    def source_lines(self) -> frozenset[tuple[str, int]]:
+        """The recorded path and line of every operator that has one."""
+        return frozenset((at.path, at.line) for op in self.operators if (at := op.source))
+
+    @cached_property
+    def module_paths(self) -> frozenset[str]:
+        """The paths of the innermost modules of all operators."""
+        return frozenset(op.module_path for op in self.operators) - {""}
+
     def node_numbers(self, operator: int) -> range:
         """The indexes into `nodes` of an operator's nodes."""
         return range(self._first_nodes[operator], self._first_nodes[operator + 1])

@@ -208,10 +208,6 @@ def _annotations(trace: Trace) -> Bools:
     """Return which slices of a PyTorch profile only repeat the time of others."""
     slices = trace.slices
     category = slices.columns[CATEGORY]
-    texts = np.array(category.strings or ("",))
-    given = np.ones(len(slices), np.bool_) if category.valid is None else category.valid
     alone = (slices.row_lane > 0)[slices.rows()]
-    is_annotation = (texts == ANNOTATION)[category.values]
-    is_span = (texts == PROFILER_SPAN)[category.values]
-    found: Bools = given & (is_span | (is_annotation & alone))
+    found: Bools = category.is_any((PROFILER_SPAN,)) | (category.is_any((ANNOTATION,)) & alone)
     return found

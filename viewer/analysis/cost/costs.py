@@ -20,7 +20,7 @@ import numpy as np
 
 from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
-from viewer.analysis.cost.thread_time import thread_time_of
+from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
@@ -136,9 +136,17 @@ class Costs:
     def __init__(self, table: LinkTable) -> None:
         self._table = table
         self._trace = table.trace
-        # Calls that nest in one another fill their threads; the whole is what fills them.
-        is_nested = table.program is not None and table.program.is_nested
-        self._threads = thread_time_of(table) if is_nested else None
+
+    @cached_property
+    def threads(self) -> ThreadTime | None:
+        """The busy time of the threads of a plain profile, None for a profile of another kind."""
+        return thread_time_of(self._table)
+
+    @property
+    def _threads(self) -> ThreadTime | None:
+        """The same if operators call one another; then the whole is what fills their threads."""
+        program = self._table.program
+        return self.threads if program is not None and program.is_nested else None
 
     @cached_property
     def _segments(self) -> Segments:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.thread_time import GroupTime, ThreadTime, thread_time_of
+from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
 from viewer.analysis.findings.estimates import estimates as off_estimates
@@ -66,10 +66,10 @@ class FindingsAnalysis:
         self._costs = costs or Costs(table)
         self._work = WorkTime(table)
 
-    @cached_property
+    @property
     def threads(self) -> ThreadTime | None:
         """The busy time of the threads of a plain profile, None for a profile of another kind."""
-        return thread_time_of(self.table)
+        return self._costs.threads
 
     @cached_property
     def _thread_work(self) -> GroupTime | None:

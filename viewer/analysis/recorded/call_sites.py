@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewer.analysis.calls.paths import call_paths
+from viewer.analysis.calls.paths import FRAMES, call_paths
 from viewer.analysis.calls.preorder import numbered
 from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.statistics.group_keys import KeyGroups
@@ -66,7 +66,7 @@ def with_call_sites(trace: Trace) -> Trace:
     stack[started] = stack[starter[started]]
     backward[started] = backward[starter[started]]
     # Threads and processes are paths too; only frames are stacks.
-    of_frames = paths.depth >= _FRAMES
+    of_frames = paths.depth >= FRAMES
     number = np.append(np.where(of_frames, np.cumsum(of_frames) - 1, -1), -1)
     stack = number[stack]
     stack[(trace.keys.kind != KeyKind.PLAIN)[slices.key]] = -1  # steps have one identity
@@ -80,9 +80,6 @@ def with_call_sites(trace: Trace) -> Trace:
     for array in (key, *(getattr(keys, name) for name in Keys.__slots__)):
         array.flags.writeable = False
     return replace(trace, keys=keys, slices=replace(slices, key=key), calls=calls)
-
-
-_FRAMES = 2  # the depth of the outermost frames in call paths
 
 
 def _by_name(trace: Trace) -> KeyGroups:

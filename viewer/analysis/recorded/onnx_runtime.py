@@ -8,7 +8,6 @@ the module of a node.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from itertools import accumulate, takewhile
@@ -16,7 +15,8 @@ from itertools import accumulate, takewhile
 import numpy as np
 
 from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH
-from viewer.analysis.recorded.recorded_call import RecordedCall
+from viewer.analysis.recorded.recorded_call import RecordedCall, text_at
+from viewer.analysis.recorded.tensors import json_list, shape_of
 from viewer.arrays import Ints
 from viewer.model.names.profilers import CATEGORY
 from viewer.model.trace import Column, Trace
@@ -35,7 +35,6 @@ _DTYPES = {
     "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
     "uint32": "u32", "int64": "i64", "uint64": "u64",
 }  # fmt: skip
-_MOST_TEXT = 1 << 16
 
 
 def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
@@ -48,7 +47,7 @@ def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
     found: list[RecordedCall | None] = []
     for key, slice_ in enumerate(first.tolist()):
         name = trace.strings[int(trace.keys.name[key])]
-        type_ = _text(op, slice_)
+        type_ = text_at(op, slice_)
         is_node = slice_ >= 0 and category.value(slice_) == _NODE and name.endswith(_KERNEL_TIME)
         if not is_node or not type_:
             found.append(None)
@@ -58,15 +57,15 @@ def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
 
 
 def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> RecordedCall:
-    provider = _text(columns.get(_PROVIDER), slice_)
+    provider = text_at(columns.get(_PROVIDER), slice_)
     node = GraphNode(
         name,
         f"{LIBRARY}::{type_}",
         -1,
         modules=_modules_of(name, type_),
         source_op=type_,
-        inputs=_tensors(_text(columns.get(_INPUTS), slice_), "input"),
-        outputs=_tensors(_text(columns.get(_OUTPUTS), slice_), "output"),
+        inputs=_tensors(text_at(columns.get(_INPUTS), slice_), "input"),
+        outputs=_tensors(text_at(columns.get(_OUTPUTS), slice_), "output"),
     )
     return RecordedCall("model", node, "" if provider == CPU else provider)
 
@@ -93,23 +92,11 @@ def _modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
     return tuple((path, "") for path in paths)
 
 
-def _text(column: Column | None, slice_: int) -> str:
-    value = None if column is None or slice_ < 0 else column.value(slice_)
-    return value if isinstance(value, str) else ""
-
-
 def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
     """Return the tensors of a list of {type: shape}."""
-    if not text or len(text) > _MOST_TEXT:
-        return ()
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        return ()
-    found = []
-    for number, one in enumerate(given if isinstance(given, list) else ()):
-        for dtype, shape in one.items() if isinstance(one, dict) else ():
-            is_shape = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
-            sizes = tuple(shape) if is_shape else None
-            found.append(Tensor(f"{what} {number}", _DTYPES.get(dtype, ""), sizes))
-    return tuple(found)
+    return tuple(
+        Tensor(f"{what} {number}", _DTYPES.get(dtype, ""), shape_of(shape))
+        for number, one in enumerate(json_list(text))
+        if isinstance(one, dict)
+        for dtype, shape in one.items()
+    )

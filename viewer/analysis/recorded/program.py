@@ -59,6 +59,7 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
     program = Program(
         trace.path, format_, "", tuple(methods), is_recorded=True, is_nested=format_ != ONNX_RUNTIME
     )
+    _ = program.source_lines, program.module_paths  # cached here: the GUI thread shows them
     links = tuple(
         _SCOPE
         if call is None

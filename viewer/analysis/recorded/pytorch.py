@@ -8,7 +8,6 @@ for each direction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from viewer.analysis.recorded.call_sites import (
@@ -19,11 +18,11 @@ from viewer.analysis.recorded.call_sites import (
     PYTHON,
 )
 from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH, frame_of, module_of
-from viewer.analysis.recorded.recorded_call import RecordedCall
+from viewer.analysis.recorded.recorded_call import RecordedCall, text_at
 from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
 from viewer.model.names.profilers import ANNOTATION, CATEGORY
 from viewer.model.recorded_calls import RecordedCalls
-from viewer.model.trace import Column, KeyKind, Trace
+from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import Frame, GraphNode
 
 FORWARD, BACKWARD, OUTSIDE, CALLS = "forward", "backward", "outside the modules", "calls"
@@ -57,10 +56,10 @@ def pytorch_calls(trace: Trace, calls: RecordedCalls) -> list[RecordedCall | Non
             found.append(None)
             continue
         frames, modules = places.of(stacks[key])
-        settings = settings_of(name, _text(columns, INPUT_VALUES, first))
-        inputs = input_tensors(
-            _text(columns, INPUT_SHAPES, first), _text(columns, INPUT_TYPES, first)
+        shapes, types, values = (
+            text_at(columns.get(name), first) for name in (INPUT_SHAPES, INPUT_TYPES, INPUT_VALUES)
         )
+        settings, inputs = settings_of(name, values), input_tensors(shapes, types)
         node = GraphNode(
             name,
             name,
@@ -82,13 +81,6 @@ def _method(has_modules: bool, modules: _Modules, is_backward: bool) -> str:
     if not has_modules:
         return CALLS
     return FORWARD if modules else OUTSIDE
-
-
-def _text(columns: Mapping[str, Column], name: str, slice_: int) -> str | None:
-    """Return the text of a slice in a column, if it has one."""
-    column = columns.get(name)
-    value = None if column is None else column.value(slice_)
-    return value if isinstance(value, str) else None
 
 
 class _Places:

@@ -1,9 +1,10 @@
-"""What a profile records about the slices of one key."""
+"""What a profile records about the slices of one key, and how it is looked up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viewer.model.trace import Column
 from viewer.program.program import GraphNode
 
 
@@ -18,3 +19,9 @@ class RecordedCall:
     method: str
     node: GraphNode
     backend: str = ""
+
+
+def text_at(column: Column | None, slice_: int) -> str:
+    """Return the text of a slice in a column; "" without one, for a number, and for slice -1."""
+    value = None if column is None or slice_ < 0 else column.value(slice_)
+    return value if isinstance(value, str) else ""

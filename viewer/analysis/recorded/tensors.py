@@ -20,30 +20,30 @@ _DTYPES = {
     "c10::qint8": "qi8", "c10::quint8": "qu8", "c10::qint32": "qi32",
     "c10::Float8_e4m3fn": "f8e4m3fn", "c10::Float8_e5m2": "f8e5m2",
 }  # fmt: skip
-_MOST_TEXT = 1 << 16  # an operator with longer texts has thousands of inputs
+_MOST_TEXT = 1 << 16
 _Shape = tuple[int, ...]
 
 
-def input_tensors(shapes: str | None, types: str | None) -> tuple[Tensor, ...]:
+def input_tensors(shapes: str, types: str) -> tuple[Tensor, ...]:
     """Return the tensors among an operator's arguments, in order; () if they are not recorded."""
-    sizes, names = _list_of(shapes), _list_of(types)
+    sizes, names = json_list(shapes), json_list(types)
     found = []
     for number, size in enumerate(sizes):
         name = names[number] if number < len(names) else ""
         dtype = _DTYPES.get(name, "") if isinstance(name, str) else ""
-        shape = _shape_of(size)
+        shape = shape_of(size)
         if shape is not None and (shape or dtype):
             found.append(Tensor(f"input {number}", dtype, shape))
         elif isinstance(size, list):
-            members = ((i, _shape_of(member)) for i, member in enumerate(size))
+            members = ((i, shape_of(member)) for i, member in enumerate(size))
             found += [Tensor(f"input {number}.{i}", "", one) for i, one in members if one]
     return tuple(found)
 
 
-def settings_of(op: str, values: str | None) -> tuple[tuple[str, Setting], ...]:
+def settings_of(op: str, values: str) -> tuple[tuple[str, Setting], ...]:
     """Return the settings that counting a convolution or sum needs; values: `Concrete Inputs`."""
     found = []
-    given = _list_of(values)
+    given = json_list(values)
     for name, position in _SETTINGS.get(op, ()):
         text = given[position] if position < len(given) else None
         setting = _setting_of(text) if isinstance(text, str) else None
@@ -64,8 +64,8 @@ def output_tensors(
     return () if shape is None or not inputs else (Tensor("output", inputs[0].dtype, shape),)
 
 
-def _list_of(text: str | None) -> list[object]:
-    """Return a JSON list, or [] for anything else."""
+def json_list(text: str) -> list[object]:
+    """Return a JSON list; [] for anything else, and for a text as long as thousands of inputs."""
     if not text or len(text) > _MOST_TEXT:
         return []
     try:
@@ -75,7 +75,7 @@ def _list_of(text: str | None) -> list[object]:
     return found if isinstance(found, list) else []
 
 
-def _shape_of(value: object) -> _Shape | None:
+def shape_of(value: object) -> _Shape | None:
     """Return a list of sizes as a shape; None for anything else."""
     if not isinstance(value, list):
         return None
@@ -93,7 +93,7 @@ def _setting_of(text: str) -> Setting | None:
         return None
     if isinstance(value, int | float):
         return value
-    shape = _shape_of(value)
+    shape = shape_of(value)
     return shape
 
 

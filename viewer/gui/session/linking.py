@@ -67,9 +67,7 @@ def _recorded_text(program: Program) -> str:
     operators = program.operators
     if not program.is_nested:
         return counted(len(operators), "operator")
-    modules = {operator.module_path for operator in operators} - {""}
-    lines = {(at.path, at.line) for operator in operators if (at := operator.source)}
-    parts = [(len(modules), "module"), (len(lines), "source function")]
+    parts = [(len(program.module_paths), "module"), (len(program.source_lines), "source function")]
     found = [counted(count, noun) for count, noun in parts if count]
     return ", ".join(found) or counted(len(operators), "operator")
 

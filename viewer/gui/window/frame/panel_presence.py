@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import enum
 
-from viewer.analysis.cost.lines import first_lines
 from viewer.analysis.torq.estimates import is_compiled
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_table import PANELS
@@ -49,7 +48,8 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
         "operators": _open_if(bool(programs) or has_slices),
         "calls": _open_if(has_slices),
         "model": _open_if(
-            any(not program.text_lines for program in programs) or any(map(_has_modules, recorded))
+            any(not program.text_lines for program in programs)
+            or any(program.module_paths for program in recorded)
         ),
         "graph": _open_if(bool(programs)),
         "delegation": _open_if(any(not p.text_lines for p in programs), in_profile),
@@ -59,7 +59,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
         "events": in_profile,
         "untimed": _open_if(any(len(trace.untimed) for trace in traces)),
         "source": _open_if(
-            bool(programs) or any(first_lines(program) for program in recorded),
+            bool(programs) or any(program.source_lines for program in recorded),
             _if_available(has_places),
         ),
         "findings": without_record,
@@ -85,11 +85,6 @@ def _open_if(has: bool, other: Presence = Presence.NOTHING) -> Presence:
 
 def _if_available(has: bool) -> Presence:
     return Presence.AVAILABLE if has else Presence.NOTHING
-
-
-def _has_modules(program: Program) -> bool:
-    """Whether the program states the module of any operator."""
-    return any(operator.module_path for operator in program.operators)
 
 
 def _has_maps(program: Program) -> bool:
