@@ -1,4 +1,4 @@
-"""The scope of a trace's costs in the current view: a range, a run, or everything. No Qt."""
+"""The trace that panels show, and the scope of its costs: a range, a run, or everything. No Qt."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
+from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import OpenTrace
-from viewer.view.state import ViewState
+from viewer.view.state import SliceRef, ViewState
 
 
 def scope_of(
@@ -29,6 +30,24 @@ def scope_of(
     if state.run is not None and state.run[0] == number:
         return TimeScope(run=traces[number].trace.runs[state.run[1]])
     return WHOLE
+
+
+def current_trace(state: ViewState, group: ClockGroup) -> int | None:
+    """Return the trace that panels show: that of the selection, else one of the active group.
+
+    Of the group it is that of the picked inference, else the first. For an area across several
+    traces, it is the picked inference's trace if that is one of them, else the first of them. None
+    if nothing is open.
+    """
+    for part in (state.slice, state.operators):
+        if part is not None:
+            return part.trace if isinstance(part, SliceRef) else part[0]
+    if state.area is not None and state.area.tracks:
+        owners = {trace for trace, _ in state.area.tracks}
+        return state.run[0] if state.run and state.run[0] in owners else min(owners)
+    if state.run is not None and state.run[0] in group.traces:
+        return state.run[0]
+    return group.traces[0] if group.traces else None
 
 
 def per_inference(scope: TimeScope, state: ViewState) -> TimeScope:

@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import replace
 
 from viewer.view.state import ViewState
+from viewer.view.ties import Ranges
 
 LONGEST = 500  # states are small and share common parts
 _States = deque[ViewState]
@@ -33,6 +34,23 @@ class History:
         """Clear the operator highlight in all states, after the links of traces have changed."""
         for states in (self._undo, self._redo, self._back, self._forward):
             known = [replace(state, operators=None) for state in states]
+            states.clear()
+            states.extend(known)
+
+    def with_ranges(self, ranges: Ranges) -> None:
+        """Give all states the ranges of clock groups that were opened after them."""
+        for states in (self._undo, self._redo, self._back, self._forward):
+            known = [
+                replace(
+                    state,
+                    ranges={
+                        key: span
+                        for key, span in {**ranges, **state.ranges}.items()
+                        if key != state.clock
+                    },
+                )
+                for state in states
+            ]
             states.clear()
             states.extend(known)
 

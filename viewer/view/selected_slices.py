@@ -6,7 +6,7 @@ slices: a million take some tens of ms, so nothing here runs in every frame.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +16,7 @@ from viewer.arrays import Codes, Ints
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import group_digits
 from viewer.model.trace import Slices
+from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 
@@ -107,15 +108,15 @@ def area_of(traces: Sequence[OpenTrace], slices: SliceSet) -> Area | None:
     return Area(span[0], max(span[1], span[0] + 1), frozenset(tracks))
 
 
-def everything(traces: Sequence[OpenTrace], length: int) -> Area:
-    """Return all tracks over the whole axis of `length` ns."""
+def everything(traces: Sequence[OpenTrace], group: ClockGroup) -> Area:
+    """Return all tracks of a clock group over its whole axis."""
     return Area(
         0,
-        length,
+        group.span_ns,
         frozenset(
             (number, track)
-            for number, shown in enumerate(traces)
-            for track in range(len(shown.trace.tracks))
+            for number in group.traces
+            for track in range(len(traces[number].trace.tracks))
         ),
     )
 
@@ -141,16 +142,23 @@ class SelectedSpan:
         self._span: tuple[int, int] | None = None
 
     def of(
-        self, traces: Sequence[OpenTrace], first: SliceRef, others: Sequence[SliceRef]
+        self,
+        traces: Sequence[OpenTrace],
+        first: SliceRef,
+        others: Sequence[SliceRef],
+        members: Container[int],
     ) -> tuple[int, int] | None:
-        """Return the span of a slice and others; cached while the others are the same."""
+        """Return the span of a slice and others; cached while the others are the same.
+
+        members: the traces whose times can be compared; slices of others do not count.
+        """
         arguments = (traces, others)
         same = len(self._asked) == 2 and all(
             a is b for a, b in zip(arguments, self._asked, strict=True)
         )
         if not same:
             self._asked = arguments
-            self._span = span_ns(traces, SliceSet.of_refs(others))
+            self._span = span_ns(traces, SliceSet.of_refs(others).among(members))
         one = traces[first.trace].span_ns(first.index)
         if self._span is None:
             return one

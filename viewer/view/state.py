@@ -1,12 +1,13 @@
 """The user-changeable view as one immutable value; the undo history is a list of these.
 
-No Qt. Times are ns of the common axis. Slices, tracks and runs refer to the position of their trace
-among the open ones, so a state is only valid for the currently open files.
+No Qt. Times are ns of the axis of a clock group (see `viewer.view.clock_groups`), which is named by
+its key. Slices, tracks and runs refer to the position of their trace among the open ones, so a
+state is only valid for the currently open files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
@@ -18,6 +19,8 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
+from viewer.view.strip_view import StripView as StripView
+from viewer.view.ties import Range, Ranges, Ties
 from viewer.workspace.clocks import ClockRates, DelegateRates
 from viewer.workspace.user_choices import UserChoices
 
@@ -82,6 +85,10 @@ class SliceSet(Sequence[SliceRef]):
         smaller._larger = ref, self
         return smaller
 
+    def among(self, traces: Container[int]) -> SliceSet:
+        """Return the slices of some traces."""
+        return SliceSet({trace: own for trace, own in self.of.items() if trace in traces})
+
     def __len__(self) -> int:
         return sum(len(numbers) for numbers in self.of.values())
 
@@ -124,7 +131,7 @@ class SliceSet(Sequence[SliceRef]):
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A time range, in ns of the axis, on some tracks, given as (trace, track)."""
+    """A time range on some tracks, given as (trace, track), all of one clock group."""
 
     t0: int
     t1: int
@@ -133,12 +140,13 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A moment (t0 == t1) or a time range, with the user's name and note."""
+    """A moment (t0 == t1) or a time range of a clock group, with the user's name and note."""
 
     t0: int
     t1: int
     name: str = ""
     note: str = ""
+    clock: str = ""
 
 
 class RulerUnit(Enum):
@@ -154,6 +162,10 @@ class RulerUnit(Enum):
 class ViewState:
     """Everything about the view that the user can change.
 
+    clock: the active clock group, which keys act on; t0, t1: its visible range. ranges: the visible
+    ranges of the other groups. ties: how their zooms and positions are tied together. strips: how
+    their strips are arranged.
+
     slice: the selected slice; others: further ones, a `SliceSet`, or () for none. operators:
     (trace, indexes into its program's operators) that are highlighted. run: the (trace, position in
     `Trace.runs`) that costs refer to, None for all inferences. warm_up: whether figures over all
@@ -162,7 +174,8 @@ class ViewState:
 
     clocks, delegate_clocks: the chosen rates, as in `UserChoices`. They belong to the workspace,
     but are here because range and area are ns at these rates: undo reverts both together. measured:
-    a range shown with its length until another is measured; empty while its end is being chosen.
+    a range of the clock group `measured_on`, shown with its length until another is measured; empty
+    while its end is being chosen.
     mark: the index of the current one in `marks`, the bookmarks. query: the search; only_hits:
     everything else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by
     title and palette index.
@@ -170,6 +183,10 @@ class ViewState:
 
     t0: int = 0
     t1: int = 1_000_000
+    clock: str = ""
+    ranges: Ranges = field(default_factory=dict)
+    ties: Ties = field(default_factory=dict)
+    strips: StripView = field(default_factory=StripView)
     slice: SliceRef | None = None
     others: Sequence[SliceRef] = ()
     operators: tuple[int, tuple[int, ...]] | None = None
@@ -183,11 +200,31 @@ class ViewState:
     clocks: ClockRates = field(default_factory=dict)
     delegate_clocks: DelegateRates = field(default_factory=dict)
     measured: tuple[int, int] | None = None
+    measured_on: str = ""
     marks: tuple[Bookmark, ...] = ()
     mark: int | None = None
     query: str = ""
     only_hits: bool = False
     ruler: RulerUnit = RulerUnit.FROM_START
+
+    def range_of(self, clock: str) -> Range:
+        """Return the visible range of a clock group; of an unknown one that of the active one."""
+        own = self.t0, self.t1
+        return own if clock == self.clock else self.ranges.get(clock, own)
+
+    @property
+    def all_ranges(self) -> dict[str, Range]:
+        """The visible range of every clock group."""
+        return {**self.ranges, self.clock: (self.t0, self.t1)}
+
+    def on(self, clock: str) -> ViewState:
+        """Return this state with another clock group active; nothing moves."""
+        if clock == self.clock:
+            return self
+        ranges = self.all_ranges
+        t0, t1 = self.range_of(clock)
+        ranges.pop(clock, None)
+        return replace(self, clock=clock, t0=t0, t1=t1, ranges=ranges)
 
     @property
     def slices(self) -> SliceSet:
@@ -206,7 +243,7 @@ class ViewState:
     @property
     def marking(self) -> tuple[object, ...]:
         """The bookmarks and the measured range, as one comparable value."""
-        return self.marks, self.mark, self.measured
+        return self.marks, self.mark, self.measured, self.measured_on
 
     @property
     def rates(self) -> tuple[ClockRates, DelegateRates]:
@@ -220,16 +257,13 @@ class ViewState:
     def is_at(self, other: ViewState) -> bool:
         """Return whether another state shows the same place.
 
-        A place is the range, selection, run, inferences and rates.
+        A place is the ranges of all clock groups, selection, run, inferences and rates.
         """
-        return (self.t0, self.t1, self.run, self.inferences, self.rates, *self.selection) == (
-            other.t0,
-            other.t1,
-            other.run,
-            other.inferences,
-            other.rates,
-            *other.selection,
-        )
+        return self._place == other._place
+
+    @property
+    def _place(self) -> tuple[object, ...]:
+        return (self.all_ranges, self.ties, self.run, self.inferences, self.rates, *self.selection)
 
     def at(self, place: ViewState) -> ViewState:
         """Return this state moved to the place of another one."""
@@ -238,6 +272,9 @@ class ViewState:
             self,
             t0=place.t0,
             t1=place.t1,
+            clock=place.clock,
+            ranges=place.ranges,
+            ties=place.ties,
             slice=place.slice,
             others=place.others,
             operators=place.operators,

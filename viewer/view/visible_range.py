@@ -1,4 +1,4 @@
-"""The visible part of the common axis: the first view, and changes of the range. No Qt.
+"""The visible part of the axis of a clock group: its first view, and changes of the range. No Qt.
 
 Ranges are [t0, t1) in ns of the axis. All functions are pure; the session applies their results.
 """
@@ -14,8 +14,10 @@ from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
 from viewer.render.layout import Axis
+from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
+from viewer.view.ties import without
 from viewer.workspace.workspace import Workspace
 
 MIN_SPAN_NS = 1
@@ -111,13 +113,6 @@ def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
     return None
 
 
-def axis_length(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:
-    """Return the length of the common axis in a display mode of inferences, at least 1 ns."""
-    if inferences is Inferences.AS_RUN:
-        return max(space.clocks.span_ns(), 1)
-    return max((t.axis.to_ns(t.trace.end) for t in traces), default=1)
-
-
 def with_margin(t0: int, t1: int) -> tuple[int, int]:
     """Return a range with a 2 % margin on both sides."""
     margin = max((t1 - t0) // 50, 1)
@@ -168,37 +163,44 @@ def moved_span(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
     return at_same_ticks(t0, t1, before, axis)
 
 
-def marks_at_same_ticks(
-    marks: Sequence[Bookmark], before: Axis, axis: Axis
-) -> tuple[Bookmark, ...]:
-    """Return the bookmarks moved so that they stay at the same ticks of one trace."""
-    moved = []
-    for mark in marks:
-        t0, t1 = moved_span(mark.t0, mark.t1, before, axis)
-        moved.append(replace(mark, t0=t0, t1=t1))
-    return tuple(moved)
-
-
 def with_ticks_kept(
-    state: ViewState, trace: int, before: Axis, axis: Axis, whole: int
+    state: ViewState, group: ClockGroup, trace: int, before: Axis, axis: Axis
 ) -> ViewState:
-    """Return a view whose range, area, bookmarks and measurement stay at one trace's ticks.
+    """Return a view of which everything on a clock group stays at one trace's ticks.
 
-    before, axis: the axis of that trace before and after the change. whole: the new length of the
-    common axis in ns.
+    That is: range, area, bookmarks and measurement; an alignment of the group ends. group: as it is
+    after the change. before, axis: the axis of that trace before and after the change.
     """
-    t0, t1 = limited(*at_same_ticks(state.t0, state.t1, before, axis), whole)
+    span = limited(*at_same_ticks(*state.range_of(group.key), before, axis), group.span_ns)
     area, measured = state.area, state.measured
-    if area is not None:
+    if area is not None and any(owner in group.traces for owner, _ in area.tracks):
         # An area on tracks of several traces cannot keep the ticks of all of them.
         own = all(owner == trace for owner, _ in area.tracks)
         first, last = at_same_ticks(area.t0, area.t1, before, axis)
         area = replace(area, t0=first, t1=last) if own else None
+    if measured is not None and state.measured_on == group.key:
+        measured = moved_span(*measured, before, axis)
+    marks = [
+        _moved_mark(mark, before, axis) if mark.clock == group.key else mark for mark in state.marks
+    ]
+    ranges, active = dict(state.ranges), (state.t0, state.t1)
+    if group.key == state.clock:
+        active = span
+    else:
+        ranges[group.key] = span
     return replace(
         state,
-        t0=t0,
-        t1=t1,
+        t0=active[0],
+        t1=active[1],
+        ranges=ranges,
         area=area,
-        marks=marks_at_same_ticks(state.marks, before, axis),
-        measured=measured and moved_span(*measured, before, axis),
+        marks=tuple(marks),
+        measured=measured,
+        # At another rate, the spans of tied groups are no longer in proportion.
+        ties=without(state.ties, {group.key}),
     )
+
+
+def _moved_mark(mark: Bookmark, before: Axis, axis: Axis) -> Bookmark:
+    t0, t1 = moved_span(mark.t0, mark.t1, before, axis)
+    return replace(mark, t0=t0, t1=t1)

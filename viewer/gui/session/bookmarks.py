@@ -33,6 +33,12 @@ def set_bookmarks(
     session.change(replace(session.state, marks=marks, mark=current, measured=measured))
 
 
+def measured_on(session: Session, clock: str) -> tuple[int, int] | None:
+    """The measured span if it is on a clock group."""
+    state = session.state
+    return state.measured if state.measured_on == clock else None
+
+
 def measure(session: Session, at: int | None) -> None:
     """Measure the selection; without one, measure between two calls at different times.
 
@@ -41,16 +47,17 @@ def measure(session: Session, at: int | None) -> None:
     start of a span and the second call its end.
     """
     state, span = session.state, _selected(session)
+    before = measured_on(session, state.clock)
     if span is not None:
-        measured = None if state.measured == span else span
+        measured = None if before == span else span
     elif at is None:
         return
-    elif state.measured is not None and state.measured[0] == state.measured[1]:
-        first, last = sorted((state.measured[0], at))
+    elif before is not None and before[0] == before[1]:
+        first, last = sorted((before[0], at))
         measured = (first, last) if last > first else None
     else:
         measured = (at, at)
-    set_bookmarks(session, state.marks, None, measured)
+    session.change(replace(state, mark=None, measured=measured, measured_on=state.clock))
 
 
 def keep(session: Session, at: int | None) -> int | None:
@@ -62,19 +69,20 @@ def keep(session: Session, at: int | None) -> int | None:
     if not can_mark(session):
         return None
     state = session.state
-    span = _selected(session) or state.measured or (None if at is None else (at, at))
+    pointed = None if at is None else (at, at)
+    span = _selected(session) or measured_on(session, state.clock) or pointed
     if span is None:
         return None
     bookmarks = state.marks
-    known = next((i for i, b in enumerate(bookmarks) if (b.t0, b.t1) == span), None)
+    here = (*span, state.clock)
+    known = next((i for i, b in enumerate(bookmarks) if (b.t0, b.t1, b.clock) == here), None)
     if known is not None:
         set_bookmarks(session, bookmarks, known, state.measured)
         return None
     used_names = {bookmark.name for bookmark in bookmarks}
     number = next(n for n in range(1, len(bookmarks) + 2) if f"Bookmark {n}" not in used_names)
-    set_bookmarks(
-        session, (*bookmarks, Bookmark(*span, f"Bookmark {number}")), len(bookmarks), None
-    )
+    added = Bookmark(*span, f"Bookmark {number}", clock=state.clock)
+    set_bookmarks(session, (*bookmarks, added), len(bookmarks), None)
     return len(bookmarks)
 
 
@@ -112,6 +120,7 @@ def go_to(session: Session, number: int) -> None:
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
         bookmark = session.state.marks[number]
+        session.activate(bookmark.clock)
         set_bookmarks(session, session.state.marks, number, session.state.measured)
         t0, t1 = session.state.t0, session.state.t1
         if bookmark.t1 - bookmark.t0 > t1 - t0:
@@ -119,16 +128,18 @@ def go_to(session: Session, number: int) -> None:
         elif bookmark.t0 < t0 or bookmark.t1 > t1:
             middle, half = (bookmark.t0 + bookmark.t1) // 2, (t1 - t0) // 2
             session.set_range(middle - half, middle - half + t1 - t0)
-        _pick_run_of(session, bookmark.t0, bookmark.t1)
+        _pick_run_of(session, bookmark)
 
 
-def _pick_run_of(session: Session, t0: int, t1: int) -> None:
+def _pick_run_of(session: Session, bookmark: Bookmark) -> None:
     """If an inference is picked, pick the bookmark's inference, so that costs match the view."""
     state = session.state
     if state.run is None:
         return
     trace = state.run[0]
-    run = run_in_view(session.traces[trace], t0, t1)
+    if session.group_of(trace).key != bookmark.clock:
+        return
+    run = run_in_view(session.traces[trace], bookmark.t0, bookmark.t1)
     if run is not None and run != state.run[1]:
         # The selected slice belongs to the previous inference.
         session.change(replace(state, slice=None, others=(), run=(trace, run)))
@@ -137,13 +148,19 @@ def _pick_run_of(session: Session, t0: int, t1: int) -> None:
 def fit(session: Session, number: int) -> None:
     """Show a bookmark with a margin of 1/5 of its span per side; center one without duration."""
     bookmark = session.state.marks[number]
+    session.activate(bookmark.clock)
     margin = (bookmark.t1 - bookmark.t0) // 5 or (session.state.t1 - session.state.t0) // 2
     session.set_range(bookmark.t0 - max(margin, 1), bookmark.t1 + max(margin, 1))
 
 
 def _selected(session: Session) -> tuple[int, int] | None:
-    """The span of the selected slices or area; highlighted operators do not count."""
+    """The span of the selected slices or area; highlighted operators do not count.
+
+    None if they are on a clock group that is not active.
+    """
     state = session.state
     if state.slice is None and state.area is None:
+        return None
+    if session.current_trace not in session.group.traces:
         return None
     return selected_span_ns(session)

@@ -10,9 +10,10 @@ from fractions import Fraction
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import format_time
+from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.view.state import RulerUnit
-from viewer.view.visible_range import axis_length, with_ticks_kept
+from viewer.view.visible_range import with_ticks_kept
 from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
 
 # Usual clock rates of NPUs, offered for clocks whose rate no file states.
@@ -43,9 +44,9 @@ def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None)
         return
     views = views_of(space, {inferences}, session.views)
     traces = [views[t, inferences] for t in space.traces]
-    length = axis_length(space, traces, inferences)
     axes = session.traces[trace].axis, traces[trace].axis
-    state = with_ticks_kept(session.state, trace, *axes, length)
+    group = next(group for group in clock_groups(traces) if trace in group.traces)
+    state = with_ticks_kept(session.state, group, trace, *axes)
     session.change(replace(state, clocks=space.choices.clocks))
 
 

@@ -14,6 +14,8 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
     """Compute costs for one inference and show it as it ran; None: for all, and show everything."""
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
+        if run is not None:
+            session.activate(session.group_of(run[0]).key)
         span = 0, session.span_ns()
         if run is not None:
             span = run_span_ns(session, run[0], session.traces[run[0]].trace.runs[run[1]])
@@ -34,9 +36,19 @@ def run_span_ns(session: Session, trace: int, run: Run) -> tuple[int, int]:
 def run_trace(session: Session) -> int | None:
     """The trace whose inferences are listed and stepped through; None without traces.
 
-    It is the current trace, or else the first one with inferences, so that a profile without
-    inferences does not hide those of other profiles.
+    It is the current trace, or else the first one with inferences, of its clock group if possible,
+    so that a profile without inferences does not hide those of other profiles.
     """
     current = session.current_trace
-    order = () if current is None else (current, *range(len(session.traces)))
+    own = () if current is None else (current, *session.group_of(current).traces)
+    order = (*own, *range(len(session.traces)))
     return next((i for i in order if any(session.traces[i].file.inferences())), current)
+
+
+def run_trace_of(session: Session, clock: str) -> int | None:
+    """The trace whose inferences the overview of a clock group shows; None without traces."""
+    chosen, group = run_trace(session), session.group_by_key(clock)
+    if chosen in group.traces:
+        return chosen
+    with_runs = (i for i in group.traces if any(session.traces[i].file.inferences()))
+    return next(with_runs, group.traces[0] if group.traces else None)

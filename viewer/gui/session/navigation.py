@@ -14,6 +14,7 @@ from viewer.gui.session.selection import highlighted_span_ns, selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
+from viewer.view.group_ranges import limited_range
 from viewer.view.state import SliceRef
 from viewer.view.visible_range import file_span_ns, run_in_view, with_margin, zoomed
 
@@ -43,19 +44,27 @@ def pan(session: Session, by_ns: int, *, now: float | None = None) -> None:
 
 
 def fit_all(session: Session) -> None:
-    """Show the entire axis."""
+    """Show the entire axis of the active clock group."""
     session.set_range(*with_margin(0, session.span_ns()))
 
 
 def fit_file(session: Session, trace: int | None = None) -> None:
     """Show all of `trace`; None cycles through the traces, starting with the first."""
-    ranges = [session.limited(*with_margin(*file_span_ns(shown))) for shown in session.traces]
+    ranges = [
+        (group.key, *limited_range(session.state, session.groups, group.key, with_margin(*span)))
+        for group, span in (
+            (session.group_of(number), file_span_ns(shown))
+            for number, shown in enumerate(session.traces)
+        )
+    ]
     distinct = list(dict.fromkeys(ranges))
-    now = (session.state.t0, session.state.t1)
+    now = (session.state.clock, session.state.t0, session.state.t1)
     position = distinct.index(now) + 1 if now in distinct else 0
-    chosen = distinct[position % len(distinct)] if trace is None else ranges[trace]
-    session.set_range(*chosen)
-    session.file_fitted.emit(ranges.index(chosen) if trace is None else trace)
+    clock, t0, t1 = distinct[position % len(distinct)] if trace is None else ranges[trace]
+    with session.one_step():
+        session.activate(clock)
+        session.set_range(t0, t1)
+    session.file_fitted.emit(ranges.index((clock, t0, t1)) if trace is None else trace)
 
 
 def fit_selection(session: Session) -> None:
@@ -66,6 +75,10 @@ def fit_selection(session: Session) -> None:
     state = session.state
     span = None if state.slice is not None else highlighted_span_ns(session)
     span = span or selected_span_ns(session)
+    chosen = session.current_trace
+    if span is not None and chosen is not None:
+        session.activate(session.group_of(chosen).key)
+    state = session.state
     target = session.limited(*with_margin(*span)) if span else None
     if target is None or target == (state.t0, state.t1):
         fit_all(session)
@@ -99,6 +112,7 @@ def step_run(session: Session, by: int) -> None:
 
 
 def _step_run(session: Session, trace: int, by: int) -> None:
+    session.activate(session.group_of(trace).key)
     state, shown = session.state, session.traces[trace]
     runs = shown.trace.runs
     numbers = [i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE]

@@ -36,8 +36,9 @@ class Hits:
     """The slices that match a query.
 
     `slices` holds their sorted indices per trace, `on_track` the hits per track for each trace.
-    `trace`, `slice` and `start` list all hits ordered by start time, then trace and slice index;
-    `start` is in ns of the axis.
+    `trace`, `slice` and `start` list all hits ordered by clock group, start time, trace and slice
+    index; `start` is in ns of the axis of its group. `bounds` has the first position of each group,
+    and `group_of` the number of the group of each trace.
     """
 
     slices: tuple[Ints, ...]
@@ -45,17 +46,23 @@ class Hits:
     trace: Codes
     slice: Codes
     start: Ints
+    bounds: tuple[int, ...] = (0, 0)
+    group_of: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.slice)
 
     def ref(self, at: int) -> SliceRef:
-        """The hit at a position in time order."""
+        """The hit at a position in this order."""
         return SliceRef(int(self.trace[at]), int(self.slice[at]))
 
     def place(self, ref: SliceRef, start: int) -> int:
         """The first position at or after a slice that starts at `start` ns."""
-        first, last = (int(np.searchsorted(self.start, start, side)) for side in ("left", "right"))
+        begin, end = self._of_group(self.group_of[ref.trace])
+        own_starts = self.start[begin:end]
+        first, last = (
+            begin + int(np.searchsorted(own_starts, start, side)) for side in ("left", "right")
+        )
         for numbers, own in ((self.trace, ref.trace), (self.slice, ref.index)):
             matching = numbers[first:last]
             first, last = (
@@ -63,6 +70,21 @@ class Hits:
                 for side in ("left", "right")
             )
         return first
+
+    def _of_group(self, group: int) -> tuple[int, int]:
+        return self.bounds[group], self.bounds[group + 1]
+
+    def starts_in(self, traces: Sequence[int]) -> Ints:
+        """The ascending starts of all hits in a clock group, which consists of these traces."""
+        if not traces or traces[0] >= len(self.group_of):
+            return self.start[:0]
+        begin, end = self._of_group(self.group_of[traces[0]])
+        return self.start[begin:end]
+
+    def following(self, trace: int, ns: int) -> int:
+        """The position of the first hit of a trace's clock group at or after a time."""
+        begin, end = self._of_group(self.group_of[trace])
+        return begin + int(np.searchsorted(self.start[begin:end], ns))
 
     def holds(self, ref: SliceRef) -> bool:
         """Whether a slice is a hit."""
@@ -77,8 +99,13 @@ _NONE = np.empty(0, np.uint32)
 NOTHING = Hits((), (), _NONE, _NONE, np.empty(0, np.int64))
 
 
-def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
-    """Search all traces; a pure function that may run in a thread."""
+def find(
+    query: Query, traces: Sequence[SearchedTrace], group_of: Sequence[int] | None = None
+) -> Hits:
+    """Search all traces; a pure function that may run in a thread.
+
+    group_of: the number of the clock group of each trace; by default they are all in one.
+    """
     slices, on_track, trace, start = [], [], [], []
     for number, searched in enumerate(traces):
         found = np.flatnonzero(searched.matches(query))
@@ -95,15 +122,22 @@ def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
         start.append(starts_ns)
     if not slices:
         return NOTHING
-    starts = np.concatenate(start)
+    owners = tuple(group_of or [0] * len(traces))
+    starts, owner = np.concatenate(start), np.concatenate(trace)
     # Within a row, slices are already in order of time, which a stable sort exploits.
     order = np.argsort(starts, kind="stable")
+    bounds = np.zeros(max(owners) + 2, np.int64)
+    np.add.at(bounds, np.array(owners) + 1, [len(found) for found in slices])
+    if len(bounds) > 2:
+        order = order[np.argsort(np.array(owners)[owner[order]], kind="stable")]
     return Hits(
         tuple(slices),
         tuple(on_track),
-        np.concatenate(trace)[order],
+        owner[order],
         np.concatenate(slices)[order].astype(np.uint32),
         starts[order],
+        tuple(np.cumsum(bounds).tolist()),
+        owners,
     )
 
 
@@ -217,7 +251,7 @@ class Search(Feed[SearchQuestion, Hits]):
                 start = session.traces[selected.trace].span_ns(selected.index)[0]
                 following = self.hits.place(selected, start)
             else:
-                following = int(np.searchsorted(self.hits.start, session.state.t0))
+                following = self.hits.following(session.group.traces[0], session.state.t0)
             target = following if by > 0 else following - 1
         ref = self.hits.ref(target % count)
         start, end = session.traces[ref.trace].span_ns(ref.index)
@@ -235,7 +269,7 @@ class Search(Feed[SearchQuestion, Hits]):
                 session.set_range(before, before + t1 - t0)
 
     def select(self, at: int) -> None:
-        """Select the hit at a position in time order, and scroll to it, expanding its track."""
+        """Select the hit at a position in their order, and scroll to it, expanding its track."""
         self._session.select_slice(self.hits.ref(at), reveal=True)
 
     def _question(self) -> SearchQuestion:
@@ -258,7 +292,11 @@ class Search(Feed[SearchQuestion, Hits]):
             self._set(None)
             return
         small = sum(len(trace.table.trace.slices) for trace in searched) <= AT_ONCE
-        self._latest.ask(small, find, self.query, searched)
+        owners = {
+            trace: n for n, group in enumerate(self._session.groups) for trace in group.traces
+        }
+        group_of = tuple(owners[trace] for trace in range(len(searched)))
+        self._latest.ask(small, find, self.query, searched, group_of)
         if not small:
             self.changed.emit()
 

@@ -21,11 +21,23 @@ from viewer.view.selected_slices import area_of, between, everything, same_label
 from viewer.view.state import SliceRef, SliceSet
 
 
+def selected_span_on(session: Session, clock: str) -> tuple[int, int] | None:
+    """The start and end of the selection if it is on a clock group, in ns of its axis."""
+    state, current = session.state, session.current_trace
+    if not any(state.selection) or current not in session.group_by_key(clock).traces:
+        return None
+    return selected_span_ns(session)
+
+
 def selected_span_ns(session: Session) -> tuple[int, int] | None:
-    """The start and end of the selection in ns of the axis, None if nothing is selected."""
+    """The start and end of the selection in ns of the axis, None if nothing is selected.
+
+    Of slices of several clock groups, only those of the group of the primary one count.
+    """
     state = session.state
     if state.slice is not None and state.others:
-        return session.selected_span.of(session.traces, state.slice, state.others)
+        members = session.group_of(state.slice.trace).traces
+        return session.selected_span.of(session.traces, state.slice, state.others, members)
     if state.slice is not None:
         return session.traces[state.slice.trace].span_ns(state.slice.index)
     if state.area is not None:
@@ -130,7 +142,7 @@ def select_same(session: Session) -> None:
             session.select_slices(matching, first)
             return
     if session.traces:
-        session.select_area(everything(session.traces, session.span_ns()))
+        session.select_area(everything(session.traces, session.group))
 
 
 def make_area(session: Session) -> None:
@@ -138,7 +150,9 @@ def make_area(session: Session) -> None:
     selected, operators = session.state.slices, session.state.operators
     if not len(selected) and operators is not None:
         selected = SliceSet({operators[0]: slices_of(session, *operators)})
-    area = area_of(session.traces, selected)
+    current = session.current_trace
+    members = () if current is None else session.group_of(current).traces
+    area = area_of(session.traces, selected.among(members))
     if area is not None:
         session.select_area(area)
 
@@ -162,6 +176,6 @@ def clear(session: Session) -> None:
     elif any(state.selection):
         session.clear_selection()
     elif state.measured is not None or state.mark is not None:
-        session.change(replace(state, mark=None, measured=None))
+        session.change(replace(state, mark=None, measured=None, measured_on=""))
     else:
         highlight_class(session, None)

@@ -5,8 +5,9 @@ changes to it are made here, can be undone, and are announced by signals:
 
 * `workspace_changed`: files, links or their order changed; anything may differ. For large traces,
   `about_to_change` comes one event loop turn earlier, for slow work that does not depend on them.
-* `range_changed`: the visible range changed. `range_jumped` comes just before it unless the user
-  moved the range directly.
+* `range_changed`: the visible range of a clock group changed. `range_jumped` comes just before it,
+  with the previous view, unless the user moved the range directly. `clock_activated`: another clock
+  group is active. `strips_changed`: the arrangement of their strips, or how they are tied.
 * `tracks_changed`: the visible tracks or their order. `coloring_changed`: the color scheme or the
   highlighted class. `bookmarks_changed`: bookmarks or the measurement. `query_changed`: the query,
   or whether only hits are shown. `ruler_changed`: the unit of the ruler.
@@ -22,7 +23,8 @@ GUI thread if the traces are large. Until the copy is ready, everything stays as
 The modules next to this one are functions on a session: navigation, selection, tracks, coloring,
 clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) compute results for panels.
 
-Times are ns on the common axis. Every file starts at 0 unless it shares another file's clock.
+Times are ns on the axis of a clock group; files that share a clock are in one group, whose axis
+starts at 0 with the first of them. `state.t0` and `t1` are the range of the active group.
 """
 
 from __future__ import annotations
@@ -47,12 +49,14 @@ from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view.cost_scope import scope_of
+from viewer.view import group_ranges
+from viewer.view.clock_groups import NO_GROUP, ClockGroup, clock_groups
+from viewer.view.cost_scope import current_trace, scope_of
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
 from viewer.view.selected_slices import SelectedSpan, nearest_slice
 from viewer.view.state import Area, SliceRef, SliceSet, TrackView, ViewState
-from viewer.view.visible_range import axis_length, first_state, first_view, limited, with_margin
+from viewer.view.visible_range import first_state
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
 
@@ -66,8 +70,10 @@ class Session(QObject):
     about_to_change = Signal()
     workspace_changed = Signal()
     files_added = Signal(object)  # messages: list[str]
-    range_jumped = Signal(object, object)  # previous range: t0, t1 (may exceed int64)
+    range_jumped = Signal(object)  # the previous ViewState
     range_changed = Signal()
+    clock_activated = Signal()
+    strips_changed = Signal()
     tracks_changed = Signal()
     coloring_changed = Signal()
     bookmarks_changed = Signal()
@@ -89,8 +95,7 @@ class Session(QObject):
         # Tells how the first files are shown: its `inferences` and `warm_up` apply.
         self.preferred: Callable[[], ViewState] = ViewState
         self.first_view_note = ""
-        # Cached, as every zoom step needs it and computing it takes a pass over all slices.
-        self._span_ns = 1
+        self.groups: tuple[ClockGroup, ...] = (NO_GROUP,)
         self.selected_span = SelectedSpan()
         self.history = History()
         self._in_step = False
@@ -134,9 +139,9 @@ class Session(QObject):
 
     def restore_view(self, state: ViewState) -> None:
         """Show a saved view of the open files, and clear the history; the inference view stays."""
-        t0, t1 = limited(state.t0, state.t1, self.span_ns())
         self._clear_history()
-        shown = replace(state, t0=t0, t1=t1, inferences=self.state.inferences)
+        shown = replace(state, inferences=self.state.inferences)
+        shown = group_ranges.restored(shown, self.groups, self.traces)
         self._apply(shown.at_rates_of(self.workspace.choices))
 
     def close_all(self) -> None:
@@ -179,9 +184,27 @@ class Session(QObject):
         """Whether there is nothing to show: no profile, operator or executable."""
         return self.workspace.is_empty
 
+    @property
+    def group(self) -> ClockGroup:
+        """The active clock group."""
+        return self.group_by_key(self.state.clock)
+
+    def group_by_key(self, clock: str) -> ClockGroup:
+        """The clock group with a key, the first one if there is none."""
+        return next((group for group in self.groups if group.key == clock), self.groups[0])
+
+    def group_of(self, trace: int) -> ClockGroup:
+        """The clock group of an open trace."""
+        return next(group for group in self.groups if trace in group.traces)
+
     def span_ns(self) -> int:
-        """The length of the common axis in ns, at least 1."""
-        return self._span_ns
+        """The length of the axis of the active clock group in ns, at least 1."""
+        return self.group.span_ns
+
+    def activate(self, clock: str) -> None:
+        """Make a clock group the one that keys act on; not a step of the history."""
+        if any(group.key == clock for group in self.groups):
+            self.change(self.state.on(clock), remember=False)
 
     def _rebuild(self, *, reset: bool) -> None:
         before = [t.file.slices.start for t in self.traces]
@@ -191,16 +214,13 @@ class Session(QObject):
         self._show(self.state.inferences)
         if reset:
             self._clear_history()
-            first = first_view(self.traces, self.span_ns())
-            self.first_view_note = first.note
-            run = None if first.run is None else (0, first.run)
-            self.state = replace(self.state, t0=first.t0, t1=first.t1, run=run).at_rates_of(
-                self.workspace.choices
-            )
+            state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
+            self.state = state.at_rates_of(self.workspace.choices)
         else:
-            self.state = replace(
-                self.state, slice=None, others=(), operators=None, area=None
-            ).at_rates_of(self.workspace.choices)
+            state = replace(self.state, slice=None, others=(), operators=None, area=None)
+            state = group_ranges.opened(state, self.groups, self.traces)
+            self.history.with_ranges(state.all_ranges)
+            self.state = state.at_rates_of(self.workspace.choices)
             # A trace that was linked again keeps its slices, and so the identity of their array.
             now = [t.file.slices.start for t in self.traces[: len(before)]]
             if [id(starts) for starts in now] != [id(starts) for starts in before]:
@@ -226,6 +246,8 @@ class Session(QObject):
             self.bookmarks_changed,
             self.query_changed,
             self.ruler_changed,
+            self.clock_activated,
+            self.strips_changed,
         ):
             signal.emit()
         self.history_changed.emit()
@@ -235,7 +257,7 @@ class Session(QObject):
         space = self.workspace
         self.views = views_of(space, {inferences}, self.views)
         self.traces = [self.views[trace, inferences] for trace in space.traces]
-        self._span_ns = axis_length(space, self.traces, inferences)
+        self.groups = clock_groups(self.traces)
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, regardless of how they are shown."""
@@ -253,13 +275,10 @@ class Session(QObject):
             self._viewing.submit(_work_out_view, *arguments)
             return
         self._show(inferences)
-        t0, t1 = with_margin(0, self.span_ns())
         self.change(
             replace(
-                self.state,
+                group_ranges.everything(self.state, self.groups),
                 inferences=inferences,
-                t0=t0,
-                t1=t1,
                 slice=None,
                 others=(),
                 area=None,
@@ -278,7 +297,10 @@ class Session(QObject):
     # -- the visible range -------------------------------------------------------------------
 
     def set_range(self, t0: int, t1: int, *, now: float | None = None) -> None:
-        """Show [t0, t1) ns, limited to the axis plus a margin; `now` (s) joins bursts for undo."""
+        """Show [t0, t1) ns of the active clock group, limited to its axis plus a margin.
+
+        `now` (s) joins bursts for undo. Groups that are tied to it follow.
+        """
         t0, t1 = self.limited(t0, t1)
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
@@ -288,8 +310,8 @@ class Session(QObject):
         self._last_range_change = float("-inf") if now is None else now
 
     def limited(self, t0: int, t1: int) -> tuple[int, int]:
-        """The nearest range that can be shown: inside the axis plus a margin."""
-        return limited(t0, t1, self.span_ns())
+        """The nearest range that the active clock group can show."""
+        return group_ranges.limited_range(self.state, self.groups, self.state.clock, (t0, t1))
 
     # -- selection ---------------------------------------------------------------------------
 
@@ -308,7 +330,7 @@ class Session(QObject):
         operators = (ref.trace, linked) if linked else None
         run = self._run_of(ref) if self.state.run is not None else None
         state = replace(
-            self.state,
+            self._on_trace(ref.trace),
             slice=ref,
             others=(),
             operators=operators,
@@ -320,6 +342,10 @@ class Session(QObject):
         else:
             self.change(state)
 
+    def _on_trace(self, trace: int) -> ViewState:
+        """The current state with the clock group of a trace active."""
+        return self.state.on(self.group_of(trace).key)
+
     def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
         """The inference that contains a slice as (trace, run), None if there is none."""
         trace = self.traces[ref.trace].trace
@@ -329,12 +355,13 @@ class Session(QObject):
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
         """Highlight all slices of some operators, and reveal the nearest; keeps the area."""
-        state = replace(self.state, slice=None, others=(), operators=(trace, operators))
+        at = self._on_trace(trace)
+        state = replace(at, slice=None, others=(), operators=(trace, operators))
         shown = self.traces[trace]
         slices = shown.slices_of(operators)
         if len(slices):
             inside = starts_in(shown.trace, self.scope(trace), slices)
-            middle = (self.state.t0 + self.state.t1) // 2
+            middle = (state.t0 + state.t1) // 2
             nearest = nearest_slice(shown, inside if len(inside) else slices, middle)
             self._reveal(state, SliceRef(trace, nearest))
         else:
@@ -349,7 +376,8 @@ class Session(QObject):
             return
         area = self.state.area if keep_area else None
         others = slices.without(first)
-        state = replace(self.state, slice=first, others=others, operators=None, area=area)
+        at = self._on_trace(first.trace)
+        state = replace(at, slice=first, others=others, operators=None, area=area)
         if reveal:
             self._reveal(state, first)
         else:
@@ -357,7 +385,9 @@ class Session(QObject):
 
     def select_area(self, area: Area | None) -> None:
         """Select a time range on some tracks; None clears the selection."""
-        self.change(replace(self.state, slice=None, others=(), operators=None, area=area))
+        owners = () if area is None else sorted(area.tracks)[:1]
+        at = self._on_trace(owners[0][0]) if owners else self.state
+        self.change(replace(at, slice=None, others=(), operators=None, area=area))
 
     def clear_selection(self) -> None:
         """Clear the selection, including the area and highlighted operators."""
@@ -372,38 +402,13 @@ class Session(QObject):
 
         Shows its track if needed, and moves the range only if the slice is entirely outside.
         """
-        start, end = self.traces[ref.trace].span_ns(ref.index)
-        t0, t1 = state.t0, state.t1
-        if end <= t0 or start >= t1:
-            span = t1 - t0
-            # Show the start of a slice that is longer than the view.
-            t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
-            t0, t1 = self.limited(t0, t0 + span)
-        self.change(replace(state, t0=t0, t1=t1, tracks=self._tracks_with(ref)))
+        self.change(group_ranges.revealed(state, self.groups, self.traces, ref))
         self.revealed.emit(ref)
-
-    def _tracks_with(self, ref: SliceRef) -> TrackView:
-        """The current track view, with the slice's track expanded if anything hides it."""
-        table = self.traces[ref.trace].tracks
-        track = self.traces[ref.trace].trace.slices.track(ref.index)
-        process = ref.trace, table.processes[int(table.process[track])]
-        return self.state.tracks.showing((ref.trace, track), table.names[track], process)
 
     @property
     def current_trace(self) -> int | None:
-        """The trace that panels show: that of the selection or picked inference, else the first.
-
-        For an area across several traces, it is the picked inference's trace if that is one of
-        them, else the first of them. None if nothing is open.
-        """
-        state = self.state
-        for part in (state.slice, state.operators):
-            if part is not None:
-                return part.trace if isinstance(part, SliceRef) else part[0]
-        if state.area is not None and state.area.tracks:
-            owners = {trace for trace, _ in state.area.tracks}
-            return state.run[0] if state.run and state.run[0] in owners else min(owners)
-        return state.run[0] if state.run is not None else 0 if self.traces else None
+        """The trace that panels show; see `current_trace`."""
+        return current_trace(self.state, self.group)
 
     def number_of(self, shown: OpenTrace) -> int | None:
         """The index of an open trace, None if it was closed or linked again since."""
@@ -439,6 +444,7 @@ class Session(QObject):
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
+        state = group_ranges.tied(self.state, state)
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
@@ -459,8 +465,9 @@ class Session(QObject):
                 self.history_changed.emit()
 
     def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
-        old, self.state = self.state, state
-        if (old.t0, old.t1, old.inferences) != (state.t0, state.t1, state.inferences):
+        shown, old, self.state = self.current_trace, self.state, state
+        moved = old.all_ranges != state.all_ranges
+        if moved or old.inferences is not state.inferences:
             self.first_view_note = ""
         if old.rates != state.rates:
             clocks, delegates = state.rates
@@ -473,15 +480,18 @@ class Session(QObject):
             self._show(state.inferences)
             self._emit_all()
             return
-        if (old.t0, old.t1) != (state.t0, state.t1):
+        if moved:
             if not by_hand:
-                self.range_jumped.emit(old.t0, old.t1)
+                self.range_jumped.emit(old)
             self.range_changed.emit()
+        others = self.current_trace != shown
         for changed, signal in (
+            (old.clock != state.clock, self.clock_activated),
+            ((old.strips, old.ties) != (state.strips, state.ties), self.strips_changed),
             (old.tracks != state.tracks, self.tracks_changed),
             ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloring_changed),
-            (old.selection != state.selection, self.selection_changed),
-            ((old.run, old.warm_up) != (state.run, state.warm_up), self.run_picked),
+            (old.selection != state.selection or others, self.selection_changed),
+            ((old.run, old.warm_up) != (state.run, state.warm_up) or others, self.run_picked),
             (old.marking != state.marking, self.bookmarks_changed),
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
             (old.ruler is not state.ruler, self.ruler_changed),

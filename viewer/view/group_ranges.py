@@ -1,0 +1,130 @@
+"""The visible ranges of all clock groups: at first, after files changed, and tied together. No Qt.
+
+Pure functions from one `ViewState` to another; the session applies their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from viewer.view.clock_groups import ClockGroup
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef, ViewState
+from viewer.view.ties import Range, bounds, moved_together, without
+from viewer.view.visible_range import FirstView, first_view, limited, with_margin
+
+
+def first_views(groups: Sequence[ClockGroup], traces: Sequence[OpenTrace]) -> dict[str, FirstView]:
+    """Return the initial view of each clock group, by its key."""
+    return {
+        group.key: first_view([traces[number] for number in group.traces], group.span_ns)
+        for group in groups
+    }
+
+
+def opened(
+    state: ViewState, groups: Sequence[ClockGroup], traces: Sequence[OpenTrace]
+) -> ViewState:
+    """Return a view for the groups that are open now: new ones get their initial view.
+
+    What belonged to groups that were closed is dropped, except for their bookmarks, which are back
+    once the file is.
+    """
+    keys = [group.key for group in groups]
+    known = state.all_ranges
+    fresh = [group for group in groups if group.key not in known]
+    ranges = {key: span for key, span in known.items() if key in keys}
+    ranges |= {key: (first.t0, first.t1) for key, first in first_views(fresh, traces).items()}
+    active = state.clock if state.clock in keys else keys[0]
+    t0, t1 = ranges.pop(active)
+    ties = without(state.ties, set(state.ties) - set(keys))
+    return replace(state, clock=active, t0=t0, t1=t1, ranges=ranges, ties=ties)
+
+
+def reset(
+    state: ViewState, groups: Sequence[ClockGroup], traces: Sequence[OpenTrace]
+) -> tuple[ViewState, str]:
+    """Return the view with every group at its initial view, and the note on that of the first."""
+    views = first_views(groups, traces)
+    first = views[groups[0].key]
+    run = None if first.run is None else (groups[0].traces[0], first.run)
+    ranges = {group.key: (views[group.key].t0, views[group.key].t1) for group in groups[1:]}
+    shown = replace(
+        state, clock=groups[0].key, t0=first.t0, t1=first.t1, ranges=ranges, ties={}, run=run
+    )
+    return shown, first.note
+
+
+def everything(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
+    """Return the view with every group shown from start to end, and none aligned.
+
+    For another display of inferences, which has other times.
+    """
+    ranges = {group.key: with_margin(0, group.span_ns) for group in groups}
+    t0, t1 = ranges.pop(state.clock)
+    return replace(state, t0=t0, t1=t1, ranges=ranges, ties={})
+
+
+def limited_range(state: ViewState, groups: Sequence[ClockGroup], clock: str, span: Range) -> Range:
+    """Return the nearest range that a clock group can show: inside its axis plus a margin.
+
+    For an aligned group, the extents of the groups aligned to it count, too.
+    """
+    spans = {group.key: group.span_ns for group in groups}
+    low, high = bounds(state.ties, spans, clock)
+    t0, t1 = limited(span[0] - low, span[1] - low, high - low)
+    return t0 + low, t1 + low
+
+
+def restored(
+    state: ViewState, groups: Sequence[ClockGroup], traces: Sequence[OpenTrace]
+) -> ViewState:
+    """Return a saved view for the open groups, each inside its limits."""
+    known = opened(state, groups, traces)
+    spans = known.all_ranges.items()
+    return with_ranges(known, {key: limited_range(known, groups, key, span) for key, span in spans})
+
+
+def revealed(
+    state: ViewState, groups: Sequence[ClockGroup], traces: Sequence[OpenTrace], ref: SliceRef
+) -> ViewState:
+    """Return a view of the slice's clock group in which the slice is visible.
+
+    Expands its track if anything hides it, and moves the range only if it is entirely outside.
+    """
+    shown = traces[ref.trace]
+    start, end = shown.span_ns(ref.index)
+    t0, t1 = state.t0, state.t1
+    if end <= t0 or start >= t1:
+        span = t1 - t0
+        # Show the start of a slice that is longer than the view.
+        t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
+        t0, t1 = limited_range(state, groups, state.clock, (t0, t0 + span))
+    table, track = shown.tracks, shown.trace.slices.track(ref.index)
+    process = ref.trace, table.processes[int(table.process[track])]
+    tracks = state.tracks.showing((ref.trace, track), table.names[track], process)
+    collapsed = state.strips.collapsed - {state.clock}
+    strips = replace(state.strips, collapsed=collapsed)
+    return replace(state, t0=t0, t1=t1, tracks=tracks, strips=strips)
+
+
+def tied(before: ViewState, after: ViewState) -> ViewState:
+    """Return a view in which groups that are tied to the active one have followed its range."""
+    own = before.range_of(after.clock)
+    if after.clock not in after.ties or own == (after.t0, after.t1) or after.ties != before.ties:
+        return after
+    ranges = moved_together(after.ties, after.all_ranges, after.clock, own)
+    return with_ranges(after, ranges)
+
+
+def with_ranges(state: ViewState, ranges: Mapping[str, Range]) -> ViewState:
+    """Return a view with other ranges of its groups, by key."""
+    others = {**state.all_ranges, **ranges}
+    t0, t1 = others.pop(state.clock)
+    return replace(state, t0=t0, t1=t1, ranges=others)
+
+
+def marks_on(state: ViewState, clock: str) -> list[int]:
+    """Return the numbers of the bookmarks on a clock group."""
+    return [number for number, mark in enumerate(state.marks) if mark.clock == clock]

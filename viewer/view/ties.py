@@ -1,0 +1,118 @@
+"""Ties between the visible ranges of clock groups: locked zooms, and alignments. No Qt.
+
+Every clock group has an axis and a visible range of its own. Tied groups zoom together: their spans
+stay in proportion. Groups whose ties also have an anchor are aligned: their anchors are at the same
+place on screen, so that they pan together, too. All functions are pure; ranges are (t0, t1) in ns
+of the axis of their group, and the arithmetic is exact up to one rounding to whole ns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+Range = tuple[int, int]
+# By the key of a clock group.
+Ranges = Mapping[str, Range]
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """How one clock group moves with the other tied ones.
+
+    scale: its visible span in proportion to the scales of the others. anchor: the moment, in ns of
+    its axis, that is at the same place on screen as the anchors of the others; None if only the
+    zoom is tied. reason: what the anchor is, such as "start of run 2"; "" without an anchor.
+    """
+
+    scale: Fraction = Fraction(1)
+    anchor: int | None = None
+    reason: str = ""
+
+
+Ties = Mapping[str, Tie]
+
+
+def moved_together(ties: Ties, ranges: Ranges, moved: str, before: Range) -> dict[str, Range]:
+    """Return the ranges of all groups after the range of one changed.
+
+    ranges: of all groups, with the new range of `moved`; before: the range that it had. Groups that
+    are not tied to it stay. An aligned group is placed by the anchors; a group of which only the
+    zoom is tied keeps the moment at the place on screen around which `moved` was zoomed.
+    """
+    result = dict(ranges)
+    own = ties.get(moved)
+    if own is None:
+        return result
+    t0, t1 = ranges[moved]
+    for key, tie in ties.items():
+        if key == moved or key not in ranges:
+            continue
+        factor = tie.scale / own.scale
+        if own.anchor is not None and tie.anchor is not None:
+            result[key] = _aligned(own.anchor, tie.anchor, (t0, t1), factor)
+        else:
+            result[key] = _zoomed(ranges[key], before, (t0, t1), factor)
+    return result
+
+
+def _aligned(anchor: int, other: int, span: Range, factor: Fraction) -> Range:
+    """Return the range of a group whose anchor is where the anchor of another one is."""
+    t0 = round(other + (span[0] - anchor) * factor)
+    return t0, t0 + max(round((span[1] - span[0]) * factor), 1)
+
+
+def _zoomed(own: Range, before: Range, after: Range, factor: Fraction) -> Range:
+    """Return a range with the new span, around the place on screen that another one kept."""
+    span = max(round((after[1] - after[0]) * factor), 1)
+    grown = (after[1] - after[0]) - (before[1] - before[0])
+    share = Fraction(before[0] - after[0], grown) if grown else Fraction(1, 2)
+    share = min(max(share, Fraction(0)), Fraction(1))
+    t0 = round(own[0] + share * (own[1] - own[0]) - share * span)
+    return t0, t0 + span
+
+
+def offset_ns(ties: Ties, reference: str, key: str) -> int | None:
+    """Return what to add to times of a group so that its anchor is at that of another one.
+
+    None if one of the two has no anchor.
+    """
+    own, other = ties.get(reference), ties.get(key)
+    if own is None or other is None or own.anchor is None or other.anchor is None:
+        return None
+    return own.anchor - other.anchor
+
+
+def aligned_keys(ties: Ties) -> list[str]:
+    """Return the aligned groups; fewer than two are no alignment."""
+    found = [key for key, tie in ties.items() if tie.anchor is not None]
+    return found if len(found) > 1 else []
+
+
+def without(ties: Ties, gone: set[str]) -> dict[str, Tie]:
+    """Return the ties without some groups; a single tie that would remain is dropped."""
+    kept = {key: tie for key, tie in ties.items() if key not in gone}
+    return kept if len(kept) > 1 else {}
+
+
+def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:
+    """Return the extent that a group's range may show, in ns of its axis, without margins.
+
+    spans: the length of the axis of each group. For an aligned group this covers the extents of the
+    groups aligned to it, which may be before and after its own.
+    """
+    low, high = 0, spans[key]
+    own = ties.get(key)
+    if own is None:
+        return low, high
+    for other, tie in ties.items():
+        if other == key or other not in spans:
+            continue
+        factor = own.scale / tie.scale
+        if own.anchor is not None and tie.anchor is not None:
+            low = min(low, round(own.anchor - tie.anchor * factor))
+            high = max(high, round(own.anchor + (spans[other] - tie.anchor) * factor))
+        else:
+            high = max(high, low + round(spans[other] * factor))
+    return low, high
