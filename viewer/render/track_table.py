@@ -44,6 +44,13 @@ class TrackTable:
     has_zeros: Bools
 
 
+_NO_INTS, _NO_BOOLS = np.empty(0, np.int64), np.empty(0, np.bool_)
+# The table of a trace that is not listed.
+NO_TRACKS = TrackTable(
+    (), (), _NO_INTS, _NO_INTS, np.zeros(1, np.int64), _NO_INTS, _NO_BOOLS, _NO_BOOLS, _NO_BOOLS
+)
+
+
 def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
     """Return the table of a trace; names: the names of its tracks on screen."""
     slices, first = trace.slices, trace.slices.row_ptr[:-1]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import format_time
-from viewer.view.clock_groups import clock_groups
+from viewer.view.clock_groups import ClockGroup, clock_groups
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.view.state import RulerUnit
 from viewer.view.visible_range import with_ticks_kept
@@ -90,6 +90,13 @@ def cycle_trace(session: Session) -> int | None:
     """The trace whose cycles the ruler can show: the current one, else the first, None if none."""
     counted = [i for i, t in enumerate(session.traces) if t.trace.clock.unit == "cycle"]
     return _current_or_first(session, counted)
+
+
+def cycle_trace_on(session: Session, group: ClockGroup) -> int | None:
+    """The trace of a clock group whose cycles its ruler can show, None if none counts cycles."""
+    counted = (i for i in group.traces if session.traces[i].trace.clock.unit == "cycle")
+    chosen = cycle_trace(session)
+    return chosen if chosen in group.traces else next(counted, None)
 
 
 def _current_or_first(session: Session, traces: Sequence[int]) -> int | None:

@@ -31,6 +31,7 @@ from viewer.gui.timeline.painting.bookmarks import mark_columns
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas
+from viewer.view.group_ranges import marks_on
 from viewer.view.state import LONGEST_NAME, Bookmark
 
 HEIGHT = 20
@@ -103,7 +104,8 @@ class BookmarksBar(QWidget):
 
     def _follow(self) -> None:
         session = self._scene.session
-        self.setVisible(can_mark(session) and bool(session.state.marks))
+        own = marks_on(session.state, self._scene.group.key)
+        self.setVisible(can_mark(session) and bool(own))
         if self._naming is not None and self._naming not in session.state.marks:
             self._naming = None
             self.field.hide()

@@ -12,8 +12,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
 from viewer.gui.session.tracks import arrange_tracks
-from viewer.gui.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, paint_border
-from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
+from viewer.gui.timeline.overview import FULL_SIZES, Overview, paint_border
 from viewer.gui.timeline.ruler import RulerBar
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inference_views import Inferences
@@ -33,9 +32,10 @@ class Corner(QWidget):
     overview's caption.
     """
 
-    def __init__(self, scene: Scene, ruler: RulerBar, theme: Theme) -> None:
+    def __init__(self, scene: Scene, overview: Overview, ruler: RulerBar, theme: Theme) -> None:
         super().__init__()
         self._scene, self._ruler, self._theme = scene, ruler, theme
+        self._overview = overview
         self.filter = FilterField(scene)
         self.filter.setParent(self)
         self.setMouseTracking(True)
@@ -55,10 +55,20 @@ class Corner(QWidget):
         if self._ruler.caption != self._caption:
             self.update()
 
+    def fit(self) -> None:
+        """Follow the sizes of the overview."""
+        self._place_filter()
+        self.update()
+
     @guard
     def resizeEvent(self, event: QEvent) -> None:
+        """Resize the filter field."""
+        self._place_filter()
+
+    def _place_filter(self) -> None:
         """Resize the filter field to the width of the column."""
-        top = BAND_HEIGHT + _CAPTION_HEIGHT - 2  # above the border
+        sizes = self._overview.sizes
+        top = sizes.band + (_CAPTION_HEIGHT - 2 if sizes == FULL_SIZES else 0)  # above the border
         self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, _FIELD_HEIGHT)
 
     @guard
@@ -68,12 +78,12 @@ class Corner(QWidget):
         theme, width = self._theme, self.width()
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setFont(theme.font("ruler"))
-        captions = [
-            ("Inferences in the whole trace" if self._has_runs() else "", 0, BAND_HEIGHT),
-        ]
-        if not self.missing:
+        sizes, captions = self._overview.sizes, list[tuple[str, int, int]]()
+        if self._has_runs() and (sizes == FULL_SIZES or not self.missing):
+            captions.append(("Inferences in the whole trace", 0, sizes.band))
+        if not self.missing and sizes == FULL_SIZES:
             what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
-            captions.append((what, BAND_HEIGHT, _CAPTION_HEIGHT))
+            captions.append((what, sizes.band, _CAPTION_HEIGHT))
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:
             text = painter.fontMetrics().elidedText(text, _RIGHT_CUT, width - _INDENT - _AIR)
@@ -94,7 +104,7 @@ class Corner(QWidget):
             painter.drawText(note, _LEFT, text)
             painter.setPen(theme.color("accent"))
             painter.drawText(link, _LEFT, _SHOW_ALL)
-        paint_border(painter, width, theme)
+        paint_border(painter, width, sizes, theme)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(width - 1, 0, width - 1, self.height())
         painter.drawLine(0, self.height() - 1, width, self.height() - 1)
@@ -102,7 +112,24 @@ class Corner(QWidget):
 
     def _ruler_room(self) -> QRect:
         """The area of the ruler's caption, which opens its menu."""
-        return QRect(_INDENT, BAND_HEIGHT + LANES_HEIGHT, self.width() - _INDENT, RULER_HEIGHT)
+        top, height = self._overview.sizes.height, self._ruler.height()
+        left = _INDENT
+        if self._note_is_on_ruler:
+            return QRect(self.width() - 2 * _AIR, top, 2 * _AIR, height)
+        return QRect(left, top, self.width() - left, height)
+
+    @property
+    def _note_is_on_ruler(self) -> bool:
+        """Whether the note on missing tracks is where the ruler's caption would be."""
+        sizes = self._overview.sizes
+        return bool(self.missing) and not sizes.band and sizes != FULL_SIZES
+
+    def _note_top(self) -> int:
+        """The line at which the note on missing tracks begins."""
+        sizes = self._overview.sizes
+        if sizes == FULL_SIZES:
+            return sizes.band
+        return sizes.height if self._note_is_on_ruler else 0
 
     def _chevron(self, painter: QPainter, x: int, y: int) -> None:
         """Draw a small arrow pointing down, as for a menu."""
@@ -119,17 +146,19 @@ class Corner(QWidget):
         most = self.width() - left - wide - 3 * _AIR
         note = QRect(
             left,
-            BAND_HEIGHT,
+            self._note_top(),
             min(metrics.horizontalAdvance(self.missing) + 2, most),
             _CAPTION_HEIGHT,
         )
-        return note, QRect(note.right() + _AIR, BAND_HEIGHT, wide, _CAPTION_HEIGHT)
+        return note, QRect(note.right() + _AIR, note.top(), wide, _CAPTION_HEIGHT)
 
     def _has_runs(self) -> bool:
         # Aligned inferences overlap one another, and a mean is not an inference.
         session = self._scene.session
         as_run = session.state.inferences is Inferences.AS_RUN
-        return as_run and any(shown.trace.runs for shown in session.traces)
+        return as_run and any(
+            session.traces[number].trace.runs for number in self._scene.group.traces
+        )
 
     def _describe(self) -> None:
         self.setToolTip(self.missing)

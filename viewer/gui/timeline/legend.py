@@ -35,7 +35,7 @@ from viewer.gui.timeline.legend_buttons import (
     class_tip,
     one_line,
 )
-from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.scope import whole_scope_text
 from viewer.model.text import display_name
@@ -60,9 +60,9 @@ _BEFORE_OTHERS = 12
 class Legend(QWidget):
     """The classes of all open traces under the current color scheme."""
 
-    def __init__(self, scene: Scene, theme: Theme) -> None:
+    def __init__(self, drawings: Drawings, theme: Theme) -> None:
         super().__init__()
-        self._scene, self._theme = scene, theme
+        self._drawings, self._theme = drawings, theme
         self._indent = WIDTH  # of the classes, which are aligned with the slices
         self.shares = Shares()
         self.classes: list[ClassButton] = []
@@ -87,10 +87,10 @@ class Legend(QWidget):
         self._latest.answered.connect(self._take)
         self.setFixedHeight(theme.px(HEIGHT))
         self.setAccessibleName("Legend of colors")
-        scene.recolored.connect(self.refresh)
-        scene.session.workspace_changed.connect(self.refresh)
-        scene.session.run_picked.connect(self.refresh)
-        scene.session.coloring_changed.connect(self._check)
+        drawings.recolored.connect(self.refresh)
+        drawings.session.workspace_changed.connect(self.refresh)
+        drawings.session.run_picked.connect(self.refresh)
+        drawings.session.coloring_changed.connect(self._check)
         theme.changed.connect(self._retheme)
 
     # -- contents ----------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class Legend(QWidget):
         if self._stale:
             self._forget()
             return
-        trace, run = self._scene.session.state.run or (None, None)
+        trace, run = self._drawings.session.state.run or (None, None)
         inputs = [
             Counted(
                 p.shown.trace,
@@ -111,7 +111,7 @@ class Legend(QWidget):
                 self._is_by_name(p),
                 p.shown.findings.threads,
             )
-            for i, p in enumerate(self._scene.rasters)
+            for i, p in enumerate(self._drawings.rasters)
         ]
         if inputs == self._counted:
             return
@@ -124,12 +124,12 @@ class Legend(QWidget):
 
     def _is_by_name(self, drawn: TraceRasters) -> bool:
         """Whether a trace is colored by name because it does not support the current scheme."""
-        return drawn.scheme == NAMES != shown_scheme(self._scene.session)
+        return drawn.scheme == NAMES != shown_scheme(self._drawings.session)
 
     @property
     def scope(self) -> str:
         """What shares refer to, such as "all 5 runs"; not valid for files colored by name."""
-        open_rasters, picked = self._scene.rasters, self._scene.session.state.run
+        open_rasters, picked = self._drawings.rasters, self._drawings.session.state.run
         all_rasters = [p for p in open_rasters if not self._is_by_name(p)]
         if picked is not None and open_rasters[picked[0]] in all_rasters:
             run = open_rasters[picked[0]].shown.trace.runs[picked[1]]
@@ -171,7 +171,7 @@ class Legend(QWidget):
         for share in ordered[:MOST_BUTTONS]:
             button = ClassButton(share, scope, self._theme, self)
             button.clicked.connect(button.pick)
-            button.picked.connect(partial(highlight_class, self._scene.session))
+            button.picked.connect(partial(highlight_class, self._drawings.session))
             self.classes.append(button)
         self._ordered = ordered
         self._check()
@@ -179,14 +179,14 @@ class Legend(QWidget):
 
     def _name_others(self) -> None:
         """Label the files that are colored by name, and explain why in the tooltip."""
-        others = [p.shown for p in self._scene.rasters if self._is_by_name(p)]
+        others = [p.shown for p in self._drawings.rasters if self._is_by_name(p)]
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()
         name = metrics.elidedText(one_line(name), Qt.TextElideMode.ElideMiddle, room)
         self.others.setText(f"{name}, by name:")
         self.others.resize(self.others.sizeHint())
-        scheme = shown_scheme(self._scene.session)
+        scheme = shown_scheme(self._drawings.session)
         why = "\n".join(
             f"{one_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its "
             "slices are colored by their names."
@@ -196,7 +196,7 @@ class Legend(QWidget):
 
     def _name_times(self) -> None:
         """List the kinds of times of the open files, unless all are measured."""
-        traces = [drawn.shown.trace for drawn in self._scene.rasters]
+        traces = [drawn.shown.trace for drawn in self._drawings.rasters]
         self._kinds = {t: self._kinds.get(t) or kinds_of_time(t.slices) for t in traces}
         ordered = [kind for kind in TIMING_WORDS if any(kind in k for k in self._kinds.values())]
         only_measured = ordered in ([], [MEASURED])
@@ -209,7 +209,7 @@ class Legend(QWidget):
         """All steps of the ramp, shortest first, including those without slices."""
         steps = {
             (title, int(color)): Share(title, int(color), 0, 0.0)
-            for drawn in self._scene.rasters
+            for drawn in self._drawings.rasters
             for i in np.flatnonzero(drawn.classes.color >= RAMP).tolist()
             for title, color in [(drawn.classes.titles[i], drawn.classes.color[i])]
         }
@@ -217,7 +217,7 @@ class Legend(QWidget):
         return sorted(steps.values(), key=lambda share: share.color)
 
     def _check(self) -> None:
-        lit = self._scene.session.state.lit
+        lit = self._drawings.session.state.lit
         for button in self.classes:
             button.setChecked(lit == (button.share.title, button.share.color))
         self.update()
@@ -307,7 +307,7 @@ class Legend(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
         scope = self.scope
-        lit = self._scene.session.state.lit
+        lit = self._drawings.session.state.lit
         metrics = menu.fontMetrics()
         for i, share in enumerate(self._rest):
             if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
@@ -320,7 +320,7 @@ class Legend(QWidget):
             action.setCheckable(lit == name)
             action.setChecked(lit == name)
             action.triggered.connect(
-                lambda _=False, name=name: highlight_class(self._scene.session, name)
+                lambda _=False, name=name: highlight_class(self._drawings.session, name)
             )
         if self.shares.more:
             menu.addAction(f"and {group_digits(self.shares.more)} more").setEnabled(False)
@@ -335,7 +335,7 @@ class Legend(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the background, and the scheme's title in the headers column."""
-        painter, theme, session = QPainter(self), self._theme, self._scene.session
+        painter, theme, session = QPainter(self), self._theme, self._drawings.session
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, 0, self.width(), 0)

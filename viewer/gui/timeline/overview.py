@@ -29,7 +29,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.session import navigation
-from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
+from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace_of
 from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
 from viewer.gui.timeline.painting.inference_band import InferenceBand
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
@@ -43,8 +43,6 @@ from viewer.render.raster import RasterSource, expand
 
 BAND_HEIGHT = 22
 LANES_HEIGHT = 42
-LANE = 16
-LANE_GAP = 3
 EDGE = 5  # px around an edge of the window where it can be grabbed
 
 
@@ -57,9 +55,38 @@ class _Lanes:
     pixels: Pixels
 
 
-def paint_border(painter: QPainter, width: int, theme: Theme) -> None:
+@dataclass(frozen=True, slots=True)
+class OverviewSizes:
+    """The heights of the parts of an overview in px: its band, its lanes, and one lane of them."""
+
+    band: int = BAND_HEIGHT
+    lanes: int = LANES_HEIGHT
+    lane: int = 16
+    gap: int = 3
+
+    @property
+    def height(self) -> int:
+        """The height of the overview."""
+        return self.band + self.lanes
+
+
+FULL_SIZES = OverviewSizes()
+
+
+def sizes_for(scene: Scene) -> OverviewSizes:
+    """The sizes of the overview of a strip: lower if there are several strips.
+
+    Then the band is left out for a clock without inferences.
+    """
+    if len(scene.session.groups) < 2:
+        return FULL_SIZES
+    has_runs = any(scene.session.traces[number].trace.runs for number in scene.group.traces)
+    return OverviewSizes(BAND_HEIGHT if has_runs else 0, lanes=26, lane=9, gap=2)
+
+
+def paint_border(painter: QPainter, width: int, sizes: OverviewSizes, theme: Theme) -> None:
     """Paint the border between the overview (whole trace) and the ruler (visible range)."""
-    painter.fillRect(0, BAND_HEIGHT + LANES_HEIGHT - 2, width, 2, theme.color("line"))
+    painter.fillRect(0, sizes.height - 2, width, 2, theme.color("line"))
 
 
 class Overview(QWidget):
@@ -72,7 +99,8 @@ class Overview(QWidget):
         self._made: _Lanes | None = None
         self._band = InferenceBand(scene, theme)
         self._grip = 0
-        self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
+        self.sizes = FULL_SIZES
+        self.setFixedHeight(self.sizes.height)
         self.setMouseTracking(True)
         self.setAccessibleName("Overview of the whole trace")
         self._rows: list[tuple[int, int]] = []  # the rows in the lanes, as (trace, row)
@@ -83,9 +111,14 @@ class Overview(QWidget):
 
     def _xmap(self, columns: int = 0) -> XMap:
         """Map the entire axis plus a margin to columns; by default these are logical pixels."""
-        span = self._scene.session.span_ns()
+        span = self._scene.group.span_ns
         margin = max(span // 50, 1)
         return xmap_of(-margin, span + margin, max(columns or self.width(), 1))
+
+    def fit(self) -> None:
+        """Take the height for what is open."""
+        self.sizes = sizes_for(self._scene)
+        self.setFixedHeight(self.sizes.height)
 
     # -- painting ------------------------------------------------------------------------------
 
@@ -96,12 +129,14 @@ class Overview(QWidget):
         theme = self._theme
         painter.fillRect(self.rect(), theme.color("canvas"))
         xmap, ratio = self._xmap(), self.devicePixelRatioF()
-        self._band.paint(painter, Canvas(self.width(), BAND_HEIGHT, ratio), xmap)
+        band = self.sizes.band
+        if band:
+            self._band.paint(painter, Canvas(self.width(), band, ratio), xmap)
         self._lanes(painter, Canvas(self.width(), self.height(), ratio))
         self._window(painter, xmap)
-        paint_ticks(painter, self._scene.session, xmap, BAND_HEIGHT, theme)
-        paint_overview_marks(painter, self._scene, theme, xmap, BAND_HEIGHT, LANES_HEIGHT)
-        paint_border(painter, self.width(), theme)
+        paint_ticks(painter, self._scene.search, self._scene.group.traces, xmap, band, theme)
+        paint_overview_marks(painter, self._scene, theme, xmap, band, self.sizes.lanes)
+        paint_border(painter, self.width(), self.sizes, theme)
         painter.end()
 
     def _lanes(self, painter: QPainter, canvas: Canvas) -> None:
@@ -109,7 +144,8 @@ class Overview(QWidget):
         dark, xmap = self._theme.dark, self._xmap(canvas.columns)
         sources = self._scene.sources(dark=dark)
         parameters = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
-        inputs = [x for s in sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
+        own = [sources[number] for number in self._scene.group.traces]
+        inputs = [x for s in own for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
         before = self._made
         same = before is not None and before.asked == parameters and len(before.of) == len(inputs)
         if before is None or not same or any(map(is_not, before.of, inputs)):
@@ -120,10 +156,11 @@ class Overview(QWidget):
             before.pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32
         )
         picture.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, BAND_HEIGHT + 3, picture)
+        painter.drawImage(0, self.sizes.band + 3, picture)
 
     def _lane_pixels(self, canvas: Canvas, xmap: XMap, sources: Sequence[RasterSource]) -> Pixels:
-        size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
+        lane_height, gap = self.sizes.lane, self.sizes.gap
+        size = (canvas.device(2 * lane_height + gap), canvas.columns)
         image = np.full(size, canvas_rgb(self._theme.dark) | 0xFF000000, np.uint32)
         for lane, (trace, row) in enumerate(self._rows):
             source = sources[trace]
@@ -134,18 +171,19 @@ class Overview(QWidget):
                 hits = source.hits.draw([row], trace_xmap)
                 marked = hits != 0
                 body[marked] = source.hit_colors.body[hits[marked]]
-            top = np.array([canvas.device(lane * (LANE + LANE_GAP))])
-            expand(image, body, body, top, np.array([canvas.device(LANE)]))
+            top = np.array([canvas.device(lane * (lane_height + gap))])
+            expand(image, body, body, top, np.array([canvas.device(lane_height)]))
         return image
 
     def _choose_rows(self) -> None:
         """Choose two rows of visible tracks: of one trace, or one of each of two traces."""
         self._made = None  # it may hold the last reference to a closed trace
         self._band.forget()
-        scene, pictures = self._scene, self._scene.rasters[:2]
-        count = 2 if len(pictures) == 1 else 1
+        scene, members = self._scene, self._scene.group.traces[:2]
+        count = 2 if len(members) == 1 else 1
         self._rows = []
-        for n, picture in enumerate(pictures):
+        for n in members:
+            picture = scene.rasters[n]
             first = int(scene.track_list.first_of_trace[n])
             track = picture.shown.trace.slices.row_track.astype(np.int64) + first
             size = np.diff(picture.raster.drawn.row_ptr)
@@ -155,18 +193,18 @@ class Overview(QWidget):
             self._rows += [(n, row) for row in rows]
 
     def _window_room(self, xmap: XMap) -> QRect:
-        state = self._scene.session.state
-        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([state.t0, state.t1])))
-        return QRect(x0, BAND_HEIGHT, max(x1 - x0, 3), LANES_HEIGHT - 2)
+        x0, x1 = (int(x) for x in xmap.pixel_of(np.array(self._scene.range)))
+        return QRect(x0, self.sizes.band, max(x1 - x0, 3), self.sizes.lanes - 2)
 
     def _window(self, painter: QPainter, xmap: XMap) -> None:
-        if not self._scene.rasters:
+        if not self._scene.group.traces:
             return
         theme, room = self._theme, self._window_room(xmap)
         shade = QColor(theme.color("canvas"))
         shade.setAlphaF(0.45)
-        painter.fillRect(0, BAND_HEIGHT, room.left(), LANES_HEIGHT, shade)
-        painter.fillRect(room.right() + 1, BAND_HEIGHT, self.width(), LANES_HEIGHT, shade)
+        top, height = self.sizes.band, self.sizes.lanes
+        painter.fillRect(0, top, room.left(), height, shade)
+        painter.fillRect(room.right() + 1, top, self.width(), height, shade)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color("accent"), 1.5))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -187,7 +225,8 @@ class Overview(QWidget):
             return
         x, y = event.position().toPoint().x(), event.position().toPoint().y()
         xmap = self._xmap()
-        if y < BAND_HEIGHT:
+        self._scene.activate()
+        if y < self.sizes.band:
             self._pick_run(xmap, x)
             return
         room = self._window_room(xmap)
@@ -218,7 +257,7 @@ class Overview(QWidget):
         else:
             room = self._window_room(xmap)
             edge = min(abs(x - room.left()), abs(x - room.right())) <= EDGE
-            over = event.position().y() >= BAND_HEIGHT and edge
+            over = event.position().y() >= self.sizes.band and edge
             self.setCursor(Qt.CursorShape.SizeHorCursor if over else Qt.CursorShape.ArrowCursor)
 
     @guard
@@ -230,6 +269,7 @@ class Overview(QWidget):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom around the time under the mouse."""
         at = self._xmap().t_of(event.position().x())
+        self._scene.activate()
         factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
         navigation.zoom(self._scene.session, factor, at, now=time.monotonic())
 
@@ -240,7 +280,7 @@ class Overview(QWidget):
 
     def _pick_run(self, xmap: XMap, x: int) -> None:
         session = self._scene.session
-        trace = run_trace(session)
+        trace = run_trace_of(session, self._scene.group.key)
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         at = xmap.t_of(x)

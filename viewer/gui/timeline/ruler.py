@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.selection import selected_span_ns
+from viewer.gui.session.bookmarks import measured_on
+from viewer.gui.session.selection import selected_span_on
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import format_time
 from viewer.render.canvas import Canvas
@@ -93,7 +94,7 @@ class RulerBar(QWidget):
     def _hits(self, painter: QPainter, canvas: Canvas) -> None:
         """Mark where highlighted operators have slices, no matter how small."""
         xmap = self._scene.xmap(canvas.columns)
-        for picture in self._scene.rasters:
+        for picture in (self._scene.rasters[number] for number in self._scene.group.traces):
             if picture.hits is None:
                 continue
             rows = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
@@ -109,7 +110,7 @@ class RulerBar(QWidget):
         session = self._scene.session
         if session.state.slice is None and session.state.area is None:
             return
-        span = selected_span_ns(session)
+        span = selected_span_on(session, self._scene.group.key)
         xmap = self._scene.xmap(canvas.columns)
         if span is None or span[1] < xmap.t0 or span[0] >= xmap.t1:
             return
@@ -126,7 +127,8 @@ class RulerBar(QWidget):
     def _measured(self, painter: QPainter, canvas: Canvas) -> None:
         """Paint the measured span, with its length unless the selection already shows the same."""
         session = self._scene.session
-        span = session.state.measured
+        clock = self._scene.group.key
+        span = measured_on(session, clock)
         if span is None or span[0] == span[1]:
             return
         xmap = self._scene.xmap(canvas.columns)
@@ -136,7 +138,7 @@ class RulerBar(QWidget):
         painter.fillRect(QRectF(x0, 0, max(x1 - x0, 2), 2), self._theme.color("text1"))
         state = session.state
         selected = state.slice is not None or state.area is not None
-        if not selected or selected_span_ns(session) != span:
+        if not selected or selected_span_on(session, clock) != span:
             middle = (max(x0, 0) + min(x1, canvas.width)) / 2
             self._chip(painter, middle, format_time(span[1] - span[0]), "raised", "text1")
 

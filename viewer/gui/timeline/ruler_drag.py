@@ -33,6 +33,7 @@ class RulerDrag(QObject):
         if event.type() == QEvent.Type.MouseButtonPress:
             self._from = x if event.button() == Qt.MouseButton.LeftButton else None
             self._dragging = False
+            self._view.rows.activate()
         elif self._from is None:
             return False
         elif event.type() == QEvent.Type.MouseMove:

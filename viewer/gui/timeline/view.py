@@ -146,8 +146,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def accessible_value(self) -> str:
         """The visible range, for screen readers."""
-        state = self.session.state
-        return f"{format_span(state.t0, state.t1)} visible" if self.session.traces else ""
+        return f"{format_span(*self.rows.range)} visible" if self.session.traces else ""
 
     def _announce_range(self) -> None:
         # The description includes the range, but must not be updated for every frame of a motion.
@@ -224,9 +223,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         button always pans.
         """
         self.cancel_drag()
+        self.rows.activate()
         self._press = event.position().toPoint()
-        state = self.session.state
-        self._press_range = (state.t0, state.t1)
+        self._press_range = self.rows.range
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
             self._press = None
@@ -249,6 +248,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 return
             self._dragging = self._dragging.rstrip("?")
         if self._dragging == "pan":
+            self.rows.activate()
             t0, t1 = self._press_range
             moved = (press.x() - here.x()) * (t1 - t0) // max(self.viewport().width(), 1)
             self.session.set_range(t0 + moved, t1 + moved, now=time.monotonic())
@@ -346,6 +346,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             at = self.rect().center() if ref is None else self.place_of(ref).center()
         else:
             found = self.slice_at(at)
+            self.rows.activate()
             if found is not None and found not in self.session.state.slices:
                 self.session.select_slice(found)
         self.tip.show_lines((), QPoint())
@@ -353,13 +354,14 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def place_of(self, ref: SliceRef) -> QRect:
         """The visible part of a slice's rectangle; empty if the slice is not in view."""
-        port, rows, state = self.viewport(), self.rows, self.session.state
+        port, rows = self.viewport(), self.rows
+        t0, t1 = rows.range
         band = rows.band_of(ref)
         if band < 0:
             return QRect()
         start, end = self.session.traces[ref.trace].span_ns(ref.index)
-        span = max(state.t1 - state.t0, 1)
-        left, right = ((t - state.t0) * port.width() // span for t in (start, end))
+        span = max(t1 - t0, 1)
+        left, right = ((t - t0) * port.width() // span for t in (start, end))
         left, right = max(left, 0), min(max(right, left + 1), port.width())
         top, height = int(rows.layout.y[band]) - rows.scroll, int(rows.layout.height[band])
         if right <= left:
@@ -438,6 +440,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def _zoom(self, x: float, factor: float, now: float) -> None:
         """Zoom around a column, keeping its exact time over consecutive zooms at that column."""
+        self.rows.activate()
         state, share = self.session.state, Fraction(x) / max(self.viewport().width(), 1)
         span = state.t1 - state.t0
         if self._anchor is None or self._anchor[:2] != (x, (state.t0, state.t1)):
@@ -456,6 +459,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._anchor = (x, (t0, t1), at, exact)
 
     def _pan_pixels(self, pixels: float, now: float) -> None:
+        self.rows.activate()
         state, (after, to_come) = self.session.state, self._to_come
         by = Fraction(pixels) * (state.t1 - state.t0) / max(self.viewport().width(), 1)
         if after == (state.t0, state.t1):
@@ -493,6 +497,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Cancel the current drag; returns whether there was one."""
         going = self._press is not None and not self._dragging.endswith("?")
         if going and self._dragging == "pan":
+            self.rows.activate()
             self.session.set_range(*self._press_range, now=time.monotonic())
         if going:
             self._press, self._dragging, self._overlay.dragged = None, "", None

@@ -192,6 +192,7 @@ class Headers(HeaderColumn):
         """Start a press on the zone under the mouse."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
+        self._scene.activate()
         at = event.position().toPoint()
         self._press, self._pressed, self._width_before = at, self._spot(at), self.width()
         if self._pressed is HeaderZone.HEIGHT:

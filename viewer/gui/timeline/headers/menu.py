@@ -57,7 +57,9 @@ def header_menu(scene: Scene, part: HeaderPart | None, parent: QWidget) -> QMenu
     add(menu, "Show all", TrackView.with_all)
     menu.actions()[-1].setEnabled(bool(scene.missing_text))
     add(
-        menu, "Collapse all", lambda now: replace(now, collapsed=scene.header_bands.all_processes())
+        menu,
+        "Collapse all",
+        lambda now: replace(now, collapsed=now.collapsed | scene.header_bands.all_processes()),
     )
     add(menu, "Expand all", lambda now: replace(now, collapsed=frozenset()))
     menu.addSeparator()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QPointF, QRect, Qt
-from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.scene.titles import counter_title, has_own_clock, track_title
+from viewer.gui.timeline.scene.titles import counter_title, track_title
 from viewer.model.trace import KeyKind, Trace
 from viewer.render.layout import BandKind, HeaderPart
 
@@ -83,7 +83,7 @@ class HeaderPainter:
         self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
     ) -> None:
         scene, theme, layout = self._scene, self._theme, self._scene.layout
-        parts, own_clock = scene.header_bands, dict[HeaderPart | None, bool]()
+        parts = scene.header_bands
         for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
             y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
             room = QRect(0, y, width, height)
@@ -107,11 +107,6 @@ class HeaderPainter:
                 self._counter(painter, band, room)
             if buttons:
                 self._buttons(painter, buttons, part)
-            if part not in own_clock:
-                own_clock[part] = has_own_clock(scene, parts.process_of(band))
-            if own_clock[part]:
-                stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
-                painter.fillRect(QRect(0, y, 4, height), stripes)
             if part is not None and part == look.dragged:
                 painter.setOpacity(1.0)
             if part is not None and part == look.current and parts.is_title(band):

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.bookmarks import can_mark
+from viewer.gui.session.bookmarks import can_mark, measured_on
 from viewer.gui.timeline.painting.bookmark_labels import flags, title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
@@ -52,14 +52,12 @@ def paint_marks(
 
 def mark_columns(scene: Scene, canvas: Canvas) -> Ints:
     """Device columns of both ends of each bookmark, as an array (bookmarks, 2); see `_columns`."""
-    bookmarks = scene.session.state.marks
-    times = [t for mark in bookmarks for t in (mark.t0, mark.t1)]
-    return _columns(scene.xmap(canvas.columns), times).reshape(-1, 2)
+    return _mark_columns(scene, scene.xmap(canvas.columns))
 
 
 def measured_span(scene: Scene, canvas: Canvas, mouse: QPoint | None) -> tuple[int, int] | None:
     """The measured span in ns; it extends to the mouse while its end is not set yet."""
-    measured = scene.session.state.measured
+    measured = measured_on(scene.session, scene.group.key)
     if measured is None or measured[0] < measured[1] or mouse is None:
         return measured
     at = scene.xmap(max(canvas.width, 1)).t_of(mouse.x())
@@ -102,13 +100,13 @@ def paint_overview_marks(
     state = scene.session.state
     if not (can_mark(scene.session) and state.marks):
         return
-    times = [t for mark in state.marks for t in (mark.t0, mark.t1)]
-    columns = _columns(xmap, times).reshape(-1, 2)
+    columns = _mark_columns(scene, xmap)
     painter.setFont(theme.font("zero_length"))
     metrics = painter.fontMetrics()
     drawn = np.unique(columns, axis=0, return_index=True)[1].tolist()
     current = [] if state.mark is None else [state.mark]
-    for number in [*drawn, *current]:
+    own = {number for number, mark in enumerate(state.marks) if mark.clock == scene.group.key}
+    for number in (number for number in (*drawn, *current) if number in own):
         x0, x1 = columns[number].tolist()
         color = theme.color("accent" if number == state.mark else "text1")
         painter.fillRect(QRectF(x0, top, max(x1 - x0, 1), 3), color)
@@ -125,6 +123,15 @@ def paint_overview_marks(
         painter.fillRect(box, ground)
         painter.setPen(theme.color("text1" if state.mark in flag.marks else "text2"))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
+
+
+def _mark_columns(scene: Scene, xmap: XMap) -> Ints:
+    """Columns of both ends of each bookmark, (bookmarks, 2); -1 for those of other clocks."""
+    bookmarks, clock = scene.session.state.marks, scene.group.key
+    times = [t for mark in bookmarks for t in (mark.t0, mark.t1)]
+    columns = _columns(xmap, times).reshape(-1, 2)
+    columns[[mark.clock != clock for mark in bookmarks]] = -1
+    return columns
 
 
 def _columns(xmap: XMap, times: Sequence[int]) -> Ints:

@@ -132,14 +132,14 @@ class FramePainter:
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)
             painter.setClipRect(QRect(0, top, width, bottom - top))
-            for number in range(len(scene.rasters)):
+            for number in scene.group.traces:
                 bands = self._bands(BandKind.ROW, number)
                 self.labels.paint(painter, canvas, xmap, number, bands)
             strips = self._bands(BandKind.STRIP)
             self.labels.paint_marks(painter, canvas, xmap, strips, overlay.hovered)
             self._headers(painter, width)
             self._outline(painter, xmap, overlay)
-            self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+            self._area(painter, xmap, overlay.dragged or self._selected_area())
         painter.setClipping(False)
         self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.own)
         paint_marks(painter, scene, canvas, theme, overlay.mouse)
@@ -247,7 +247,8 @@ class FramePainter:
         """Underline every wide slice of the highlighted operators, dashed if it is shared."""
         layout = self.scene.layout
         accent = self.theme.color("accent")
-        for number, drawn in enumerate(self.scene.rasters):
+        for number in self.scene.group.traces:
+            drawn = self.scene.rasters[number]
             if drawn.hits is None:
                 continue
             bands = self._bands(BandKind.ROW, number)
@@ -289,6 +290,12 @@ class FramePainter:
             return QRectF(x0 - MARK, y + 2, 2 * MARK + 1, int(layout.height[band]) - 4)
         wide = max(x1 - x0, self._canvas.x(1))
         return QRectF(x0, y + SLICE_TOP, wide, int(layout.slice_height[band]))
+
+    def _selected_area(self) -> Area | None:
+        """The selected area if it is on this clock."""
+        area, members = self.scene.session.state.area, self.scene.group.traces
+        on_clock = area is not None and any(trace in members for trace, _ in area.tracks)
+        return area if on_clock else None
 
     def _area(self, painter: QPainter, xmap: XMap, area: Area | None) -> None:
         if area is None:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QImage, QPainter
 
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.inferences import run_trace
+from viewer.gui.session.inferences import run_trace_of
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run, RunKind
@@ -38,7 +38,7 @@ class InferenceBand:
     def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:
         """Paint the band at the top of a widget. xmap: of the whole axis to logical pixels."""
         session = self._scene.session
-        trace = run_trace(session)
+        trace = run_trace_of(session, self._scene.group.key)
         if session.state.inferences is not Inferences.AS_RUN:
             trace = None
         shown = None if trace is None else session.traces[trace]

@@ -111,7 +111,7 @@ class LabelPainter:
             left.tolist(),
             (right - left).tolist(),
             drawn.palette[found.slice].tolist(),
-            scene.stand_out(number, found.slice).tolist(),
+            scene.drawings.stand_out(number, found.slice).tolist(),
             kinds,
             strict=True,
         ):

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPen
 
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.scene.titles import has_own_clock, process_note, process_title
+from viewer.gui.timeline.scene.titles import process_note, process_title
 
 
 def paint_process_header(
@@ -42,6 +42,6 @@ def paint_process_header(
     painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
     note = process_note(scene, process) if with_note else ""
     if note and room.width() > record_x + wide + painter.fontMetrics().horizontalAdvance(note) + 32:
-        painter.setPen(theme.color("warning" if has_own_clock(scene, process) else "text3"))
+        painter.setPen(theme.color("text3"))
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(room.adjusted(0, 0, -12, 0), right, note)

@@ -38,7 +38,7 @@ def stamp_selected(
     ring = theme.color("ring").rgb() | _OPAQUE
     ground = theme.color("canvas").rgb() | _OPAQUE
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
-    for trace, raster in scene.selected_rasters.rasters.items():
+    for trace, raster in scene.drawings.selected_rasters.rasters.items():
         trace_xmap = xmap.on(scene.rasters[trace].shown.axis)
         visible = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
         rows = [band for band in visible if layout.kind[band] == BandKind.ROW]

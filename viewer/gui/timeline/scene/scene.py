@@ -1,7 +1,8 @@
-"""The state shared by headers, canvas, ruler and overview: rasters, row layout and scroll position.
+"""The state shared by headers, canvas, ruler and overview of one strip: layout, scroll, time range.
 
-Each of those widgets draws from the scene and knows none of the others. The scene listens to the
-session, so that a change of selection, colors or collapsed tracks is processed once.
+A strip shows the traces of one clock group. Each of those widgets draws from the scene and knows
+none of the others. The scene listens to the session, so that a change of selection or collapsed
+tracks is processed once. Rasters are in `Drawings`, which all strips share.
 """
 
 from __future__ import annotations
@@ -12,31 +13,26 @@ from functools import lru_cache
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.clocks import cycle_trace, shared_clocks
-from viewer.gui.session.search import Search
-from viewer.gui.session.selection import selected_span_ns
-from viewer.gui.session.session import Session
+from viewer.gui.session.clocks import cycle_trace_on
+from viewer.gui.session.selection import selected_span_on
 from viewer.gui.timeline.scene.animation import RangeAnimation
-from viewer.gui.timeline.scene.highlighting import Highlighting
-from viewer.gui.timeline.scene.recoloring import Recoloring
-from viewer.gui.timeline.scene.search_hits import HitRasters
-from viewer.gui.timeline.scene.selected_slices import SelectedRasters
-from viewer.gui.timeline.scene.trace_rasters import TraceRasters, prepare, rasters_again
+from viewer.gui.timeline.scene.drawings import Drawings
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import BandKind, HeaderPart, TimelineLayout, XMap
-from viewer.render.palette import Emphasis
 from viewer.render.raster import RasterSource
 from viewer.render.stacking import Density, stack
 from viewer.render.ticks import Ruler, Scale
-from viewer.render.track_table import Busy, ProcessSpec, TrackList, track_list
+from viewer.render.track_table import NO_TRACKS, Busy, ProcessSpec, TrackList, track_list
+from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import AT_ONCE, OpenTrace
-from viewer.view.state import RulerUnit, SliceRef
+from viewer.view.state import RulerUnit, SliceRef, ViewState
+from viewer.view.ties import Range
 
 # Pinned tracks stay in view as long as they take no more than this share of the viewport.
 _MOST_PINNED = 2 / 3
@@ -55,7 +51,7 @@ def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
 
 
 class Scene(QObject):
-    """Rasters, layout and vertical scroll of the timeline; `changed` makes all parts repaint.
+    """Layout, visible range and vertical scroll of a strip; `changed` makes all parts repaint.
 
     `moved` and `scrolled` repaint only parts that show times or rows: headers and overview take a
     fifth of a frame each.
@@ -65,15 +61,14 @@ class Scene(QObject):
     moved = Signal()  # only the visible time range changed
     arranged = Signal()  # the layout changed; `changed` follows
     scrolled = Signal()  # only the vertical scroll position changed
-    recolored = Signal()  # `rasters` were replaced; `changed` follows
     pointed = Signal(object)  # the time under the mouse in ns, or None
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.session = session
-        self.search = Search.of(session)
-        self.rasters: list[TraceRasters] = []
-        self.shared_clocks: list[str] = []  # note per trace on the file whose clock it shares
+    def __init__(self, drawings: Drawings, clock: str = "") -> None:
+        """clock: the key of the clock group to show; of none or an unknown one, the first group."""
+        super().__init__(drawings.session)
+        session = self.session = drawings.session
+        self.drawings, self.search = drawings, drawings.search
+        self.clock = clock
         self.track_list: TrackList = track_list([])
         self._arranged: tuple[TrackList, TrackView] | None = None  # input of the current layout
         self.arrangement: Arrangement = arrange(self.track_list, session.state.tracks)
@@ -93,19 +88,11 @@ class Scene(QObject):
         self.scale = Scale()
         self.animation = RangeAnimation(self)
         self.animation.moved.connect(self.moved)
-        self._recoloring = Recoloring(self)
-        self._recoloring.recolored.connect(self._take_colors)
-        self.selected_rasters = SelectedRasters(session)
-        self.selected_rasters.changed.connect(self.changed)
-        self._hit_rasters = HitRasters(session)
-        self._hit_rasters.changed.connect(self.changed)
-        self._highlighting = Highlighting(session)
-        self._highlighting.changed.connect(self.changed)
-        session.query_changed.connect(self.changed)
-        session.also.append(prepare)
-        session.workspace_changed.connect(self._reopen)
+        self._range = self.range
+        drawings.changed.connect(self.changed)
+        drawings.recolored.connect(self.changed)
+        drawings.reopened.connect(self._reopen)
         session.tracks_changed.connect(self._rearrange)
-        session.coloring_changed.connect(self._recolor)
         session.range_jumped.connect(self._animate)
         session.range_changed.connect(self._show)
         session.bookmarks_changed.connect(self.changed)
@@ -118,10 +105,38 @@ class Scene(QObject):
             signal.connect(self._rescale)
         session.revealed.connect(self._reveal)
         session.file_fitted.connect(self._scroll_to_file)
+        self._reopen()
+
+    @property
+    def rasters(self) -> list[TraceRasters]:
+        """The rasters of all open traces, by their number; those of `group` are drawn here."""
+        return self.drawings.rasters
+
+    @property
+    def group(self) -> ClockGroup:
+        """The clock group that is shown."""
+        return self.session.group_by_key(self.clock)
+
+    @property
+    def range(self) -> Range:
+        """The visible range of the group in the session, in ns of its axis."""
+        return self.session.state.range_of(self.group.key)
+
+    def show_clock(self, clock: str) -> None:
+        """Show another clock group."""
+        if clock != self.clock:
+            self.clock = clock
+            self.scroll = 0
+            self._reopen()
+            self._rescale()
+
+    def activate(self) -> None:
+        """Make the group the one that keys act on."""
+        self.session.activate(self.group.key)
 
     @property
     def processes(self) -> Sequence[ProcessSpec]:
-        """The processes of all open traces, indexed as in `layout.process`."""
+        """The processes of the group's traces, indexed as in `layout.process`."""
         return self.track_list.processes
 
     def shown_tracks(self) -> frozenset[tuple[int, int]]:
@@ -158,19 +173,13 @@ class Scene(QObject):
     # -- drawing -----------------------------------------------------------------------------
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
-        """The rasters and colors for a frame, dimmed while something is found or highlighted."""
-        dimmed = self.session.state.operators is not None or self.has_lit_class
-        emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
-        if self.search.dims:
-            only = self.search.shows_only_hits
-            emphasis = Emphasis.HIDDEN if only else Emphasis.UNMATCHED
-        return [drawn.source(dark=dark, emphasis=emphasis) for drawn in self.rasters]
+        """The rasters and colors of all open traces for a frame."""
+        return self.drawings.sources(dark=dark)
 
     @property
     def visible(self) -> tuple[int, int]:
         """The range to draw now: the view's range, or an intermediate one during an animation."""
-        state = self.session.state
-        return self.animation.now() or (state.t0, state.t1)
+        return self.animation.now() or self.range
 
     def xmap(self, columns: int) -> XMap:
         """The visible range mapped to a number of columns."""
@@ -244,23 +253,29 @@ class Scene(QObject):
 
     # -- following the session ---------------------------------------------------------------
 
-    def _animate(self, t0: int, t1: int) -> None:
-        """Animate from a previous range to the current one."""
-        state = self.session.state
-        self.animation.start(self.animation.now() or (t0, t1), (state.t0, state.t1))
+    def _animate(self, before: ViewState) -> None:
+        """Animate from the range of a previous view to the current one."""
+        known = self.clock in before.all_ranges
+        previous = before.range_of(self.clock) if known else self._range
+        if previous != self.range:
+            self.animation.start(self.animation.now() or previous, self.range)
 
     def _show(self) -> None:
-        state = self.session.state
-        self.animation.keep_to(state.t0, state.t1)
-        self.moved.emit()
+        if self.range != self._range:
+            self._range = self.range
+            self.animation.keep_to(*self._range)
+            self.moved.emit()
 
     def _rescale(self) -> None:
         """Update the ruler's scale to the selection and the current trace."""
-        session, unit = self.session, self.session.state.ruler
-        number = cycle_trace(session) if unit is RulerUnit.CYCLES else session.current_trace
+        session, group, unit = self.session, self.group, self.session.state.ruler
+        current = session.current_trace
+        number = current if current in group.traces else next(iter(group.traces), None)
+        if unit is RulerUnit.CYCLES:
+            number = cycle_trace_on(session, group)
         self.scale = Scale()
         if unit is RulerUnit.FROM_SELECTION:
-            span = selected_span_ns(session)
+            span = selected_span_on(session, group.key)
             if span is not None:
                 self.scale = Scale(span[0], start="the selection")
         elif number is not None and unit is not RulerUnit.FROM_START:
@@ -268,39 +283,26 @@ class Scene(QObject):
             if unit is RulerUnit.CYCLES:
                 self.scale = Scale(shown.trace.start, shown.axis)
             else:
-                several = len(session.traces) > 1
+                several = len(group.traces) > 1
                 of = f" of {display_name(shown.file.path)}" if several else ""
                 self.scale = Scale(shown.axis.offset_ns, start=f"clock zero{of}")
         self.changed.emit()
 
     def _reopen(self) -> None:
-        before = {id(p.shown.trace): p for p in self.rasters}
-        # Coloring by a scheme other than the prepared one may take a thread.
-        self.rasters = [
-            rasters_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
-        ]
-        opened = self.session.traces
+        opened, members = self.session.traces, self.group.traces
+        own = [shown if number in members else None for number, shown in enumerate(opened)]
         self.track_list = track_list(
-            [shown.tracks for shown in opened],
+            [NO_TRACKS if shown is None else shown.tracks for shown in own],
             [shown.axis for shown in opened],
-            [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
+            [
+                []
+                if shown is None
+                else [(c.counter.process, c.counter.name) for c in shown.counters]
+                for shown in own
+            ],
         )
-        self.shared_clocks = shared_clocks(self.session)
-        # Before any signal: receivers immediately look up the slice under the mouse, which takes
-        # both rasters and layout.
+        self._range = self.range
         self._arrange()
-        self._recolor()
-        self._highlighting.show(self.rasters)
-        self._hit_rasters.show(self.rasters)
-
-    def _recolor(self) -> None:
-        self._recoloring.ask(self.rasters, self.session.state.scheme, self.session.state.lit)
-
-    def _take_colors(self, all_rasters: list[TraceRasters]) -> None:
-        self.rasters = all_rasters
-        self._highlighting.show(self.rasters)
-        self._hit_rasters.show(self.rasters)
-        self.recolored.emit()
 
     @property
     def is_sorting(self) -> bool:
@@ -329,7 +331,7 @@ class Scene(QObject):
 
     def _busy(self) -> Busy | None:
         """The busy time of each track in ns; None while it is computed."""
-        opened = self.session.traces
+        opened = [self.session.traces[number] for number in self.group.traces]
         slices = sum(len(shown.trace.slices) for shown in opened)
         if slices > AT_ONCE and any(not shown.facts.busy_is_known for shown in opened):
             self._counting.submit(_count_busy, opened)
@@ -343,7 +345,8 @@ class Scene(QObject):
         self._arrange()
 
     def _reveal(self, ref: SliceRef) -> None:
-        self.scroll_to_band(self.band_of(ref))
+        if ref.trace in self.group.traces:
+            self.scroll_to_band(self.band_of(ref))
 
     def scroll_to_band(self, band: int) -> None:
         """Scroll as little as possible to bring a band into view."""
@@ -356,34 +359,6 @@ class Scene(QObject):
             self.scroll_to(top - height - self.layout.stuck_height)
         elif top + height > self.scroll + self.viewport_height:
             self.scroll_to(top + 2 * height - self.viewport_height)
-
-    @property
-    def is_highlighting(self) -> bool:
-        """Whether highlighted slices are still being computed, with all slices dimmed."""
-        return self._highlighting.pending
-
-    @property
-    def has_lit_class(self) -> bool:
-        """Whether one class of the color scheme is highlighted."""
-        return any(drawn.lit_slices is not None for drawn in self.rasters)
-
-    def stand_out(self, trace: int, which: Ints) -> Bools:
-        """Whether each of the given slices is drawn in full color."""
-        if self.search.dims:
-            return self.search.are_hits(trace, which)
-        drawn, related = self.rasters[trace], self.related(trace)
-        if related is not None:
-            return related[drawn.shown.trace.slices.key[which]]
-        if self.session.state.operators is None and self.has_lit_class:
-            return drawn.are_lit(which)
-        return np.full(len(which), self.session.state.operators is None)
-
-    def related(self, trace: int) -> Bools | None:
-        """Per key, whether its slices belong to the highlighted operators; None without any."""
-        highlighted = self.session.state.operators
-        if highlighted is None or highlighted[0] != trace:
-            return None
-        return self.rasters[trace].shown.table.keys_of(highlighted[1])
 
 
 def _count_busy(opened: Sequence[OpenTrace]) -> None:

@@ -138,10 +138,16 @@ def hit_columns(starts: Ints, xmap: XMap) -> Ints:
     return np.flatnonzero(np.diff(np.searchsorted(starts, xmap.edges)))
 
 
-def paint_ticks(painter: QPainter, session: Session, xmap: XMap, y: int, theme: Theme) -> None:
-    """Paint a tick for every column of the overview in which hits start."""
-    search = Search.of(session)
+def paint_ticks(
+    painter: QPainter,
+    search: Search,
+    traces: Sequence[int],
+    xmap: XMap,
+    y: int,
+    theme: Theme,
+) -> None:
+    """Paint a tick for every column of an overview in which hits start; traces: of its clock."""
     if not search.is_on:
         return
-    for x in hit_columns(search.hits.start, xmap).tolist():
+    for x in hit_columns(search.hits.starts_in(traces), xmap).tolist():
         painter.fillRect(QRectF(x, y, 2, TICK), theme.color("hit"))

@@ -50,24 +50,13 @@ def process_note(scene: Scene, process: int) -> str:
     rate = shown.rate
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
     parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
-    if has_own_clock(scene, process):
-        parts.append("separate clock, aligned at start")
-    if scene.shared_clocks[trace]:
-        parts.append(scene.shared_clocks[trace])
+    if scene.drawings.shared_clocks[trace]:
+        parts.append(scene.drawings.shared_clocks[trace])
     if _is_sliver(scene, process):
         parts.append(SLIVER)
     if trace == 0 and process == 0 and scene.session.first_view_note:
         parts.append(scene.session.first_view_note)
     return " · ".join(parts)
-
-
-def has_own_clock(scene: Scene, process: int) -> bool:
-    """Whether a process is aligned with the first file only by its start."""
-    if process < 0:
-        return False
-    shown = scene.rasters[scene.processes[process].trace].shown
-    space = scene.session.workspace
-    return shown.trace is shown.file and space.traces[0] not in space.clocks.same_clock(shown.file)
 
 
 def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:

@@ -1,0 +1,172 @@
+"""The strip of one clock group: overview, ruler, headers, canvas and scroll bar in a grid.
+
+A single strip is the whole timeline. If there are several, each has a header with the name of its
+clock, a low overview, and an edge that can be dragged to resize it; it can be collapsed to its
+header.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QScrollBar, QVBoxLayout, QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import SCROLL_PER_NOTCH
+from viewer.gui.timeline.bookmarks_bar import BookmarksBar
+from viewer.gui.timeline.corner import Corner
+from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
+from viewer.gui.timeline.overview import FULL_SIZES, Overview
+from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
+from viewer.gui.timeline.ruler import RulerBar
+from viewer.gui.timeline.ruler_drag import RulerDrag
+from viewer.gui.timeline.scene.drawings import Drawings
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.strip_edge import StripEdge
+from viewer.gui.timeline.strip_header import StripHeader
+from viewer.gui.timeline.view import TimelineView
+
+ABOVE = FULL_SIZES.height + RULER_HEIGHT
+BELOW_ROWS = 12
+
+
+class ClockStrip(QWidget):
+    """Combines the parts of one strip, which share a scene."""
+
+    resized = Signal()  # it wants another height
+
+    def __init__(self, drawings: Drawings, theme: Theme, clock: str = "") -> None:
+        super().__init__()
+        self.scene = Scene(drawings, clock)
+        self.scene.font_scale = theme.scale
+        self.header = StripHeader(self.scene, theme)
+        self.view = TimelineView(self.scene, theme)
+        self.ruler = RulerBar(self.scene, theme)
+        self.marks = BookmarksBar(self.scene, theme)
+        RulerDrag(self.ruler, self.view)
+        self.overview = Overview(self.scene, theme)
+        self.headers = Headers(self.scene, theme)
+        self.corner = Corner(self.scene, self.overview, self.ruler, theme)
+        self.edge = StripEdge(self.scene, self.view, theme)
+        self._bar = QScrollBar(Qt.Orientation.Vertical)
+        self._bar.setSingleStep(SCROLL_PER_NOTCH)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(0)
+        grid.addWidget(self.header, 0, 0, 1, 3)
+        grid.addWidget(self.corner, 1, 0, 2, 1)
+        grid.addWidget(self.overview, 1, 1)
+        grid.addLayout(_stacked(self.ruler, self.marks), 2, 1)
+        grid.addWidget(self.headers, 3, 0)
+        grid.addWidget(self.view, 3, 1)
+        grid.addWidget(self._bar, 3, 2)
+        grid.addWidget(self.edge, 4, 0, 1, 3)
+        grid.setRowStretch(3, 1)
+        grid.setColumnStretch(1, 1)
+        self._bar.valueChanged.connect(self.scene.scroll_to)
+        self.scene.arranged.connect(self._fit_bar)
+        self.scene.arranged.connect(self.resized)
+        self.scene.scrolled.connect(self._fit_bar)
+        self.scene.session.bookmarks_changed.connect(self.resized)
+        self.corner.filter.left.connect(self.view.setFocus)
+        self.marks.left.connect(self.view.setFocus)
+        self.set_header_width(self.headers.width())
+        self.fit()
+
+    def discard(self) -> None:
+        """Delete the strip with its scene."""
+        self.hide()
+        self.scene.deleteLater()
+        self.deleteLater()
+
+    @property
+    def painted_parts(self) -> tuple[QWidget, ...]:
+        """The parts that paint their entire area."""
+        return (
+            self.header,
+            self.view.viewport(),
+            self.headers,
+            self.ruler,
+            self.marks,
+            self.overview,
+            self.corner,
+            self.edge,
+        )
+
+    # -- heights -----------------------------------------------------------------------------
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether this strip is the whole timeline."""
+        return len(self.scene.session.groups) < 2
+
+    @property
+    def is_collapsed(self) -> bool:
+        """Whether only the header is shown."""
+        return not self.is_alone and self.scene.clock in self.scene.session.state.strips.collapsed
+
+    def fit(self) -> None:
+        """Show the parts that the strip has now, in the sizes for the number of strips."""
+        self.overview.fit()
+        self.corner.fit()
+        self.header.setVisible(not self.is_alone)
+        self.header.refresh()
+        shown = not self.is_collapsed
+        for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
+            part.setVisible(shown)
+        self.marks.follow(shown=shown)
+        self.edge.setVisible(shown and not self.is_alone)
+        self._fit_bar()
+
+    @property
+    def fixed_height(self) -> int:
+        """The height of everything but the rows, in px."""
+        parts = [self.header, self.overview, self.ruler, self.marks, self.edge]
+        return sum(part.height() for part in parts if not part.isHidden())
+
+    @property
+    def rows_height(self) -> int:
+        """The height at which all rows are visible without scrolling, in px; 0 if collapsed."""
+        return 0 if self.is_collapsed else self.scene.layout.total_height + BELOW_ROWS
+
+    @property
+    def scrolls(self) -> bool:
+        """Whether some rows are out of view."""
+        return not self.is_collapsed and self.scene.scroll_limit > 0
+
+    def keep_room_for_bar(self, kept: bool) -> None:
+        """Leave the width of a scroll bar free, so that the columns of all strips line up."""
+        policy = self._bar.sizePolicy()
+        if policy.retainSizeWhenHidden() != kept:
+            policy.setRetainSizeWhenHidden(kept)
+            self._bar.setSizePolicy(policy)
+
+    def set_header_width(self, width: int) -> None:
+        """Set the width of the headers column in px."""
+        self.headers.set_width(width)
+        self.corner.setFixedWidth(self.headers.width())
+        # Titles of processes extend from the headers onto the canvas.
+        self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
+        self.view.viewport().update()
+
+    @guard(QSize(800, 400))
+    def sizeHint(self) -> QSize:
+        """As tall as the content."""
+        return QSize(800, self.fixed_height + self.rows_height)
+
+    def _fit_bar(self) -> None:
+        self._bar.blockSignals(True)
+        self._bar.setRange(0, self.scene.scroll_limit)
+        self._bar.setPageStep(max(self.scene.viewport_height, 1))
+        self._bar.setValue(self.scene.scroll)
+        self._bar.blockSignals(False)
+        self._bar.setVisible(self.scrolls)
+
+
+def _stacked(*widgets: QWidget) -> QVBoxLayout:
+    """Stack widgets vertically without gaps."""
+    column = QVBoxLayout()
+    column.setSpacing(0)
+    for widget in widgets:
+        column.addWidget(widget)
+    return column

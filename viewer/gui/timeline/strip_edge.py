@@ -1,0 +1,68 @@
+"""The lower edge of a strip: a drag changes the height of its rows, a double click resets it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.view.strip_view import StripView
+
+HEIGHT = 5  # px
+
+
+class StripEdge(QWidget):
+    """Resizes the rows of a strip; all moves of one drag are one undo step."""
+
+    def __init__(self, scene: Scene, rows: QWidget, theme: Theme) -> None:
+        super().__init__()
+        self._scene, self._rows, self._theme = scene, rows, theme
+        self._grip: int | None = None  # height of the rows minus y of the mouse on the screen
+        self._set: StripView | None = None  # as this drag left it
+        self.setFixedHeight(HEIGHT)
+        self.setCursor(Qt.CursorShape.SizeVerCursor)
+        self.setToolTip("Drag to resize; double-click to show all rows")
+        theme.changed.connect(self.update)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the edge."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.color("panel"))
+        painter.fillRect(0, HEIGHT - 1, self.width(), 1, self._theme.color("line"))
+        painter.end()
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Start a drag."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._grip = self._rows.height() - round(event.globalPosition().y())
+            self._set = None
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Let the edge follow the mouse."""
+        if self._grip is not None:
+            self._choose(self._grip + round(event.globalPosition().y()))
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Finish the drag."""
+        self._grip = None
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Let the strip be as tall as its rows again."""
+        self._choose(None)
+
+    def _choose(self, height: int | None) -> None:
+        session = self._scene.session
+        now = session.state.strips
+        strips = now.with_height(self._scene.clock, height)
+        session.change(replace(session.state, strips=strips), remember=self._set is not now)
+        self._set = session.state.strips
