@@ -203,6 +203,20 @@ def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) ->
     )
 
 
+def display_order(track_list: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
+    """Return the (trace, track) of all tracks in the order on screen.
+
+    Pinned tracks come first. Each visible process follows with its visible tracks, then its other
+    tracks. Hidden processes come last.
+    """
+    order: list[int] = arrangement.pinned.tolist()
+    for process in arrangement.processes.tolist():
+        shown = arrangement.tracks[track_list.process[arrangement.tracks] == process]
+        order += [*shown.tolist(), *np.flatnonzero(track_list.process == process).tolist()]
+    ordered: Sequence[int] = list(dict.fromkeys((*order, *range(len(track_list.names)))))
+    return tuple((int(track_list.trace[track]), int(track_list.number[track])) for track in ordered)
+
+
 def _masks(track_list: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]:
     """Return masks of the tracks and of the processes among some parts."""
     tracks = np.zeros(len(track_list.names), np.bool_)

@@ -330,16 +330,16 @@ def test_only_hits_dims_all_else_and_is_undone(attention):
 def test_a_query_dims_what_does_not_match(attention):
     session, scene = attention.session, attention.timeline.scene
     every = np.arange(len(session.traces[0].trace.slices))
-    assert scene.stand_out(0, every).all()
+    assert scene.drawings.stand_out(0, every).all()
     Search.of(session).set_query("op:linear")
-    assert np.flatnonzero(scene.stand_out(0, every)).tolist() == sorted(linear(attention))
+    assert np.flatnonzero(scene.drawings.stand_out(0, every)).tolist() == sorted(linear(attention))
     source = scene.sources(dark=True)[0]
     assert source.hits is scene.rasters[0].found
     assert (source.colors.body == cell_colors(True, Emphasis.UNMATCHED).body).all()
     Search.of(session).set_query("name:nothing-has-this-name")
-    assert not scene.stand_out(0, every).any()
+    assert not scene.drawings.stand_out(0, every).any()
     Search.of(session).set_query("")
-    assert scene.stand_out(0, every).all()
+    assert scene.drawings.stand_out(0, every).all()
 
 
 def test_a_step_zooms_to_a_hit_that_is_too_narrow_and_is_undone_at_once(attention):

@@ -245,7 +245,7 @@ def test_closing_forgets_what_is_selected(rows, qtbot):
     assert not panel.is_empty
     rows.session.close_all()
     assert not rows.session.state.slices
-    assert rows.timeline.scene.selected_rasters.rasters == {}
+    assert rows.timeline.scene.drawings.selected_rasters.rasters == {}
     assert panel.is_empty
 
 
@@ -269,9 +269,9 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(harness):
     session.select_slice(SliceRef(0, 1))
     select_same(harness.session)
     assert len(harness.session.state.slices) == count // 2
-    assert harness.timeline.scene.selected_rasters.rasters == {}
+    assert harness.timeline.scene.drawings.selected_rasters.rasters == {}
     harness.settle()
-    drawn = harness.timeline.scene.selected_rasters.rasters[0].drawn
+    drawn = harness.timeline.scene.drawings.selected_rasters.rasters[0].drawn
     assert len(drawn.start) == count // 2
     assert selection_text(session).endswith(f"{format_time(71 * count // 2)} in total")
     assert not canvas(harness).grab().isNull()

@@ -64,13 +64,13 @@ def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it
         bool(ops) and {op.op for op in ops} == {"linear"}
         for ops in (shown.table.operators(int(k)) for k in shown.trace.slices.key)
     ]
-    assert scene.stand_out(0, every).tolist() == expected
+    assert scene.drawings.stand_out(0, every).tolist() == expected
     dimmed = scene.sources(dark=True)[0]
     assert dimmed.colors.body[0xFF00] & 0xFFFFFF == fills(True, Emphasis.DIMMED)[0]
     assert dimmed.hits is picture.lit_slices is not None
     click(qtbot, attention, "linear")
     assert session.state.lit is None
-    assert scene.stand_out(0, every).all()
+    assert scene.drawings.stand_out(0, every).all()
 
 
 def test_a_lit_class_is_undone_cleared_and_forgotten_with_its_scheme(attention, qtbot):
@@ -97,11 +97,11 @@ def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
     session.select_operators(0, (9,))
     attention.settle()
     some = slices_of(session, 0, (9,))
-    assert scene.stand_out(0, some).all()
+    assert scene.drawings.stand_out(0, some).all()
     clear(session)
     assert session.state.operators is None
     assert session.state.lit == ("linear", 4)
-    assert not scene.stand_out(0, some).any()
+    assert not scene.drawings.stand_out(0, some).any()
 
 
 def test_durations_are_a_ramp_from_short_to_long(attention):
@@ -233,7 +233,7 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(harness, monkeypatch):
     harness.settle()
     assert legend.shares.listed is before
     scene = harness.timeline.scene
-    lit = scene.stand_out(0, np.arange(8))
+    lit = scene.drawings.stand_out(0, np.arange(8))
     names = [session.traces[0].trace.name(i) for i in range(8)]
     assert lit.tolist() == [name == before[0].title for name in names]
 
@@ -271,7 +271,7 @@ def test_very_many_names_are_counted_and_the_first_are_listed(harness):
     menu.close()
     highlight_class(harness.session, ("name 7", int(by_name(["name 7"])[0])))
     harness.settle()
-    assert np.flatnonzero(harness.timeline.scene.stand_out(0, at)).tolist() == [7]
+    assert np.flatnonzero(harness.timeline.scene.drawings.stand_out(0, at)).tolist() == [7]
 
 
 def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attention):

@@ -88,6 +88,7 @@ class BookmarksBar(QWidget):
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName("Bookmarks")
         self.setVisible(False)
+        self._is_expanded = True
         self._naming: Bookmark | None = None  # the new bookmark while its name is typed
         self.field = NameField(self)
         self.field.setMaxLength(LONGEST_NAME)
@@ -102,10 +103,15 @@ class BookmarksBar(QWidget):
         scene.session.bookmarks_changed.connect(self._follow)
         scene.session.workspace_changed.connect(self._follow)
 
+    def follow(self, *, shown: bool) -> None:
+        """Show the bar while there are bookmarks, unless its strip is collapsed."""
+        self._is_expanded = shown
+        self._follow()
+
     def _follow(self) -> None:
         session = self._scene.session
         own = marks_on(session.state, self._scene.group.key)
-        self.setVisible(can_mark(session) and bool(own))
+        self.setVisible(self._is_expanded and can_mark(session) and bool(own))
         if self._naming is not None and self._naming not in session.state.marks:
             self._naming = None
             self.field.hide()

@@ -1,81 +1,248 @@
-"""The timeline widget: overview, ruler, headers, canvas, legend and scroll bar in a grid."""
+"""The timeline widget: one strip for each clock, and the legend below them."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QScrollBar, QVBoxLayout, QWidget
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.wheel import SCROLL_PER_NOTCH
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.bookmarks_bar import BookmarksBar
 from viewer.gui.timeline.corner import Corner
-from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
+from viewer.gui.timeline.headers.headers import WIDTH, Headers
 from viewer.gui.timeline.legend import Legend
 from viewer.gui.timeline.legend_buttons import HEIGHT as LEGEND_HEIGHT
-from viewer.gui.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
-from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
+from viewer.gui.timeline.overview import Overview
 from viewer.gui.timeline.ruler import RulerBar
-from viewer.gui.timeline.ruler_drag import RulerDrag
-from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.drawings import Drawings
+from viewer.gui.timeline.scene.scene import Scene, text_of_missing
+from viewer.gui.timeline.strip import ABOVE, ClockStrip
+from viewer.gui.timeline.strip_stack import StripStack
 from viewer.gui.timeline.view import TimelineView
+from viewer.render.arrangement import display_order
+from viewer.render.layout import HeaderPart
+from viewer.render.stacking import Density
 
-ABOVE = BAND_HEIGHT + LANES_HEIGHT + RULER_HEIGHT
-BELOW_ROWS = 12
 _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
 
 class Timeline(QWidget):
-    """Combines all parts of the timeline, which share one scene."""
+    """Shows the strips of all clock groups; `view`, `scene` and so on are those of the active one.
+
+    Without files, and for files of one clock, there is one strip without a header.
+    """
 
     header_width_changed = Signal(int)  # px, when changed by the user
+    menu_requested = Signal(QPoint)  # screen position, for the menu of the selection
+    ruler_menu_requested = Signal(QPoint)
+    clock_menu_requested = Signal(QPoint)
+    headers_focused = Signal()  # the current header changed, possibly to none
+    strips_replaced = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.scene = Scene(session)
-        self.scene.font_scale = theme.scale
-        self.view = TimelineView(self.scene, theme)
-        self.ruler = RulerBar(self.scene, theme)
-        self.marks = BookmarksBar(self.scene, theme)
-        RulerDrag(self.ruler, self.view)
-        self.overview = Overview(self.scene, theme)
-        self.headers = Headers(self.scene, theme)
-        self.legend = Legend(self.scene, theme)
-        self.corner = Corner(self.scene, self.ruler, theme)
-        self._bar = QScrollBar(Qt.Orientation.Vertical)
-        self._bar.setSingleStep(SCROLL_PER_NOTCH)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(0)
-        grid.addWidget(self.corner, 0, 0, 2, 1)
-        grid.addWidget(self.overview, 0, 1)
-        grid.addLayout(_stacked(self.ruler, self.marks), 1, 1)
-        grid.addWidget(self.headers, 2, 0)
-        grid.addWidget(self.view, 2, 1)
-        grid.addWidget(self._bar, 2, 2)
-        grid.addWidget(self.legend, 3, 0, 1, 3)
-        grid.setRowStretch(2, 1)
-        grid.setColumnStretch(1, 1)
-        self._bar.valueChanged.connect(self.scene.scroll_to)
-        self.scene.arranged.connect(self._fit_bar)
-        self.scene.scrolled.connect(self._fit_bar)
-        self.corner.filter.left.connect(self.view.setFocus)
-        self.marks.left.connect(self.view.setFocus)
-        self.headers.width_changed.connect(self.set_header_width)
-        self.headers.width_changed.connect(self.header_width_changed)
-        self.set_header_width(self.headers.width())
+        self._session, self._theme = session, theme
+        self.drawings = Drawings(session)
+        self._density = Density.COMFORTABLE
+        self._animated = self._drag_pans = False
+        self._header_width = WIDTH
+        self._hints = ""
+        self.stack = StripStack(session)
+        self.legend = Legend(self.drawings, theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.stack, 1)
+        column.addWidget(self.legend)
+        self._follow()
+        self.set_header_width(WIDTH)
         self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)
+        self.drawings.reopened.connect(self._follow)
+        session.strips_changed.connect(self._follow)
+        session.clock_activated.connect(self._focus_active)
+        session.revealed.connect(lambda ref: self.stack.bring_into_view(self.strip))
+
+    # -- the strips --------------------------------------------------------------------------
+
+    @property
+    def strips(self) -> list[ClockStrip]:
+        """All strips from top to bottom."""
+        return self.stack.strips
+
+    @property
+    def strip(self) -> ClockStrip:
+        """The strip of the active clock."""
+        active = self._session.group.key
+        return next((strip for strip in self.strips if strip.scene.clock == active), self.strips[0])
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of the active clock."""
+        return self.strip.scene
+
+    @property
+    def view(self) -> TimelineView:
+        """The canvas of the active clock."""
+        return self.strip.view
+
+    @property
+    def ruler(self) -> RulerBar:
+        """The ruler of the active clock."""
+        return self.strip.ruler
+
+    @property
+    def marks(self) -> BookmarksBar:
+        """The bookmarks bar of the active clock."""
+        return self.strip.marks
+
+    @property
+    def overview(self) -> Overview:
+        """The overview of the active clock."""
+        return self.strip.overview
+
+    @property
+    def headers(self) -> Headers:
+        """The headers column of the active clock."""
+        return self.strip.headers
+
+    @property
+    def corner(self) -> Corner:
+        """The corner of the active clock."""
+        return self.strip.corner
+
+    def scene_of(self, trace: int) -> Scene:
+        """The scene that shows an open trace."""
+        clock = self._session.group_of(trace).key
+        return next(strip.scene for strip in self.strips if strip.scene.clock == clock)
+
+    @property
+    def missing_text(self) -> str:
+        """How many tracks of all clocks are hidden or filtered out, as text; "" if none."""
+        all_of_them = [strip.scene.arrangement for strip in self.strips]
+        return text_of_missing(
+            sum(one.hidden for one in all_of_them), sum(one.filtered for one in all_of_them)
+        )
+
+    def all_processes(self) -> frozenset[HeaderPart]:
+        """Every process of all clocks, including those that are not shown."""
+        return frozenset().union(*(s.scene.header_bands.all_processes() for s in self.strips))
+
+    @property
+    def track_order(self) -> tuple[tuple[int, int], ...]:
+        """The (trace, track) of all tracks of all clocks, in the order on screen."""
+        return tuple(
+            part
+            for strip in self.strips
+            for part in display_order(strip.scene.track_list, strip.scene.arrangement)
+        )
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether the visible range of a clock is being animated."""
+        return any(strip.scene.animation.is_moving for strip in self.strips)
+
+    def take_pointed_time(self) -> int | None:
+        """The time under the mouse in ns, None if it is elsewhere; its clock becomes active."""
+        for strip in self.strips:
+            at = strip.view.pointed_time
+            if at is not None:
+                strip.scene.activate()
+                return at
+        return None
+
+    def _follow(self) -> None:
+        """Show a strip for each clock group, in the chosen order."""
+        keys = self._session.state.strips.ordered([group.key for group in self._session.groups])
+        before = {strip.scene.clock: strip for strip in self.strips}
+        spare = [strip for key, strip in before.items() if key not in keys]
+        strips = []
+        for key in keys:
+            strip = before.get(key) or (spare.pop() if spare else self._make(key))
+            strip.scene.show_clock(key)
+            strips.append(strip)
+        for strip in spare:
+            strip.discard()
+        for strip in strips:
+            strip.fit()
+        replaced = strips != self.strips
+        self.stack.show_strips(strips)
         self._cover()
+        if replaced:
+            self.strips_replaced.emit()
+
+    def _make(self, clock: str) -> ClockStrip:
+        strip = ClockStrip(self.drawings, self._theme, clock)
+        strip.scene.set_density(self._density)
+        strip.scene.animation.enabled = self._animated
+        strip.view.drag_pans = self._drag_pans
+        strip.view.set_shortcut_hints(self._hints)
+        strip.set_header_width(self._header_width)
+        strip.resized.connect(self.stack.place)
+        strip.header.dragged.connect(partial(self.stack.drag, strip))
+        strip.header.menu_requested.connect(self.clock_menu_requested)
+        strip.view.menu_requested.connect(self.menu_requested)
+        strip.ruler.menu_requested.connect(self.ruler_menu_requested)
+        strip.headers.focused.connect(self.headers_focused)
+        strip.headers.width_changed.connect(self.set_header_width)
+        strip.headers.width_changed.connect(self.header_width_changed)
+        return strip
+
+    def _focus_active(self) -> None:
+        """Move the keyboard focus from the canvas of another clock to that of the active one."""
+        if any(strip.view.hasFocus() for strip in self.strips if strip is not self.strip):
+            self.view.setFocus()
+
+    def focus_view(self) -> None:
+        """Give the canvas of the active clock the keyboard focus."""
+        self.view.setFocus()
+
+    # -- settings ----------------------------------------------------------------------------
+
+    @property
+    def density(self) -> Density:
+        """The height of rows that the user has not set."""
+        return self._density
+
+    def set_density(self, density: Density) -> None:
+        """Set the height of rows that the user has not set."""
+        self._density = density
+        for strip in self.strips:
+            strip.scene.set_density(density)
+
+    def set_animated(self, animated: bool) -> None:
+        """Set whether jumps of the visible range are animated."""
+        self._animated = animated
+        for strip in self.strips:
+            strip.scene.animation.enabled = animated
+
+    @property
+    def drag_pans(self) -> bool:
+        """Whether dragging pans, and Shift+dragging selects an area."""
+        return self._drag_pans
+
+    def set_drag_pans(self, pans: bool) -> None:
+        """Set whether dragging pans."""
+        self._drag_pans = pans
+        for strip in self.strips:
+            strip.view.drag_pans = pans
+
+    def set_shortcut_hints(self, text: str) -> None:
+        """Set the shortcuts that a screen reader reads while nothing is selected."""
+        self._hints = text
+        for strip in self.strips:
+            strip.view.set_shortcut_hints(text)
 
     def set_header_width(self, width: int) -> None:
         """Set the width of the headers column in px."""
-        self.headers.set_width(width)
-        self.corner.setFixedWidth(self.headers.width())
-        self.legend.set_indent(self.headers.width())
-        # Titles of processes extend from the headers onto the canvas.
-        self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
-        self.view.viewport().update()
+        for strip in self.strips:
+            strip.set_header_width(width)
+        self._header_width = self.headers.width()
+        self.legend.set_indent(self._header_width)
+
+    # -- size and painting -------------------------------------------------------------------
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
@@ -92,42 +259,17 @@ class Timeline(QWidget):
         background then shows at the edges.
         """
         whole = self.devicePixelRatioF().is_integer()
-        parts = (
-            self.view.viewport(),
-            self.headers,
-            self.ruler,
-            self.marks,
-            self.overview,
-            self.corner,
-            self.legend,
-        )
-        for part in parts:
+        parts = [part for strip in self.strips for part in strip.painted_parts]
+        for part in (*parts, self.legend):
             part.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, whole)
 
     @property
     def content_height(self) -> int:
         """The height at which all rows are visible without scrolling, in px."""
         legend = 0 if self.legend.isHidden() else self.legend.height()
-        return ABOVE + self.scene.layout.total_height + BELOW_ROWS + legend
+        return self.stack.wanted_height + legend
 
     @guard(QSize(800, 400))
     def sizeHint(self) -> QSize:
         """As tall as the content."""
         return QSize(800, self.content_height)
-
-    def _fit_bar(self) -> None:
-        self._bar.blockSignals(True)
-        self._bar.setRange(0, self.scene.scroll_limit)
-        self._bar.setPageStep(max(self.scene.viewport_height, 1))
-        self._bar.setValue(self.scene.scroll)
-        self._bar.blockSignals(False)
-        self._bar.setVisible(self.scene.scroll_limit > 0)
-
-
-def _stacked(*widgets: QWidget) -> QVBoxLayout:
-    """Stack widgets vertically without gaps."""
-    column = QVBoxLayout()
-    column.setSpacing(0)
-    for widget in widgets:
-        column.addWidget(widget)
-    return column

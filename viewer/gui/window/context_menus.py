@@ -46,7 +46,7 @@ class ContextMenus(QObject):
     ) -> None:
         super().__init__(docks)
         self._session, self._timeline, self._table, self._help = session, timeline, table, help
-        timeline.view.menu_requested.connect(self._on_timeline)
+        timeline.menu_requested.connect(self._on_timeline)
         for spec in PANELS:
             if not spec.row_commands:
                 continue

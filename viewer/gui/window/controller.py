@@ -259,9 +259,9 @@ class WindowController(QObject):
         self.graph.save_requested.connect(exports.save_picture)
         self.calls.save_requested.connect(exports.save_flame_graph)
         self.toolbar.links_requested.connect(show_links)
-        self.search.left.connect(self.timeline.view.setFocus)
+        self.search.left.connect(self.timeline.focus_view)
         self.search.list_requested.connect(partial(self.commands.run, "search.list"))
-        self.timeline.headers.focused.connect(self.commands.refresh)
+        self.timeline.headers_focused.connect(self.commands.refresh)
 
     def _confirm_close(self, then: Then) -> None:
         self.close_guard.confirm_then(then)

@@ -229,12 +229,12 @@ class MainWindow(Shell):
 
     def settle(self, seconds: float = 10.0) -> None:
         """Process events until layouts and background work have finished, or `seconds` pass."""
-        animation = self.controller.timeline.scene.animation
+        timeline = self.controller.timeline
         deadline = time.monotonic() + seconds
         quiet = 0
         while quiet < 10 and time.monotonic() < deadline:
             QCoreApplication.processEvents()
-            waiting = animation.is_moving or any(x.pending for x in self.background_tasks())
+            waiting = timeline.is_moving or any(x.pending for x in self.background_tasks())
             quiet = 0 if waiting else quiet + 1
             if waiting:
                 QThread.msleep(2)  # let worker threads run

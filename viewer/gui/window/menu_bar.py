@@ -70,7 +70,7 @@ class MenuBar(QObject):
         table.add_to(colors, COLOR_MENU)
         session.workspace_changed.connect(self._explain_colors)
         self._explain_colors()
-        timeline.ruler.menu_requested.connect(self._open_ruler_menu)
+        timeline.ruler_menu_requested.connect(self._open_ruler_menu)
         self._help = QToolButton()
         self._help.setDefaultAction(table.actions["help.here"])
         self._help.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)

@@ -42,7 +42,7 @@ class ShortcutHints(QObject):
         self._marks.set_shortcut_hints(way("mark.measure"), way("mark.keep"))
         self._hits.set_shortcut_hints(way("search.find"))
         self._search.set_shortcut_hints(way("search.find"), way("view.only_hits"))
-        self._timeline.view.set_shortcut_hints(spoken_keys(self._table))
+        self._timeline.set_shortcut_hints(spoken_keys(self._table))
         named = [(text, self._table.keys(id)) for text, id in START_KEYS]
         self._shell.start_page.show_keys(
             [(text, shown_key(keys[0])) for text, keys in named if keys]

@@ -10,6 +10,7 @@ from viewer.formats import open_file
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.resources import SAMPLES
 
@@ -20,7 +21,7 @@ _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 def held(qapp, monkeypatch):
     """A session and its scene, in which any trace is large and nothing is found before `go`."""
     session = Session()
-    scene = Scene(session)
+    scene = Scene(Drawings(session))
     session.add([open_file(str(path)) for path in _PATHS["attention_xnnpack"]])
     go, threads, work = threading.Event(), [], highlighting.highlighted
 
@@ -46,13 +47,13 @@ def with_a_length(session, operators):
 
 
 def settled(qtbot, scene):
-    qtbot.waitUntil(lambda: not scene.is_highlighting)
+    qtbot.waitUntil(lambda: not scene.drawings.is_highlighting)
 
 
 def test_all_is_dimmed_until_the_slices_are_found_in_a_thread(held, qtbot):
     session, scene, go, threads = held
     session.select_operators(0, (3,))
-    assert scene.is_highlighting
+    assert scene.drawings.is_highlighting
     assert scene.rasters[0].hits is None
     dimmed = scene.sources(dark=True)[0].colors.body
     go.set()
@@ -76,7 +77,7 @@ def test_of_several_selections_the_last_is_shown_and_none_ends_it(held, qtbot):
     assert scene.rasters[0].hits is None, "those of the operator before would be wrong"
     session.clear_selection()
     go.set()
-    assert not scene.is_highlighting
+    assert not scene.drawings.is_highlighting
     assert scene.rasters[0].hits is None
 
 
@@ -108,5 +109,5 @@ def test_closing_while_they_are_looked_for_leaves_nothing(held, qtbot):
     session.select_operators(0, (3,))
     session.close_all()
     go.set()
-    assert not scene.is_highlighting
+    assert not scene.drawings.is_highlighting
     assert scene.rasters == []

@@ -11,8 +11,9 @@ from viewer.gui.session.clocks import set_clock
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_part
+from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.scene.titles import has_own_clock, process_note, process_title, track_title
+from viewer.gui.timeline.scene.titles import process_note, process_title, track_title
 from viewer.model import inference_views as run_views
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
@@ -31,7 +32,7 @@ def scene_of(qapp):
 
     def make(*paths):
         session = Session()
-        scene = Scene(session)
+        scene = Scene(Drawings(session))
         if paths:
             session.add([open_file(str(path)) for path in paths])
         return scene
@@ -208,9 +209,9 @@ def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
     scene.session.select_operators(1, (0,))
     assert scene.rasters[0].hits is None
     assert scene.rasters[1].hits is not None
-    assert scene.related(0) is None
+    assert scene.drawings.related(0) is None
     links = scene.rasters[1].shown.table.links
-    assert scene.related(1).tolist() == [0 in link.operators for link in links]
+    assert scene.drawings.related(1).tolist() == [0 in link.operators for link in links]
     dimmed = [source.colors for source in scene.sources(dark=True)]
     scene.session.clear_selection()
     full = [source.colors for source in scene.sources(dark=True)]

@@ -6,8 +6,6 @@ module does not use Qt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from viewer.arrays import Ints
@@ -16,8 +14,6 @@ from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import starts_in
-from viewer.render.arrangement import Arrangement
-from viewer.render.track_table import TrackList
 from viewer.view.selected_slices import chosen_in
 from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions
 
@@ -66,17 +62,3 @@ def selection(session: Session) -> PerfettoOptions | str:
     return PerfettoOptions(
         SELECTION, span, {n: indices for n, indices in only.items() if len(indices)}
     )
-
-
-def display_order(track_list: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
-    """The (trace, track) of all tracks in the order on screen.
-
-    Pinned tracks come first. Each visible process follows with its visible tracks, then its other
-    tracks. Hidden processes come last.
-    """
-    order: list[int] = arrangement.pinned.tolist()
-    for process in arrangement.processes.tolist():
-        shown = arrangement.tracks[track_list.process[arrangement.tracks] == process]
-        order += [*shown.tolist(), *np.flatnonzero(track_list.process == process).tolist()]
-    ordered: Sequence[int] = list(dict.fromkeys((*order, *range(len(track_list.names)))))
-    return tuple((int(track_list.trace[track]), int(track_list.number[track])) for track in ordered)

@@ -50,6 +50,13 @@ def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
     return scale.lines(xmap_of(t0, t1, columns), width)
 
 
+def text_of_missing(hidden: int, filtered: int) -> str:
+    """How many tracks are hidden or filtered out, as text; "" if none."""
+    verb = "hidden" if not filtered else "hidden or filtered out" if hidden else "filtered out"
+    missing = hidden + filtered
+    return f"{counted(missing, 'track')} {verb}" if missing else ""
+
+
 class Scene(QObject):
     """Layout, visible range and vertical scroll of a strip; `changed` makes all parts repaint.
 
@@ -148,10 +155,7 @@ class Scene(QObject):
     @property
     def missing_text(self) -> str:
         """How many tracks are hidden or filtered out, as text; "" if none."""
-        hidden, filtered = self.arrangement.hidden, self.arrangement.filtered
-        verb = "hidden" if not filtered else "hidden or filtered out" if hidden else "filtered out"
-        missing = hidden + filtered
-        return f"{counted(missing, 'track')} {verb}" if missing else ""
+        return text_of_missing(self.arrangement.hidden, self.arrangement.filtered)
 
     @property
     def header_bands(self) -> HeaderBands:

@@ -15,15 +15,22 @@ from viewer.gui.window.commands.preconditions import open_profile
 
 def motion_commands(context: CommandContext) -> list[Command]:
     """The commands to zoom, pan and scroll, and the toggle for dragging."""
-    view, view_settings = context.timeline.view, context.view_settings
+    timeline, view_settings = context.timeline, context.view_settings
     has_trace = open_profile(context.session)
 
     def moving(id: str, title: str, way: HeldWay, *keys: str) -> Command:
         def hold(key: Qt.Key) -> None:
-            view.hold(key, way)
+            timeline.view.hold(key, way)
 
         return Command(
-            id, title, "View", lambda: view.tap(way), keys, has_trace, hold=hold, group="Move"
+            id,
+            title,
+            "View",
+            lambda: timeline.view.tap(way),
+            keys,
+            has_trace,
+            hold=hold,
+            group="Move",
         )
 
     return [

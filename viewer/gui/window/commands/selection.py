@@ -38,7 +38,7 @@ NOWHERE = "Select something, or point at the timeline: press M at the start, and
 
 def selection_commands(context: CommandContext) -> list[Command]:
     """The commands for selection, measuring and bookmarks."""
-    session, view, status = context.session, context.timeline.view, context.shell.status
+    session, timeline, status = context.session, context.timeline, context.shell.status
     panel = context.panels.of(SelectionPanel)
 
     def select_same() -> None:
@@ -54,18 +54,18 @@ def selection_commands(context: CommandContext) -> list[Command]:
         chosen = session.state.slice
         if chosen is not None:
             name = session.traces[chosen.trace].label(chosen.index)
-            copy_text(view, name, name)
+            copy_text(timeline, name, name)
 
     def measure() -> None:
         before = session.state.measured
-        bookmarks.measure(session, view.pointed_time)
+        bookmarks.measure(session, timeline.take_pointed_time())
         if before is None and session.state.measured is None:
             status.show_text(NOWHERE)
 
     def keep() -> None:
-        added = bookmarks.keep(session, view.pointed_time)
+        added = bookmarks.keep(session, timeline.take_pointed_time())
         if added is not None:
-            context.timeline.marks.ask_name(added)
+            timeline.marks.ask_name(added)
         elif session.state.mark is None:
             status.show_text(NOWHERE)
 
@@ -165,7 +165,7 @@ def selection_commands(context: CommandContext) -> list[Command]:
 
 def copy_commands(context: CommandContext) -> list[Command]:
     """The commands to copy the rows of the focused table, else the selected slices."""
-    session, view, status = context.session, context.timeline.view, context.shell.status
+    session, timeline, status = context.session, context.timeline, context.shell.status
 
     def copy(form: CopyFormat) -> None:
         focus = QApplication.focusWidget()
@@ -177,7 +177,7 @@ def copy_commands(context: CommandContext) -> list[Command]:
         elif session.state.slice is None:
             status.show_text(NOTHING_TO_COPY)
         else:
-            copy_tsv(view, _slices_tsv(session), form)
+            copy_tsv(timeline, _slices_tsv(session), form)
 
     def copy_ns() -> None:
         lines = _slices_tsv(session).splitlines()[1:]
@@ -185,14 +185,14 @@ def copy_commands(context: CommandContext) -> list[Command]:
         if not lengths:
             status.show_text("The selected slices have no duration in ns")
             return
-        copy_text(view, "\n".join(lengths), f"{counted(len(lengths), 'duration')} in ns")
+        copy_text(timeline, "\n".join(lengths), f"{counted(len(lengths), 'duration')} in ns")
 
-    # On the canvas Ctrl+C copies the slice, as it copies rows in a table.
-    on_canvas = QAction("Copy", view)
+    # On the timeline Ctrl+C copies the slice, as it copies rows in a table.
+    on_canvas = QAction("Copy", timeline)
     on_canvas.setShortcut(QKeySequence.StandardKey.Copy)
-    on_canvas.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+    on_canvas.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
     on_canvas.triggered.connect(lambda: copy(CopyFormat.TEXT))
-    view.addAction(on_canvas)
+    timeline.addAction(on_canvas)
     something = Precondition("an open file", lambda: not session.is_empty)
     return [
         Command("edit.copy", "&Copy", "Edit", lambda: copy(CopyFormat.TEXT), (), something),

@@ -26,11 +26,11 @@ HEIGHT_STEP = 4  # px
 def track_commands(context: CommandContext) -> list[Command]:
     """The commands of the Tracks menu."""
     session, timeline = context.session, context.timeline
-    scene, headers, field = timeline.scene, timeline.headers, timeline.corner.filter
 
     def part() -> HeaderPart | None:
-        if headers.current is not None:
-            return headers.current
+        headed = timeline.headers.current
+        if headed is not None:
+            return headed
         ref = session.state.slice
         if ref is None:
             return None
@@ -38,8 +38,11 @@ def track_commands(context: CommandContext) -> list[Command]:
 
     def track() -> tuple[int, int] | None:
         current = part()
-        index = -1 if current is None else scene.track_list.track_of(current)
-        return scene.track_list.part(index) if index >= 0 else None
+        if current is None:
+            return None
+        track_list = timeline.scene_of(current[0]).track_list
+        index = track_list.track_of(current)
+        return track_list.part(index) if index >= 0 else None
 
     def view() -> TrackView:
         return session.state.tracks
@@ -59,12 +62,14 @@ def track_commands(context: CommandContext) -> list[Command]:
 
     def grow(by: int) -> Callable[[], None]:
         def make(about: HeaderPart) -> TrackView:
+            scene = timeline.scene_of(about[0])
             process = scene.track_list.processes[scene.track_list.process_of(about)].part
             return with_row_height(scene, process, row_height(scene, process) + by)
 
         return change(make)
 
     def filter_tracks() -> None:
+        field = timeline.corner.filter
         field.setFocus()
         field.selectAll()
 
@@ -78,7 +83,7 @@ def track_commands(context: CommandContext) -> list[Command]:
 
     def can_fold() -> bool:
         current = part()
-        return current is not None and scene.header_bands.can_fold(current)
+        return current is not None and timeline.scene_of(current[0]).header_bands.can_fold(current)
 
     def is_folded() -> bool:
         return part() in view().collapsed
@@ -106,7 +111,9 @@ def track_commands(context: CommandContext) -> list[Command]:
             "tracks.only",
             "Hide all &others",
             "Tracks",
-            change(lambda about: view().showing_only(scene.track_list, about)),
+            change(
+                lambda about: view().showing_only(timeline.scene_of(about[0]).track_list, about)
+            ),
             (),
             has_part,
         ),
@@ -116,13 +123,13 @@ def track_commands(context: CommandContext) -> list[Command]:
             "Tracks",
             lambda: arrange_tracks(session, view().with_all()),
             ("Ctrl+Shift+T",),
-            Precondition("hidden or filtered tracks", lambda: bool(scene.missing_text)),
+            Precondition("hidden or filtered tracks", lambda: bool(timeline.missing_text)),
         ),
         Command(
             "tracks.up",
             "Move &up",
             "Tracks",
-            change(lambda about: moved_by(scene, about, -1)),
+            change(lambda about: moved_by(timeline.scene_of(about[0]), about, -1)),
             ("Alt+Up",),
             has_part,
         ),
@@ -130,7 +137,7 @@ def track_commands(context: CommandContext) -> list[Command]:
             "tracks.down",
             "Move &down",
             "Tracks",
-            change(lambda about: moved_by(scene, about, 1)),
+            change(lambda about: moved_by(timeline.scene_of(about[0]), about, 1)),
             ("Alt+Down",),
             has_part,
         ),
@@ -159,9 +166,7 @@ def track_commands(context: CommandContext) -> list[Command]:
             "tracks.collapse_all",
             "Collapse all p&rocesses",
             "Tracks",
-            lambda: arrange_tracks(
-                session, replace(view(), collapsed=scene.header_bands.all_processes())
-            ),
+            lambda: arrange_tracks(session, replace(view(), collapsed=timeline.all_processes())),
             ("Ctrl+Up",),
             has_tracks,
         ),
@@ -203,7 +208,7 @@ def track_commands(context: CommandContext) -> list[Command]:
                 title,
                 "View",
                 lambda density=density: context.view_settings.set_density(density),  # type: ignore[misc]
-                checked=lambda density=density: scene.density is density,  # type: ignore[misc]
+                checked=lambda density=density: timeline.density is density,  # type: ignore[misc]
                 group="Row density",
                 keywords="row height compact",
             )

@@ -75,14 +75,13 @@ class ExportActions(QObject):
     def export_perfetto(self) -> ExportDialog:
         """Show the dialog for a Perfetto export, which then asks for a file."""
         # The dialog loads Perfetto's protos, which must not delay the first window.
-        from viewer.gui.session.files.export_scope import display_order
         from viewer.gui.window.dialogs.export import ExportDialog
 
-        scene, session, shell = self._timeline.scene, self._session, self._shell
+        timeline, session, shell = self._timeline, self._session, self._shell
         as_run = session.state.inferences is Inferences.AS_RUN
-        order = display_order(scene.track_list, scene.arrangement) if as_run else ()
+        order = timeline.track_order if as_run else ()
         dialog = ExportDialog(
-            session, shell.settings, shell.theme, order, scene.missing_text, shell
+            session, shell.settings, shell.theme, order, timeline.missing_text, shell
         )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.options_accepted.connect(partial(self._save_perfetto, dialog.flows))

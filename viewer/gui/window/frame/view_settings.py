@@ -56,9 +56,9 @@ class ViewSettings(QObject):
         settings, timeline = self._settings, self._timeline
         self._flows.show(settings.get(FLOWS))
         timeline.legend.setVisible(settings.get(LEGEND))
-        timeline.scene.set_density(Density(settings.get(DENSITY)))
-        timeline.view.drag_pans = settings.get(DRAG_PANS)
-        timeline.scene.animation.enabled = self.moves_smoothly
+        timeline.set_density(Density(settings.get(DENSITY)))
+        timeline.set_drag_pans(settings.get(DRAG_PANS))
+        timeline.set_animated(self.moves_smoothly)
 
     def restore_defaults(self) -> None:
         """Restore the default of every one of `PREFERENCES`."""
@@ -94,12 +94,12 @@ class ViewSettings(QObject):
     @property
     def density(self) -> Density:
         """The height of rows that have no height of their own."""
-        return self._timeline.scene.density
+        return self._timeline.density
 
     def set_density(self, density: Density) -> None:
         """Choose the height of rows that have no height of their own."""
         self._settings.set(DENSITY, density.value)
-        self._timeline.scene.set_density(density)
+        self._timeline.set_density(density)
         self.changed.emit()
 
     # -- timeline ------------------------------------------------------------------------------
@@ -118,19 +118,18 @@ class ViewSettings(QObject):
     def toggle_motion(self) -> None:
         """Turn the animation of jumps on or off."""
         self._settings.set(SMOOTH_MOTION, not self._settings.get(SMOOTH_MOTION))
-        self._timeline.scene.animation.enabled = self.moves_smoothly
+        self._timeline.set_animated(self.moves_smoothly)
         self.changed.emit()
 
     @property
     def drag_pans(self) -> bool:
         """Whether dragging pans the timeline, and Shift+dragging selects an area."""
-        return self._timeline.view.drag_pans
+        return self._timeline.drag_pans
 
     def toggle_drag_pans(self) -> None:
         """Swap the meanings of dragging and Shift+dragging in the timeline."""
-        view = self._timeline.view
-        view.drag_pans = not view.drag_pans
-        self._settings.set(DRAG_PANS, view.drag_pans)
+        self._timeline.set_drag_pans(not self.drag_pans)
+        self._settings.set(DRAG_PANS, self.drag_pans)
         self.changed.emit()
 
     @property

@@ -1,0 +1,202 @@
+"""The header of a strip: name, files and ticks of its clock, how it is aligned, and its range.
+
+A press makes the clock active; a drag moves the strip, the chevron or a double click collapses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QToolButton, QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import format_span
+from viewer.view.clock_groups import group_caption, group_title
+
+HEIGHT = 26
+_INDENT = 28  # px, of the title, as of the headers below
+_AIR = 12
+_ACTIVE = 3  # px, width of the bar of the active clock
+_DRAG_THRESHOLD = 5
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class StripHeader(QWidget):
+    """Shows which clock a strip is of, and arranges the strip."""
+
+    menu_requested = Signal(QPoint)  # screen position, for the menu of the clock
+    dragged = Signal(int)  # y of the mouse on the screen, while the strip is dragged
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        super().__init__()
+        self._scene, self._theme = scene, theme
+        self._press: QPoint | None = None
+        self._dragging = False
+        self.alignment = ""  # how the clock is aligned with others, as text
+        self.setFixedHeight(HEIGHT)
+        self.fold = self._button()
+        self.fold.setCheckable(True)
+        self.fold.setFixedSize(_INDENT - 4, HEIGHT - 2)
+        self.fold.move(2, 1)
+        self.fold.clicked.connect(self.toggle)
+        self.align = self._button()
+        self.align.setText("Align")
+        self.align.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.align.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the chevron follows
+        self.align.setToolTip("Align this clock with others, or lock their zooms")
+        self.align.clicked.connect(self._open_menu)
+        scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
+        scene.session.clock_activated.connect(self.update)
+        scene.session.strips_changed.connect(self.refresh)
+        theme.changed.connect(self.refresh)
+
+    def _button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setAutoRaise(True)
+        button.setIconSize(QSize(12, 12))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    @property
+    def title(self) -> str:
+        """What the clock is called."""
+        return group_title(self._scene.group, self._scene.session.traces)
+
+    @property
+    def caption(self) -> str:
+        """The files of the clock and its ticks."""
+        return group_caption(self._scene.group, self._scene.session.traces)
+
+    @property
+    def range_text(self) -> str:
+        """The visible range."""
+        return format_span(*self._scene.visible)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether keys act on this clock."""
+        return self._scene.session.state.clock == self._scene.group.key
+
+    @property
+    def is_collapsed(self) -> bool:
+        """Whether only the header of the strip is shown."""
+        return self._scene.group.key in self._scene.session.state.strips.collapsed
+
+    def refresh(self) -> None:
+        """Follow the arrangement of the strips, and the theme."""
+        folded = self.is_collapsed
+        self.fold.setIcon(self._theme.icon("chevron-right" if folded else "chevron-down"))
+        self.fold.setChecked(folded)
+        act = "Expand" if folded else "Collapse"
+        self.fold.setToolTip(act)
+        self.fold.setAccessibleName(f"{act} {self.title}")
+        self.align.setIcon(self._theme.icon("chevron-down"))
+        self.align.setFont(self._theme.font("caption"))
+        self.align.setAccessibleName(f"Align {self.title}")
+        parts = (self.title, self.caption, self.alignment)
+        self.setAccessibleName(", ".join(part for part in parts if part))
+        self._place()
+        self.update()
+
+    def toggle(self) -> None:
+        """Collapse or expand the strip."""
+        session = self._scene.session
+        strips = session.state.strips.toggled(self._scene.group.key)
+        session.change(replace(session.state, strips=strips))
+
+    def _open_menu(self) -> None:
+        self._scene.activate()
+        self.menu_requested.emit(self.align.mapToGlobal(self.align.rect().bottomLeft()))
+
+    def _place(self) -> None:
+        wide = self.align.sizeHint().width()
+        self.align.setGeometry(self.width() - _AIR - wide, 2, wide, HEIGHT - 4)
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the button at the right edge."""
+        self._place()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the texts, and a bar if the clock is active."""
+        painter, theme = QPainter(self), self._theme
+        painter.fillRect(self.rect(), theme.color("chrome"))
+        if self.is_active:
+            painter.fillRect(0, 0, _ACTIVE, HEIGHT, theme.color("accent"))
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, 0, self.width(), 0)
+        painter.drawLine(0, HEIGHT - 1, self.width(), HEIGHT - 1)
+        painter.setFont(theme.font("caption"))
+        painter.setPen(theme.color("text2"))
+        right = self.align.x() - _AIR
+        text = self.range_text
+        wide = painter.fontMetrics().horizontalAdvance(text) + 2
+        painter.drawText(QRect(right - wide, 0, wide, HEIGHT), _RIGHT, text)
+        right -= wide + 2 * _AIR
+        if self.alignment:
+            wide = min(painter.fontMetrics().horizontalAdvance(self.alignment) + 2, right // 2)
+            painter.setPen(theme.color("accent"))
+            self._text(painter, QRect(right - wide, 0, wide, HEIGHT), self.alignment)
+            right -= wide + 2 * _AIR
+        painter.setFont(theme.font("process"))
+        painter.setPen(theme.color("text1" if self.is_active else "text2"))
+        wide = min(painter.fontMetrics().horizontalAdvance(self.title) + 2, right - _INDENT)
+        self._text(painter, QRect(_INDENT, 0, wide, HEIGHT), self.title)
+        left = _INDENT + wide + _AIR
+        painter.setFont(theme.font("caption"))
+        painter.setPen(theme.color("text2"))
+        self._text(painter, QRect(left, 0, right - left, HEIGHT), self.caption)
+        painter.end()
+
+    @staticmethod
+    def _text(painter: QPainter, room: QRect, text: str) -> None:
+        if room.width() > 0:
+            middle = Qt.TextElideMode.ElideMiddle
+            painter.drawText(
+                room, _LEFT, painter.fontMetrics().elidedText(text, middle, room.width())
+            )
+
+    # -- mouse -------------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Make the clock active, and maybe start a drag."""
+        self._scene.activate()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._press, self._dragging = event.position().toPoint(), False
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move the strip with the mouse."""
+        if self._press is None:
+            return
+        far = abs(event.position().y() - self._press.y()) >= _DRAG_THRESHOLD
+        self._dragging = self._dragging or far
+        if self._dragging:
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.dragged.emit(round(event.globalPosition().y()))
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Leave the strip where it is."""
+        self._press, self._dragging = None, False
+        self.unsetCursor()
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Collapse or expand the strip."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.toggle()
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Request the menu of the clock."""
+        self._scene.activate()
+        self.menu_requested.emit(event.globalPos())
