@@ -96,6 +96,7 @@ class Session(QObject):
         self.preferred: Callable[[], ViewState] = ViewState
         self.first_view_note = ""
         self.groups: tuple[ClockGroup, ...] = (NO_GROUP,)
+        self._by_key = {NO_GROUP.key: NO_GROUP}
         self.selected_span = SelectedSpan()
         self.history = History()
         self._in_step = False
@@ -191,7 +192,7 @@ class Session(QObject):
 
     def group_by_key(self, clock: str) -> ClockGroup:
         """The clock group with a key, the first one if there is none."""
-        return next((group for group in self.groups if group.key == clock), self.groups[0])
+        return self._by_key.get(clock, self.groups[0])
 
     def group_of(self, trace: int) -> ClockGroup:
         """The clock group of an open trace."""
@@ -258,6 +259,7 @@ class Session(QObject):
         self.views = views_of(space, {inferences}, self.views)
         self.traces = [self.views[trace, inferences] for trace in space.traces]
         self.groups = clock_groups(self.traces)
+        self._by_key = {group.key: group for group in self.groups}
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, regardless of how they are shown."""

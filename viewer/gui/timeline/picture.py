@@ -1,7 +1,7 @@
 """Exports the timeline as an image: names, rows, ruler with its scale, and legend.
 
-The image shows what is visible, without the interactive parts (overview, filter, scroll bar,
-mouse). In SVG and PDF, text and lines are vectors and sharp at any size; slices are a raster with
+The image shows what is visible of each clock's strip, without the interactive parts (overview,
+filter, scroll bar, mouse). In SVG and PDF, text and lines are vectors and sharp at any size; slices are a raster with
 `SHARP` device pixels per pixel, the resolution of an office printer. Coordinates are those of the
 window.
 """
@@ -14,7 +14,9 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from viewer import __version__
+from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
+from viewer.gui.timeline.strip import ClockStrip
 from viewer.gui.timeline.timeline import Timeline
 from viewer.model.text import display_name
 from viewer.model.times import format_span, format_time
@@ -24,58 +26,100 @@ SHARP = 3  # device pixels per logical pixel in rasters: 288 per inch
 DPI = 96  # logical pixels per inch
 _TITLE = 26  # px
 _INSET = 10
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 SUFFIXES = (".png", ".svg", ".pdf")
+
+
+class StripPicture:
+    """The image of one strip: its header if there are several, ruler, bookmarks and rows."""
+
+    def __init__(self, strip: ClockStrip, theme: Theme) -> None:
+        self._strip, self._theme = strip, theme
+        self._left = strip.headers.width()
+        view, rows = strip.view.viewport(), strip.scene.layout.total_height
+        height = min(view.height(), max(rows - strip.scene.scroll, 1))
+        self._rows = QSize(view.width(), 0 if strip.is_collapsed else height)
+        above = [strip.header, strip.ruler, strip.marks]
+        self._above = [part for part in above if not part.isHidden()]
+
+    @property
+    def size(self) -> QSize:
+        """The size of the image in logical pixels."""
+        return QSize(self._left + self._rows.width(), self._top + self._rows.height())
+
+    @property
+    def _top(self) -> int:
+        return sum(part.height() for part in self._above)
+
+    def paint(self, painter: QPainter, at: QPoint, ratio: int) -> None:
+        """Draw the image with its upper left corner at a point."""
+        strip, theme, top = self._strip, self._theme, at.y() + self._top
+        if self._rows.height():
+            painter.save()
+            painter.translate(self._left, top)
+            frames = FramePainter(strip.scene, theme)
+            frames.title_indent = strip.view.frames.title_indent
+            frames.paint(painter, Canvas(self._rows.width(), self._rows.height(), ratio), Overlay())
+            painter.restore()
+            names = QSize(self._left, self._rows.height())
+            _render(strip.headers, painter, QPoint(0, top), names)
+        # An SVG generator does not clip, so whatever exceeds the upper edge is painted over.
+        painter.fillRect(0, at.y(), self.size.width(), self._top, theme.color("panel"))
+        y = at.y()
+        for part in self._above:
+            x = 0 if part is strip.header else self._left
+            _render(part, painter, QPoint(x, y), QSize(self.size.width() - x, part.height()))
+            if part is strip.ruler:
+                self._caption(painter, y)
+            y += part.height()
+
+    def _caption(self, painter: QPainter, y: int) -> None:
+        """Draw the unit of the ruler."""
+        painter.setFont(self._theme.font("ruler"))
+        painter.setPen(self._theme.color("text2"))
+        room = QRect(_INSET, y, self._left - 2 * _INSET, self._strip.ruler.height())
+        painter.drawText(room, _LEFT, self._strip.ruler.caption)
 
 
 class ViewPicture:
     """An image of what a timeline currently shows; draw it before anything changes."""
 
     def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        view, rows = timeline.view.viewport(), timeline.scene.layout.total_height
-        self._left = timeline.headers.width()
-        self._rows = QSize(view.width(), min(view.height(), max(rows - timeline.scene.scroll, 1)))
-        self._marks = 0 if timeline.marks.isHidden() else timeline.marks.height()
+        self._timeline, self._theme = timeline, timeline.view.theme
+        self._strips = [StripPicture(strip, self._theme) for strip in timeline.strips]
         self._legend = 0 if timeline.legend.isHidden() else timeline.legend.height()
 
     @property
     def size(self) -> QSize:
         """The size of the image in logical pixels."""
-        above = _TITLE + self._timeline.ruler.height() + self._marks
-        return QSize(self._left + self._rows.width(), above + self._rows.height() + self._legend)
+        sizes = [strip.size for strip in self._strips]
+        height = _TITLE + sum(size.height() for size in sizes) + self._legend
+        return QSize(max(size.width() for size in sizes), height)
 
     def paint(self, painter: QPainter, ratio: int = SHARP) -> None:
         """Draw the image at (0, 0); rasters have `ratio` device pixels per logical pixel."""
-        board, size, theme = self._timeline, self.size, self._timeline.view.theme
+        size, theme = self.size, self._theme
         painter.fillRect(QRect(QPoint(0, 0), size), theme.color("panel"))
-        top = _TITLE + board.ruler.height() + self._marks
-        painter.save()
-        painter.translate(self._left, top)
-        frames = FramePainter(board.scene, theme)
-        frames.title_indent = board.view.frames.title_indent
-        frames.paint(painter, Canvas(self._rows.width(), self._rows.height(), ratio), Overlay())
-        painter.restore()
-        # An SVG generator does not clip, so whatever exceeds an edge is painted over later.
         painter.setClipRect(QRect(QPoint(0, 0), size))
-        _render(board.headers, painter, QPoint(0, top), QSize(self._left, self._rows.height()))
-        painter.fillRect(0, 0, size.width(), top, theme.color("panel"))
-        _render(board.ruler, painter, QPoint(self._left, _TITLE), board.ruler.size())
-        if self._marks:
-            place = QPoint(self._left, _TITLE + board.ruler.height())
-            _render(board.marks, painter, place, board.marks.size())
-        self._captions(painter)
+        y = _TITLE
+        for strip in self._strips:  # each covers what exceeds the lower edge of the one before
+            strip.paint(painter, QPoint(0, y), ratio)
+            y += strip.size.height()
+        painter.fillRect(0, 0, size.width(), _TITLE, theme.color("panel"))
+        self._title(painter)
         if self._legend:
-            place = QPoint(0, top + self._rows.height())
+            place = QPoint(0, size.height() - self._legend)
             painter.fillRect(QRect(place, QSize(size.width(), self._legend)), theme.color("panel"))
-            _render(board.legend, painter, place, QSize(size.width(), self._legend))
+            _render(self._timeline.legend, painter, place, QSize(size.width(), self._legend))
 
-    def _captions(self, painter: QPainter) -> None:
-        """Draw the file names, the time range, and the ruler's unit."""
-        board, theme = self._timeline, self._timeline.view.theme
-        session = board.scene.session
+    def _title(self, painter: QPainter) -> None:
+        """Draw the file names, and the time range of a single clock."""
+        theme, session = self._theme, self._timeline.scene.session
         names = ", ".join(display_name(path) for path in session.workspace.paths)
         t0, t1 = session.state.t0, session.state.t1
         span = f"{format_span(t0, t1)} · {format_time(t1 - t0)} · Opscope {__version__}"
+        if len(self._strips) > 1:
+            span = f"Opscope {__version__}"  # ranges are in the headers of the strips
         room = QRect(_INSET, 0, self.size.width() - 2 * _INSET, _TITLE)
         painter.setFont(theme.font("caption"))
         painter.setPen(theme.color("text2"))
@@ -85,12 +129,7 @@ class ViewPicture:
         painter.setFont(theme.font("section"))
         painter.setPen(theme.color("text1"))
         elided = painter.fontMetrics().elidedText(names, Qt.TextElideMode.ElideMiddle, wide)
-        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(room, left, elided)
-        painter.setFont(theme.font("ruler"))
-        painter.setPen(theme.color("text2"))
-        at = QRect(_INSET, _TITLE, self._left - 2 * _INSET, board.ruler.height())
-        painter.drawText(at, left, board.ruler.caption)
+        painter.drawText(room, _LEFT, elided)
 
     # -- file formats ----------------------------------------------------------------------------
 

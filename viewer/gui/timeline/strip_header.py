@@ -22,6 +22,7 @@ _INDENT = 28  # px, of the title, as of the headers below
 _AIR = 12
 _ACTIVE = 3  # px, width of the bar of the active clock
 _DRAG_THRESHOLD = 5
+_RANGE_WIDTH = 190
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -51,7 +52,7 @@ class StripHeader(QWidget):
         self.align.setToolTip("Align this clock with others, or lock their zooms")
         self.align.clicked.connect(self._open_menu)
         scene.changed.connect(self.update)
-        scene.moved.connect(self.update)
+        scene.moved.connect(self._follow_range)
         scene.session.clock_activated.connect(self.update)
         scene.session.strips_changed.connect(self.refresh)
         theme.changed.connect(self.refresh)
@@ -127,7 +128,7 @@ class StripHeader(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the texts, and a bar if the clock is active."""
         painter, theme = QPainter(self), self._theme
-        painter.fillRect(self.rect(), theme.color("chrome"))
+        painter.fillRect(event.rect(), theme.color("chrome"))
         if self.is_active:
             painter.fillRect(0, 0, _ACTIVE, HEIGHT, theme.color("accent"))
         painter.setPen(QPen(theme.color("line"), 1))
@@ -135,11 +136,12 @@ class StripHeader(QWidget):
         painter.drawLine(0, HEIGHT - 1, self.width(), HEIGHT - 1)
         painter.setFont(theme.font("caption"))
         painter.setPen(theme.color("text2"))
-        right = self.align.x() - _AIR
-        text = self.range_text
-        wide = painter.fontMetrics().horizontalAdvance(text) + 2
-        painter.drawText(QRect(right - wide, 0, wide, HEIGHT), _RIGHT, text)
-        right -= wide + 2 * _AIR
+        room = self._range_room()
+        painter.drawText(room, _RIGHT, self.range_text)
+        if room.contains(event.rect()):
+            painter.end()
+            return
+        right = room.left() - 2 * _AIR
         if self.alignment:
             wide = min(painter.fontMetrics().horizontalAdvance(self.alignment) + 2, right // 2)
             painter.setPen(theme.color("accent"))
@@ -154,6 +156,15 @@ class StripHeader(QWidget):
         painter.setPen(theme.color("text2"))
         self._text(painter, QRect(left, 0, right - left, HEIGHT), self.caption)
         painter.end()
+
+    def _range_room(self) -> QRect:
+        """The place of the visible range, which is as wide as the longest one needs."""
+        wide = self._theme.px(_RANGE_WIDTH)
+        return QRect(self.align.x() - _AIR - wide, 1, wide, HEIGHT - 2)
+
+    def _follow_range(self) -> None:
+        # The other texts stay while the view moves.
+        self.update(self._range_room())
 
     @staticmethod
     def _text(painter: QPainter, room: QRect, text: str) -> None:

@@ -38,13 +38,13 @@ from viewer.view.ties import Range
 _MOST_PINNED = 2 / 3
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)  # a frame takes four of each strip
 def xmap_of(t0: int, t1: int, columns: int) -> XMap:
     """The time map of a frame; cached, because it keeps the edges that it has computed."""
     return XMap(t0, t1, columns)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
     """The ruler lines of a view, shared by the ruler and the canvas below it."""
     return scale.lines(xmap_of(t0, t1, columns), width)
