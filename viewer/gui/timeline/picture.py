@@ -1,9 +1,9 @@
 """Exports the timeline as an image: names, rows, ruler with its scale, and legend.
 
 The image shows what is visible of each clock's strip, without the interactive parts (overview,
-filter, scroll bar, mouse). In SVG and PDF, text and lines are vectors and sharp at any size; slices are a raster with
-`SHARP` device pixels per pixel, the resolution of an office printer. Coordinates are those of the
-window.
+filter, scroll bar, mouse). In SVG and PDF, text and lines are vectors and sharp at any size; slices
+are a raster with `SHARP` device pixels per pixel, the resolution of an office printer. Coordinates
+are those of the window.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StripPicture:
     @property
     def size(self) -> QSize:
         """The size of the image in logical pixels."""
-        return QSize(self._left + self._rows.width(), self._top + self._rows.height())
+        return QSize(self._strip.width(), self._top + self._rows.height())
 
     @property
     def _top(self) -> int:
@@ -68,7 +68,8 @@ class StripPicture:
         y = at.y()
         for part in self._above:
             x = 0 if part is strip.header else self._left
-            _render(part, painter, QPoint(x, y), QSize(self.size.width() - x, part.height()))
+            room = QSize(self.size.width() - x, part.height())
+            _render(part, painter, QPoint(x, y), room, buttons=part is not strip.header)
             if part is strip.ruler:
                 self._caption(painter, y)
             y += part.height()
@@ -174,7 +175,9 @@ class ViewPicture:
         painter.end()
 
 
-def _render(widget: QWidget, painter: QPainter, at: QPoint, size: QSize) -> None:
-    """Paint a part of the window at a position, clipped to a size."""
-    flags = QWidget.RenderFlag.DrawChildren
+def _render(
+    widget: QWidget, painter: QPainter, at: QPoint, size: QSize, *, buttons: bool = True
+) -> None:
+    """Paint a part of the window at a position, clipped to a size, with or without its buttons."""
+    flags = QWidget.RenderFlag.DrawChildren if buttons else QWidget.RenderFlag(0)
     widget.render(painter, at, QRect(QPoint(0, 0), size), flags)

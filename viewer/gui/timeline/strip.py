@@ -65,11 +65,12 @@ class ClockStrip(QWidget):
         grid.setColumnStretch(1, 1)
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
-        self.scene.arranged.connect(self.resized)
+        self.scene.arranged.connect(self._check_height)
         self.scene.scrolled.connect(self._fit_bar)
-        self.scene.session.bookmarks_changed.connect(self.resized)
+        self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.marks.left.connect(self.view.setFocus)
+        self._told_height = -1
         self.set_header_width(self.headers.width())
         self.fit()
 
@@ -133,6 +134,12 @@ class ClockStrip(QWidget):
     def scrolls(self) -> bool:
         """Whether some rows are out of view."""
         return not self.is_collapsed and self.scene.scroll_limit > 0
+
+    def _check_height(self) -> None:
+        height = self.fixed_height + self.rows_height
+        if height != self._told_height:
+            self._told_height = height
+            self.resized.emit()
 
     def keep_room_for_bar(self, kept: bool) -> None:
         """Leave the width of a scroll bar free, so that the columns of all strips line up."""
