@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from viewer.analysis.torq.estimates import is_compiled
+from viewer.model.text import display_name, one_line
+from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin
 from viewer.view.open_trace import OpenTrace
+
+# Of the name of a clock in a file, in characters.
+_LONGEST_DOMAIN = 40
+_COMPILE_CLOCK = "Compile clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +56,50 @@ def group_key(shown: OpenTrace) -> str:
 
 def _length(traces: Iterable[OpenTrace]) -> int:
     return max([1, *(shown.axis.to_ns(shown.trace.end) for shown in traces)])
+
+
+def group_title(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
+    """Return what a group is called: "Host clock", "Compile clock", or the name of its file.
+
+    traces: all open ones. A file is not called "Compile clock" if several are on such a clock. ""
+    for `NO_GROUP`.
+    """
+    if not group.traces:
+        return ""
+    first = traces[group.traces[0]].file
+    domain = one_line(first.clock.domain).removeprefix("torq ").strip()
+    if domain:
+        if len(domain) > _LONGEST_DOMAIN:
+            domain = f"{domain[: _LONGEST_DOMAIN - 1]}…"
+        return f"{domain[0].upper()}{domain[1:]} clock"
+    if is_compiled(first) and sum(is_compiled(shown.file) for shown in traces) == 1:
+        return _COMPILE_CLOCK
+    return one_line(display_name(first.path))
+
+
+def group_caption(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
+    """Return the files of a group and its ticks: "host.csv + 2 files · 1 µs ticks".
+
+    Without the file if the title names it. "" for `NO_GROUP`.
+    """
+    if not group.traces:
+        return ""
+    own = [traces[number] for number in group.traces]
+    file, others = one_line(display_name(own[0].file.path)), len(own) - 1
+    if others:
+        file += f" + {others} file{'s' if others > 1 else ''}"
+    parts = [file] if file != group_title(group, traces) else []
+    ticks = dict.fromkeys(_ticks(shown.rate) for shown in own)
+    return " · ".join([*parts, ", ".join(ticks)])
+
+
+def _ticks(rate: ClockRate) -> str:
+    """Return "800 MHz assumed" for cycles, "1 µs ticks" for other units."""
+    if rate.unit == "cycle":
+        return rate.text
+    length, unit = float(rate.ns_per_tick), "ns"
+    for larger in ("µs", "ms", "s"):
+        if length >= 1000:
+            length, unit = length / 1000, larger
+    text = f"{length:g}{NARROW_SPACE}{unit} ticks"
+    return text if rate.origin is RateOrigin.STATED else f"{text} {rate.origin}"
