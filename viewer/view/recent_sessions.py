@@ -15,7 +15,15 @@ import msgspec
 
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
-from viewer.view.session_file import SUFFIX, SavedBookmark, SavedSession, SavedTracks, encoded, read
+from viewer.view.session_file import (
+    SUFFIX,
+    SavedBookmark,
+    SavedSession,
+    SavedTracks,
+    SavedView,
+    encoded,
+    read,
+)
 
 MOST = 10
 _LAST, _NEW = "last", "last-new"
@@ -25,8 +33,9 @@ _LAST, _NEW = "last", "last-new"
 class UnsavedWork:
     """The user's work in a session that is in none of their files.
 
-    Bookmarks and notes, the order and heights of tracks, links and clocks; not the visible range,
-    folding or selection. Two values with the same files and the same work are equal.
+    Bookmarks and notes, the order and heights of tracks and of the strips of clock groups, the
+    moments at which these are aligned, links and clocks; not the visible range, folding or
+    selection. Two values with the same files and the same work are equal.
     """
 
     files: tuple[str, ...]
@@ -34,12 +43,13 @@ class UnsavedWork:
     tracks: SavedTracks
     choices: tuple[object, ...]
     source_paths: tuple[object, ...]
+    strips: tuple[object, ...] = ()
 
     @property
     def is_any(self) -> bool:
         """Whether anything was done besides opening files; source paths are stored elsewhere."""
         arranged = self.tracks != SavedTracks(order=self.tracks.order)
-        return bool(self.marks or arranged or any(self.choices))
+        return bool(self.marks or arranged or any(self.choices) or any(self.strips))
 
 
 _NO_WORK = UnsavedWork((), (), SavedTracks(), (), ())
@@ -61,6 +71,17 @@ def work_of(saved: SavedSession) -> UnsavedWork:
             saved_choices.clocks,
         ),
         saved_choices.source_paths,
+        () if view is None else _work_on_strips(view),
+    )
+
+
+def _work_on_strips(view: SavedView) -> tuple[object, ...]:
+    """Return the order and heights of the strips, and the anchors of their alignment."""
+    anchors = [(one.input, one.tie.anchor_ns) for one in view.clocks if one.tie]
+    return (
+        view.strips,
+        tuple((one.input, one.height) for one in view.clocks if one.height is not None),
+        tuple(anchor for anchor in anchors if anchor[1] is not None),
     )
 
 

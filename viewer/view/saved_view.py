@@ -2,14 +2,17 @@
 
 A `ViewState` identifies traces, slices and tracks by their current numbers. A session file uses
 stable names: inputs by their number in the file, slices by their row in their input, tracks by
-process and thread, times in ns from the start of the first profile.
+process and thread, clock groups by the input of their first profile, and times in ns from the start
+of that profile.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -17,32 +20,43 @@ import numpy as np
 from viewer.model.inference_views import Inferences
 from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart
+from viewer.view.clock_groups import ClockGroup, clock_groups, group_key
 from viewer.view.open_trace import OpenTrace
 from viewer.view.session_file import (
     RowHeight,
     SavedArea,
     SavedBookmark,
+    SavedClock,
     SavedMove,
     SavedOperators,
     SavedPlace,
     SavedRows,
     SavedRun,
+    SavedTie,
     SavedTracks,
     SavedView,
 )
 from viewer.view.state import (
+    LONGEST_NAME,
     Area,
     Bookmark,
     RulerUnit,
     SliceRef,
     SliceSet,
+    StripView,
     TrackOrder,
     TrackView,
     ViewState,
 )
+from viewer.view.ties import Range, Tie, Ties, bounds
 
 # Beyond this many selected slices only the first is saved: they come from a search or an area.
 MOST_SLICES = 100_000
+# Two numbers of 63 bits and "/" are 39 characters.
+_LONGEST_SCALE = 40
+_SCALE = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)
+# A tie that would move a range farther than this, in ns, is dropped.
+_FARTHEST = 2**62
 _E = TypeVar("_E", bound=Enum)
 
 
@@ -69,27 +83,34 @@ class _Keeper:
         self._traces = traces
         number = {path: i for i, path in enumerate(inputs)}
         self._inputs = [number[t.file.path] for t in traces]
-        self._zero = _begin(traces)
+        groups = [group for group in clock_groups(traces) if group.traces]
+        self._firsts = {group.key: group.traces[0] for group in groups}
+        self._zeros = {key: _begin(traces[first]) for key, first in self._firsts.items()}
+        # The first group is also that of a bookmark without one.
+        self._zeros.setdefault("", next(iter(self._zeros.values()), 0))
 
     def view(self, state: ViewState) -> SavedView:
         """Return the saved form of a view."""
         area, others = state.area, SliceSet.of_refs(state.others)
         as_run = state.inferences is Inferences.AS_RUN
+        # Bookmarks of files that were closed cannot be saved without them.
+        marks = [n for n, mark in enumerate(state.marks) if mark.clock in self._zeros]
+        measured = state.measured if state.measured_on in self._zeros else None
+        start, end = self._span(next(iter(self._firsts), ""), state)
         return SavedView(
-            start_ns=self._time(state.t0),
-            end_ns=self._time(state.t1),
+            start_ns=start,
+            end_ns=end,
+            clocks=tuple(self._clock(key, state, ties=as_run) for key in self._firsts),
+            clock=self._input(state.clock),
+            strips=tuple(
+                self._inputs[self._firsts[key]] for key in state.strips.order if key in self._firsts
+            ),
             # Slices and tracks of aligned or averaged inferences exist only in that display mode.
             slice=self._slice(state.slice) if as_run and state.slice else None,
             others=self._slices(others) if as_run and len(others) <= MOST_SLICES else (),
             operators=state.operators
             and SavedOperators(self._inputs[state.operators[0]], state.operators[1]),
-            area=None
-            if area is None or not as_run
-            else SavedArea(
-                self._time(area.t0),
-                self._time(area.t1),
-                tuple(self._place(track) for track in sorted(area.tracks)),
-            ),
+            area=None if area is None or not as_run else self._area(area),
             tracks=self._tracks(state.tracks if as_run else state.tracks.of_processes()),
             color_by=state.scheme,
             lit=state.lit,
@@ -98,20 +119,55 @@ class _Keeper:
             else None,
             warm_up=state.warm_up,
             inferences="" if as_run else state.inferences.value,
-            measured=state.measured
-            and (self._time(state.measured[0]), self._time(state.measured[1])),
-            marks=tuple(
-                SavedBookmark(self._time(m.t0), self._time(m.t1), m.name, m.note)
-                for m in state.marks
-            ),
-            mark=state.mark,
+            measured=measured and self._times(state.measured_on, *measured),
+            measured_on=self._input(state.measured_on) if measured else None,
+            marks=tuple(self._mark(state.marks[n]) for n in marks),
+            mark=marks.index(state.mark) if state.mark in marks else None,
             search=state.query,
             only_hits=state.only_hits,
             ruler=state.ruler.value,
         )
 
-    def _time(self, ns: int) -> int:
-        return ns - self._zero
+    def _input(self, clock: str) -> int | None:
+        """Return the input that names a clock group, None if it is not open."""
+        return self._inputs[self._firsts[clock]] if clock in self._firsts else None
+
+    def _times(self, clock: str, t0: int, t1: int) -> tuple[int, int]:
+        zero = self._zeros[clock]
+        return t0 - zero, t1 - zero
+
+    def _span(self, clock: str, state: ViewState) -> tuple[int, int]:
+        return self._times(clock, *state.range_of(clock))
+
+    def _clock(self, clock: str, state: ViewState, *, ties: bool) -> SavedClock:
+        tie = state.ties.get(clock) if ties else None
+        return SavedClock(
+            self._inputs[self._firsts[clock]],
+            *self._span(clock, state),
+            tie=None if tie is None else self._tie(tie, self._zeros[clock]),
+            collapsed=clock in state.strips.collapsed,
+            height=state.strips.heights.get(clock),
+        )
+
+    def _tie(self, tie: Tie, zero: int) -> SavedTie | None:
+        scale = str(tie.scale)
+        if len(scale) > _LONGEST_SCALE:
+            return None
+        anchor = None if tie.anchor is None else tie.anchor - zero
+        return SavedTie(scale, anchor, tie.reason[:LONGEST_NAME])
+
+    def _mark(self, mark: Bookmark) -> SavedBookmark:
+        times = self._times(mark.clock, mark.t0, mark.t1)
+        return SavedBookmark(*times, mark.name, mark.note, self._input(mark.clock))
+
+    def _area(self, area: Area) -> SavedArea:
+        first = min(area.tracks, default=(0, 0))[0]
+        clock = group_key(self._traces[first])
+        return SavedArea(
+            *self._times(clock, area.t0, area.t1),
+            tuple(self._place(track) for track in sorted(area.tracks)),
+            self._input(clock),
+        )
 
     def _slice(self, ref: SliceRef) -> SavedRows | None:
         rows = self._slices(SliceSet.of_refs((ref,)))
@@ -166,7 +222,8 @@ class _Shower:
             for i, path in enumerate(inputs)
             if path is not None and path in by_path
         }
-        self._zero = _begin(traces)
+        self._groups = [group for group in clock_groups(traces) if group.traces]
+        self._owners = {number: group for group in self._groups for number in group.traces}
         self._gone: dict[str, int] = {}
         self._parts: dict[tuple[int, str, str | None], HeaderPart] = {}
         for number, shown in enumerate(traces):
@@ -176,20 +233,23 @@ class _Shower:
 
     def view(self, saved: SavedView, start: ViewState) -> tuple[ViewState, list[str]]:
         """Return the view, and a sentence on each missing part."""
-        span = self._time(saved.start_ns), self._time(saved.end_ns)
-        if not self._traces or saved.end_ns <= saved.start_ns:
-            span = start.t0, start.t1
         first = self._slices([saved.slice] if saved.slice else [])
         others = self._slices(saved.others)
-        marks = tuple(
-            Bookmark(self._time(m.start_ns), self._time(m.end_ns), m.name, m.note)
-            for m in saved.marks
-            if m.start_ns <= m.end_ns
-        )
+        ranges = self._ranges(saved, start)
+        active = self._place_of(saved.clock)
+        clock = start.clock if active is None else active[0].key
+        t0, t1 = ranges.pop(clock, (start.t0, start.t1))
+        kept = [(n, mark) for n, one in enumerate(saved.marks) if (mark := self._mark(one))]
+        numbers, marks = [n for n, _ in kept], tuple(mark for _, mark in kept)
+        measured_on = self._place_of(saved.measured_on)
         state = replace(
             start,
-            t0=span[0],
-            t1=span[1],
+            t0=t0,
+            t1=t1,
+            clock=clock,
+            ranges=ranges,
+            ties=self._ties(saved.clocks),
+            strips=self._strips(saved),
             slice=first[0] if len(first) else None,
             others=others.without(first[0]) if len(first) and len(others) else (),
             operators=self._operators(saved.operators),
@@ -199,10 +259,10 @@ class _Shower:
             lit=saved.lit,
             run=self._run(saved.run),
             warm_up=saved.warm_up,
-            measured=saved.measured
-            and (self._time(saved.measured[0]), self._time(saved.measured[1])),
+            measured=measured_on and saved.measured and _moved(saved.measured, measured_on[1]),
+            measured_on=measured_on[0].key if measured_on and saved.measured else "",
             marks=marks,
-            mark=saved.mark if saved.mark is not None and 0 <= saved.mark < len(marks) else None,
+            mark=numbers.index(saved.mark) if saved.mark in numbers else None,
             query=saved.search,
             only_hits=saved.only_hits,
             ruler=_member(RulerUnit, saved.ruler, start.ruler),
@@ -210,8 +270,69 @@ class _Shower:
         messages = [f"{_counted(n, what)} not in these files" for what, n in self._gone.items()]
         return state, messages
 
-    def _time(self, ns: int) -> int:
-        return ns + self._zero
+    def _place_of(self, clock: int | None) -> tuple[ClockGroup, int] | None:
+        """Return the clock group of an input, and the ns of its axis at the start of that input.
+
+        None if it is not open. None as the input is the first group.
+        """
+        number = self._numbers.get(clock) if clock is not None else 0 if self._traces else None
+        if number is None:
+            return None
+        return self._owners[number], _begin(self._traces[number])
+
+    def _ranges(self, saved: SavedView, start: ViewState) -> dict[str, Range]:
+        """Return the visible range of every clock group; that of `start` if none was saved."""
+        found: dict[str, Range] = {}
+        if not saved.clocks:
+            first = self._place_of(None)
+            if first is not None and saved.start_ns < saved.end_ns:
+                found[first[0].key] = _moved((saved.start_ns, saved.end_ns), first[1])
+        for one in saved.clocks:
+            place = self._place_of(one.input)
+            if place is not None and one.start_ns < one.end_ns:
+                found.setdefault(place[0].key, _moved((one.start_ns, one.end_ns), place[1]))
+        keys = {group.key for group in self._groups}
+        return {key: span for key, span in start.all_ranges.items() if key in keys} | found
+
+    def _ties(self, kept: Sequence[SavedClock]) -> Ties:
+        """Return the ties of two or more clock groups, none if they make no sense."""
+        ties: dict[str, Tie] = {}
+        for one in kept:
+            place, scale = self._place_of(one.input), one.tie and _scale(one.tie.scale)
+            if one.tie is None or place is None or not scale:
+                continue
+            anchor = None if one.tie.anchor_ns is None else one.tie.anchor_ns + place[1]
+            reason = "" if anchor is None else one.tie.reason
+            ties.setdefault(place[0].key, Tie(scale, anchor, reason))
+        if len(ties) < 2:
+            return {}
+        spans = {group.key: group.span_ns for group in self._groups}
+        reach = [ns for key in ties for ns in bounds(ties, spans, key)]
+        return ties if min(reach) >= -_FARTHEST and max(reach) <= _FARTHEST else {}
+
+    def _strips(self, saved: SavedView) -> StripView:
+        order = [place[0].key for one in saved.strips if (place := self._place_of(one))]
+        strips = StripView(order=tuple(dict.fromkeys(order)))
+        seen: set[str] = set()
+        for one in saved.clocks:
+            place = self._place_of(one.input)
+            if place is None or place[0].key in seen:
+                continue
+            key = place[0].key
+            seen.add(key)
+            strips = strips.with_height(key, one.height)
+            if one.collapsed:
+                strips = strips.toggled(key)
+        return strips
+
+    def _mark(self, kept: SavedBookmark) -> Bookmark | None:
+        place = self._place_of(kept.clock)
+        if place is None:
+            self._lose("bookmark")
+        if place is None or kept.start_ns > kept.end_ns:
+            return None
+        t0, t1 = _moved((kept.start_ns, kept.end_ns), place[1])
+        return Bookmark(t0, t1, kept.name, kept.note, place[0].key)
 
     def _lose(self, what: str, count: int = 1) -> None:
         if count:
@@ -254,11 +375,19 @@ class _Shower:
     def _area(self, kept: SavedArea | None) -> Area | None:
         if kept is None:
             return None
-        tracks = [part for part in self._places(kept.tracks) if not isinstance(part[1], str)]
-        if not tracks or kept.end_ns < kept.start_ns:
+        tracks = [
+            (number, int(track))
+            for number, track in self._places(kept.tracks)
+            if not isinstance(track, str)
+        ]
+        place = self._place_of(kept.clock)
+        if not tracks or place is None or kept.end_ns < kept.start_ns:
             return None
-        numbers = frozenset((number, int(track)) for number, track in tracks)
-        return Area(self._time(kept.start_ns), self._time(kept.end_ns), numbers)
+        # Earlier versions had one axis: an area on tracks of several clocks keeps those of one.
+        members = (self._owners[tracks[0][0]] if kept.clock is None else place[0]).traces
+        numbers = frozenset(track for track in tracks if track[0] in members)
+        times = _moved((kept.start_ns, kept.end_ns), place[1])
+        return Area(*times, numbers) if numbers else None
 
     def _place(self, place: SavedPlace) -> HeaderPart | None:
         number = self._numbers.get(place.input)
@@ -298,10 +427,23 @@ class _Shower:
         return tracks
 
 
-def _begin(traces: Sequence[OpenTrace]) -> int:
-    """Return the start of the first profile in ns of the axis: the origin of saved times."""
-    first = next(iter(traces), None)
-    return 0 if first is None else first.axis.to_ns(first.file.start)
+def _begin(shown: OpenTrace) -> int:
+    """Return the start of a profile in ns of its axis."""
+    return shown.axis.to_ns(shown.file.start)
+
+
+def _moved(span: Range, by: int) -> Range:
+    return span[0] + by, span[1] + by
+
+
+def _scale(text: str) -> Fraction | None:
+    """Return the positive ratio that a text states, None if it states none."""
+    if len(text) > _LONGEST_SCALE or not _SCALE.fullmatch(text):
+        return None
+    try:
+        return Fraction(text) or None
+    except ZeroDivisionError:
+        return None
 
 
 def _counted(count: int, what: str) -> str:

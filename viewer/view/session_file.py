@@ -7,8 +7,9 @@
 Inputs are found by their path relative to the session file, so that both can be moved together,
 even to another machine; else by their absolute path, by name next to the session file, or there by
 size and hash. The user is asked for missing ones. Choices and view refer to files by input number,
-to slices by their row in the file (`source_row`), to tracks by name, and to times in ns from the
-start of the first profile. So they stay valid if another input is missing or has changed.
+to slices by their row in the file (`source_row`), to tracks by name, and to clock groups by the
+input of their first profile, from whose start times count in ns. So they stay valid if another
+input is missing or has changed.
 
 A value of the wrong type rejects the whole file, with its place in the file; numbers and names of
 missing things are skipped, each with a message.
@@ -96,21 +97,45 @@ class SavedTracks(msgspec.Struct, frozen=True, omit_defaults=True):
     order: str = ""
 
 
+class SavedTie(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a clock group moves with others; see `viewer.view.ties.Tie`. scale: "5/4"."""
+
+    scale: str = "1"
+    anchor_ns: Ns | None = None
+    reason: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] = ""
+
+
+class SavedClock(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The visible range of a clock group, named by an input, and its strip; height: in px."""
+
+    input: int
+    start_ns: Ns
+    end_ns: Ns
+    tie: SavedTie | None = None
+    collapsed: bool = False
+    height: int | None = None
+
+
 class SavedBookmark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A bookmark; a moment if both times are equal."""
+    """A bookmark; a moment if both times are equal.
+
+    clock: the input that names its clock group; None in files of earlier versions, for the first.
+    """
 
     start_ns: Ns
     end_ns: Ns
     name: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] = ""
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
+    clock: int | None = None
 
 
-class SavedArea(msgspec.Struct, frozen=True):
-    """A selected time range on some tracks."""
+class SavedArea(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A selected time range on some tracks; clock: as of a bookmark."""
 
     start_ns: Ns
     end_ns: Ns
     tracks: tuple[SavedPlace, ...]
+    clock: int | None = None
 
 
 class SavedOperators(msgspec.Struct, frozen=True):
@@ -128,14 +153,19 @@ class SavedRun(msgspec.Struct, frozen=True):
 
 
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The visible range, selection and settings. Times are ns from the start of the first profile.
+    """The visible ranges, selection and settings. Times are ns from the start of a profile.
 
-    front: the panels in front of their tab groups, by their names in
-    `viewer.gui.window.frame.docks`.
+    start_ns, end_ns: the range of the first profile's clock group, all that earlier versions know.
+    clocks: every clock group; clock: the input of the active one; strips: the inputs of some, from
+    top to bottom. measured: on the group of the input measured_on, None as of a bookmark. front:
+    the panels in front of their tab groups, by their names in `viewer.gui.window.frame.docks`.
     """
 
     start_ns: Ns = 0
     end_ns: Ns = 0
+    clocks: tuple[SavedClock, ...] = ()
+    clock: int | None = None
+    strips: tuple[int, ...] = ()
     slice: SavedRows | None = None
     others: tuple[SavedRows, ...] = ()
     operators: SavedOperators | None = None
@@ -147,6 +177,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     warm_up: bool = False
     inferences: str = ""
     measured: tuple[Ns, Ns] | None = None
+    measured_on: int | None = None
     marks: tuple[SavedBookmark, ...] = ()
     mark: int | None = None
     search: str = ""
