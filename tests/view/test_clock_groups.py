@@ -78,3 +78,16 @@ def test_a_domain_from_a_file_is_one_short_line():
     assert title("a\nb") == "A\\nb clock"
     assert title("x" * 500) == f"X{'x' * 38}… clock"
     assert title(" ") == "a"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_groups_are_in_order_of_opening(order):
+    traces = [
+        clocked_trace("a", HOST, (0, 5)),
+        clocked_trace("b", NS, (0, 5)),
+        clocked_trace("c", HOST, (0, 5)),
+    ]
+    groups = clock_groups(shown_traces(*(traces[i] for i in order)))
+    keys = [("torq host", "b", "torq host")[i] for i in order]
+    assert [group.key for group in groups] == list(dict.fromkeys(keys))
+    assert sorted(number for group in groups for number in group.traces) == [0, 1, 2]

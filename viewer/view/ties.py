@@ -9,7 +9,7 @@ of the axis of their group, and the arithmetic is exact up to one rounding to wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 Range = tuple[int, int]
@@ -91,8 +91,10 @@ def aligned_keys(ties: Ties) -> list[str]:
 
 
 def without(ties: Ties, gone: set[str]) -> dict[str, Tie]:
-    """Return the ties without some groups; a single tie that would remain is dropped."""
+    """Return the ties without some groups; a single tie or anchor that would remain is dropped."""
     kept = {key: tie for key, tie in ties.items() if key not in gone}
+    if not aligned_keys(kept):
+        kept = {key: replace(tie, anchor=None, reason="") for key, tie in kept.items()}
     return kept if len(kept) > 1 else {}
 
 
@@ -100,9 +102,10 @@ def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:
     """Return the extent that a group's range may show, in ns of its axis, without margins.
 
     spans: the length of the axis of each group. For an aligned group this covers the extents of the
-    groups aligned to it, which may be before and after its own.
+    groups aligned to it, which may be before and after its own. It is at least as long as the axes
+    of groups of which only the zoom is tied.
     """
-    low, high = 0, spans[key]
+    low, high, longest = 0, spans[key], 0
     own = ties.get(key)
     if own is None:
         return low, high
@@ -114,5 +117,5 @@ def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:
             low = min(low, round(own.anchor - tie.anchor * factor))
             high = max(high, round(own.anchor + (spans[other] - tie.anchor) * factor))
         else:
-            high = max(high, low + round(spans[other] * factor))
-    return low, high
+            longest = max(longest, round(spans[other] * factor))
+    return low, max(high, low + longest)

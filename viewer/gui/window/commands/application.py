@@ -23,13 +23,12 @@ from viewer.gui.window.commands.help import (
     sample_commands,
 )
 from viewer.gui.window.commands.motion import motion_commands
-from viewer.gui.window.commands.panel import panel_commands
+from viewer.gui.window.commands.panel import panel_commands, source_commands
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.preferences import preferences_commands
 from viewer.gui.window.commands.ruler import ruler_commands
 from viewer.gui.window.commands.search import search_commands
 from viewer.gui.window.commands.selection import copy_commands, selection_commands
-from viewer.gui.window.commands.source import source_commands
 from viewer.gui.window.commands.track import track_commands
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind

@@ -1,10 +1,11 @@
-"""One command per panel, which brings the panel to the front and focuses it."""
+"""One command per panel, which shows and focuses it, and one to edit what Source shows."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
+from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.frame.panel_table import PANELS
@@ -28,6 +29,23 @@ def panel_commands(context: CommandContext) -> list[Command]:
             group="Panels",
         )
         for spec in PANELS
+    ]
+
+
+def source_commands(context: CommandContext) -> list[Command]:
+    """The command for the editor."""
+    source = context.panels.of(SourcePanel)
+    return [
+        Command(
+            "edit.source",
+            "Open source line in &editor",
+            "Edit",
+            context.source_editor.open,
+            ("F4",),
+            Precondition("a file in the Source panel", lambda: source.shown_file is not None),
+            repeats=False,
+            keywords="code file external",
+        )
     ]
 
 
