@@ -7,6 +7,7 @@ session, so that a change of selection, colors or collapsed tracks is processed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.animation import RangeAnimation
 from viewer.gui.timeline.scene.highlighting import Highlighting
+from viewer.gui.timeline.scene.job_plans import JobPlans
 from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
@@ -74,6 +76,8 @@ class Scene(QObject):
         self.search = Search.of(session)
         self.rasters: list[TraceRasters] = []
         self.shared_clocks: list[str] = []  # note per trace on the file whose clock it shares
+        self.plans = JobPlans(session)
+        self.plans.changed.connect(self._take_plans)
         self.track_list: TrackList = track_list([])
         self._arranged: tuple[TrackList, TrackView] | None = None  # input of the current layout
         self.arrangement: Arrangement = arrange(self.track_list, session.state.tracks)
@@ -280,10 +284,12 @@ class Scene(QObject):
             rasters_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         opened = self.session.traces
+        self.plans.show()
         self.track_list = track_list(
             [shown.tracks for shown in opened],
             [shown.axis for shown in opened],
             [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
+            self.plans.lanes,
         )
         self.shared_clocks = shared_clocks(self.session)
         # Before any signal: receivers immediately look up the slice under the mouse, which takes
@@ -292,6 +298,10 @@ class Scene(QObject):
         self._recolor()
         self._highlighting.show(self.rasters)
         self._hit_rasters.show(self.rasters)
+
+    def _take_plans(self) -> None:
+        self.track_list = replace(self.track_list, plan_lanes=self.plans.lanes)
+        self._arrange()
 
     def _recolor(self) -> None:
         self._recoloring.ask(self.rasters, self.session.state.scheme, self.session.state.lit)
