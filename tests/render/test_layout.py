@@ -92,3 +92,22 @@ def test_columns_are_exact_where_floats_are_not(t0):
     borders = xmap.edges[1:-1]
     assert xmap.pixel_of(borders).tolist() == list(range(1, 1920))
     assert xmap.pixel_of(borders - 1).tolist() == list(range(1919))
+
+
+@given(
+    t0=st.integers(-(10**12), 10**12),
+    span=st.integers(1, 10**9),
+    width=st.integers(1, 60),
+    ratio=st.fractions(Fraction(1, 50), 50),
+    zero=st.fractions(-(10**6), 10**6, max_denominator=999),
+    data=st.data(),
+)
+def test_a_part_of_the_columns_has_the_edges_that_they_have_in_the_view(
+    t0, span, width, ratio, zero, data
+):
+    """Also for a file whose tick 0 is between two nanoseconds."""
+    first = data.draw(st.integers(0, width - 1))
+    last = data.draw(st.integers(first + 1, width))
+    part = XMap(t0, t0 + span, width).part(first, last, ratio, zero)
+    edges = [ceil((t0 + Fraction(p * span, width) - zero) / ratio) for p in range(first, last + 1)]
+    assert part.edges.tolist() == edges

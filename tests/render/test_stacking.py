@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.builders.stocks import Row, Tracked, table
 from viewer.render.arrangement import TrackOrder, TrackView, arrange
+from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import (
     COMPACT_ROW,
     COUNTER_HEIGHT,
@@ -21,7 +22,15 @@ from viewer.render.layout import (
     STRIP_HEIGHT,
     BandKind,
 )
-from viewer.render.stacking import Density, row_heights, stack, usual_heights
+from viewer.render.stacking import (
+    Density,
+    PlanRoom,
+    plan_height,
+    plan_room,
+    row_heights,
+    stack,
+    usual_heights,
+)
 from viewer.render.track_table import NEVER, track_list
 
 ZEROS = Row(lengths=False, zeros=True)
@@ -337,3 +346,41 @@ def test_compact_rows_grow_with_the_font(font_scale, height):
     assert set(layout.height[layout.kind == BandKind.ROW].tolist()) == {height}
     usual = usual_heights(STOCK, Density.COMFORTABLE, font_scale)
     assert set(usual.tolist()) == {ROW_HEIGHT}
+
+
+def test_plans_are_below_the_rows_of_their_track_and_fold_away_with_it():
+    planned = replace(STOCK, plan_lanes={(0, 0): 6})
+    layout = stack(planned, TrackView())
+    plan = ("PLAN", 0, -1)
+    assert bands(layout)[4:7] == [("STRIP", 0, 2), plan, ("STRIP", 0, 3)]
+    band = int(np.flatnonzero(layout.kind == BandKind.PLAN)[0])
+    assert (layout.track[band], layout.height[band], layout.slice_height[band]) == (0, 62, 0)
+    assert (np.diff(layout.y) == layout.height[:-1]).all()
+    for away in (
+        TrackView(collapsed=frozenset({(0, 0)})),
+        TrackView(collapsed=frozenset({(0, "a.etdp")})),
+        TrackView(hidden=frozenset({(0, 0)})),
+        TrackView(filter="load"),
+    ):
+        assert plan not in bands(stack(planned, away))
+    pinned = stack(planned, TrackView(pinned=((0, 0),)))
+    assert bands(pinned)[: pinned.pinned] == [
+        ("PROCESS", -1, -1), *bands(layout)[1:6], ("GAP", -1, -1),
+    ]  # fmt: skip
+    assert bands(pinned).count(plan) == 1
+
+
+def test_a_track_of_one_row_can_be_folded_if_it_has_plans():
+    planned = replace(STOCK, plan_lanes={(1, 0): 0})
+    assert not HeaderBands(STOCK, stack(STOCK, TrackView())).can_fold((1, 0))
+    assert HeaderBands(planned, stack(planned, TrackView())).can_fold((1, 0))
+
+
+def test_rows_of_plans_have_room_for_their_lanes_and_two_lines_of_text():
+    assert [plan_height(6, 30), plan_height(6, 14), plan_height(6, 30, 1.5)] == [62, 40, 76]
+    assert plan_room(62, 6) == PlanRoom(area=36, line=13, first=0, lane=6)
+    assert plan_room(40, 6) == PlanRoom(area=14, line=13, first=1, lane=2)
+    # Few lanes are in the middle; for many, the row is taller.
+    assert plan_room(62, 2) == PlanRoom(area=36, line=13, first=12, lane=6)
+    assert plan_room(plan_height(0, 30), 0).area == 36
+    assert plan_room(plan_height(30, 14), 30) == PlanRoom(area=60, line=13, first=0, lane=2)

@@ -156,6 +156,19 @@ def format_time(ns: float) -> str:
     return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
 
 
+def format_briefly(ns: float) -> str:
+    """Format a time with three digits, for places without room for more: "68.8 µs", "123 µs"."""
+    unit, factor = unit_for(ns)
+    digits = int(f"{abs(ns) / factor:.2e}".partition("e")[2])  # before the decimal point, less 1
+    decimals = min(max(2 - digits, 0), 2)
+    return f"{format_in(ns, factor, decimals)}{NARROW_SPACE}{unit}"
+
+
+def format_ratio(ratio: float) -> str:
+    """Format a ratio of two times: "1.79×"."""
+    return f"{ratio:.2f}×" if ratio < 100 else f"{group_digits(round(ratio))}×"
+
+
 def split_time(text: str) -> tuple[str, str]:
     """Split a formatted time into number and unit; the unit is "" for other texts, and for "0"."""
     number, space, unit = text.rpartition(NARROW_SPACE)

@@ -61,10 +61,11 @@ class HeaderBands:
     def can_fold(self, part: HeaderPart) -> bool:
         """Return whether folding hides anything.
 
-        True for any process, and for a track with more than one row, or with a row and a strip.
+        True for any process, and for a track with more than one row, or with a row and a strip, or
+        with a row of plans.
         """
         track = self.track_list.track_of(part)
-        if track < 0:
+        if track < 0 or part in self.track_list.plan_lanes:
             return True
         first, last = self.track_list.row_ptr[track : track + 2].tolist()
         both = (

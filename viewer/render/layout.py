@@ -82,6 +82,17 @@ class XMap:
             self._others[axis] = self if axis == self.axis else replace(self, axis=axis)
         return self._others[axis]
 
+    def part(self, first: int, last: int, ns_per_tick: Fraction, zero_ns: Fraction) -> XMap:
+        """Return the columns [first, last) alone, for a file whose tick 0 is at an exact time.
+
+        zero_ns: on the shared axis. The columns have exactly the edges that they have in this view.
+        """
+        # In units of which a column, and the time of tick 0, are whole numbers.
+        scale = self.width * zero_ns.denominator
+        left, column = self.t0 * scale, (self.t1 - self.t0) * zero_ns.denominator
+        axis = Axis(ns_per_tick * scale, int(zero_ns * scale))
+        return XMap(left + first * column, left + last * column, last - first, axis)
+
     @cached_property
     def _others(self) -> dict[Axis, XMap]:
         return {}
@@ -179,6 +190,7 @@ class BandKind(IntEnum):
     STRIP = 2  # the zero-length slices of the row above
     GAP = 3  # space between processes
     COUNTER = 4  # one counter of a process, as an area
+    PLAN = 5  # the plans of the jobs on the track above
 
 
 # A part that can be folded, hidden or moved: process (trace, name) or track (trace, number).

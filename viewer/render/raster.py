@@ -385,20 +385,31 @@ def draw_frame(
         if not len(own):
             continue
         rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
-        cells = source.raster.draw(rows, here)
-        body, line = source.colors.body[cells], source.colors.line[cells]
-        if source.hits is not None:
-            over = source.hit_colors or source.colors
-            hits = source.hits.draw(rows, here)
-            marked = hits != 0
-            cells = np.maximum(cells, hits)
-            np.copyto(body, over.body[hits], where=marked)
-            np.copyto(line, over.line[hits], where=marked)
+        cells, body, line = colored_cells(source, rows, here)
         row, column = np.nonzero(cells[:, backdrop.columns] == 0)
         column = backdrop.columns[column]
         body[row, column] = line[row, column] = backdrop.grid
         expand(image, body, line, tops[own], (bottoms - tops)[own])
     return image
+
+
+def colored_cells(
+    source: RasterSource, rows: Sequence[int], xmap: XMap
+) -> tuple[Cells, Pixels, Pixels]:
+    """Return the cells of some rows with hits, and the colors of their bodies and edges.
+
+    xmap: on the trace's axis. All are (rows, width); a cell is 0 where there is no slice.
+    """
+    cells = source.raster.draw(rows, xmap)
+    body, line = source.colors.body[cells], source.colors.line[cells]
+    if source.hits is not None:
+        over = source.hit_colors or source.colors
+        hits = source.hits.draw(rows, xmap)
+        marked = hits != 0
+        cells = np.maximum(cells, hits)
+        np.copyto(body, over.body[hits], where=marked)
+        np.copyto(line, over.line[hits], where=marked)
+    return cells, body, line
 
 
 def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:

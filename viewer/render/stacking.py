@@ -1,7 +1,8 @@
 """Stacks the visible parts into the bands of a `TimelineLayout`.
 
 The section of the pinned tracks comes first, with its own header. Then, for each process: a header,
-the rows of its tracks with strips for zero-length slices, and its counters.
+the rows of its tracks with strips for zero-length slices, and its counters. Below the rows of a
+track of measured jobs is one with the plans of these jobs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ from viewer.render.track_table import TrackList
 LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
 LEAST_KERNEL = 12  # px in compact rows, so that labels fit; lower rows have kernels in proportion
 MANY_LEVELS = 8  # a process with a track of more rows is compact if the density is automatic
+# px: the lanes of the units in a row of plans, and one line of text below them.
+PLAN_AREA, COMPACT_PLAN_AREA = 36, 14
+PLAN_LINE = 13
+LEAST_LANE, MOST_LANE = 2, 6
+_LOW_ROWS = (ROW_HEIGHT + COMPACT_ROW) // 2  # px; below lower rows, plans are compact too
 # The height of the pinned section is a whole number of device pixels at 125 and 150 % too.
 _WHOLE = 4
 
@@ -56,8 +62,8 @@ def stack(
     """
     seen = arrange(track_list, view) if arrangement is None else arrangement
     height = row_heights(track_list, view, density, font_scale)
-    on_top = _rows_of(track_list, seen.pinned, seen.folded, height)
-    below = _rows_of(track_list, seen.tracks, seen.folded, height)
+    on_top = _rows_of(track_list, seen.pinned, seen.folded, height, font_scale)
+    below = _rows_of(track_list, seen.tracks, seen.folded, height, font_scale)
     shown = seen.processes
     rows = np.bincount(below.process, minlength=len(track_list.processes))[shown]
     plotted = np.array([len(numbers) for numbers in seen.counters], np.int64)
@@ -127,36 +133,82 @@ class _Bands:
             getattr(self, name)[at] = getattr(bands, name)
 
 
-def _rows_of(track_list: TrackList, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
-    """Return the rows and strips of some tracks, in order; height: row height per process."""
+def _rows_of(
+    track_list: TrackList, tracks: Ints, folded: Bools, height: Ints, font_scale: float
+) -> _Bands:
+    """Return the rows, strips and plans of some tracks, in order; height: row height per process.
+
+    A folded track has no plans.
+    """
     size = np.diff(track_list.row_ptr)[tracks]
     fold = folded[tracks]
     size = np.where(fold, np.minimum(size, 1), size)
     owner = np.repeat(tracks, size)
     at = _within(track_list.row_ptr[tracks], size)
     closed = np.repeat(fold, size)
+    planned = np.zeros(len(at), np.bool_)
+    lanes = np.full(len(track_list.names), -1)
+    for part, count in track_list.plan_lanes.items():
+        if (track := track_list.track_of(part)) >= 0:
+            lanes[track] = count
+    planned[(np.cumsum(size) - 1)[size > 0]] = (lanes[tracks] >= 0)[size > 0]
     # A folded track keeps one row so that it can be unfolded, even if it only has a strip.
     drawn = np.column_stack(
-        [track_list.has_lengths[at] | closed, track_list.has_zeros[at] & ~closed]
+        [track_list.has_lengths[at] | closed, track_list.has_zeros[at] & ~closed, planned & ~closed]
     )
     band = np.flatnonzero(drawn)
-    at, owner, is_row = at[band >> 1], owner[band >> 1], (band & 1) == 0
+    kind = np.array([BandKind.ROW, BandKind.STRIP, BandKind.PLAN])[band % 3]
+    at, owner, is_row = at[band // 3], owner[band // 3], kind == BandKind.ROW
     process = track_list.process[owner]
     strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
     kernels = height * KERNEL_HEIGHT // ROW_HEIGHT
     compact = (height >= COMPACT_ROW) & (kernels < LEAST_KERNEL)
     kernels = np.where(compact, LEAST_KERNEL, kernels)[process]
     lower = np.where(track_list.kernels[at], kernels, _slice_height(height)[process])
+    tall = np.where(is_row, height[process], strip)
+    for plan in np.flatnonzero(kind == BandKind.PLAN).tolist():
+        tall[plan] = plan_height(int(lanes[owner[plan]]), int(height[process[plan]]), font_scale)
     return _Bands(
-        kind=np.where(is_row, BandKind.ROW, BandKind.STRIP),
-        height=np.where(is_row, height[process], strip),
+        kind=kind,
+        height=tall,
         slice_height=np.where(is_row, lower, 0),
         process=process,
         trace=track_list.trace[owner],
         track=track_list.number[owner],
-        row=track_list.row[at],
+        row=np.where(kind == BandKind.PLAN, -1, track_list.row[at]),
         counter=np.empty(0, np.int64),
     )
+
+
+def plan_height(lanes: int, row_height: int, font_scale: float = 1.0) -> int:
+    """Return the height in px of a row of plans: its lanes and two lines of text.
+
+    row_height: that of the rows above it. font_scale: as in `usual_heights`.
+    """
+    area = PLAN_AREA if row_height >= _LOW_ROWS else COMPACT_PLAN_AREA
+    return max(area, LEAST_LANE * lanes) + 2 * round(PLAN_LINE * font_scale)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRoom:
+    """The parts of a row of plans, in px from its top.
+
+    area: the height of a plan; the text lines of height `line` are below it. first: the top of the
+    first lane. lane: the height of each.
+    """
+
+    area: int
+    line: int
+    first: int
+    lane: int
+
+
+def plan_room(height: int, lanes: int, font_scale: float = 1.0) -> PlanRoom:
+    """Return the parts of a row of plans of some height, as `plan_height` gives it."""
+    line = round(PLAN_LINE * font_scale)
+    area = height - 2 * line
+    lane = min(max(area // max(lanes, 1), LEAST_LANE), MOST_LANE)
+    return PlanRoom(area, line, max(area - lane * lanes, 0) // 2, lane)
 
 
 def _slice_height(row: Ints) -> Ints:

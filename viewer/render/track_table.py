@@ -7,8 +7,8 @@ moved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -133,7 +133,8 @@ class TrackList:
     """The tracks and processes of all open traces, in file order.
 
     processes: all of them. Per track: its trace, its number there, its process, its name and its
-    first tick. Rows: as in `TrackTable`, for all tracks one after another.
+    first tick. Rows: as in `TrackTable`, for all tracks one after another. plan_lanes: the number
+    of lanes in the plans of the tracks that have a row of plans, by (trace, number).
     """
 
     processes: tuple[ProcessSpec, ...]
@@ -148,6 +149,7 @@ class TrackList:
     has_lengths: Bools
     has_zeros: Bools
     axes: tuple[Axis, ...]
+    plan_lanes: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
     @cached_property
     def first_of_trace(self) -> Ints:
@@ -189,10 +191,11 @@ def track_list(
     tables: Sequence[TrackTable],
     axes: Sequence[Axis] | None = None,
     counters: Sequence[Sequence[tuple[str, str]]] = (),
+    plan_lanes: Mapping[tuple[int, int], int] | None = None,
 ) -> TrackList:
     """Return everything in some traces that can be stacked.
 
-    counters: for each trace its counters as (process, name).
+    counters: for each trace its counters as (process, name). plan_lanes: as in `TrackList`.
     """
     axes = [Axis()] * len(tables) if axes is None else axes
     processes: list[ProcessSpec] = []
@@ -223,4 +226,5 @@ def track_list(
         has_lengths=np.concatenate([no_bools, *(table.has_lengths for table in tables)]),
         has_zeros=np.concatenate([no_bools, *(table.has_zeros for table in tables)]),
         axes=tuple(axes),
+        plan_lanes=plan_lanes or {},
     )

@@ -22,8 +22,8 @@ divided: the time of an action of several operators belongs to all of them toget
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +32,7 @@ from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, misfi
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.text_positions import TextPositions, operators_at
+from viewer.analysis.torq.drafts import Draft
 from viewer.analysis.torq.measured_actions import (
     MeasuredAction,
     MeasurementSource,
@@ -40,7 +41,8 @@ from viewer.analysis.torq.measured_actions import (
     several_dispatches,
     source_of,
 )
-from viewer.arrays import Floats, Ints
+from viewer.analysis.torq.plans import PlannedJob, executions_of
+from viewer.arrays import Floats
 from viewer.model import intervals
 from viewer.model.names.torq import ACTION_ID, TASK_ID
 from viewer.model.queries import numbers
@@ -128,7 +130,8 @@ class Estimates:
 
     table: a link table of the program that owns the operators, None if no text is linked. sources:
     (file, "estimate" or "measurement") pairs. notes: what could not be used, and why. cycles: the
-    duration of a cycle of the estimates, and its origin.
+    duration of a cycle of the estimates, and its origin. plans: the jobs that have both an estimate
+    and a measurement, with positions in the compared traces.
     """
 
     actions: tuple[ActionRow, ...]
@@ -137,6 +140,7 @@ class Estimates:
     sources: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     cycles: ClockRate
+    plans: tuple[PlannedJob, ...] = ()
 
 
 def estimates(
@@ -155,13 +159,14 @@ def estimates(
     measured = [trace for trace in traces if source_of(trace) is not None]
     if compiled:
         cycles = clock_rate(compiled[0])
-    comparison = _Comparison(dispatches, _text_table([links(t) for t in (*measured, *compiled)]))
+    table = _text_table([links(t) for t in (*measured, *compiled)])
+    comparison = _Comparison(dispatches, table, {id(t): i for i, t in enumerate(traces)})
     for dispatch in dispatches:
-        comparison.add_debug_info(dispatch, cycles.ns_per_tick)
+        comparison.add_debug_info(dispatch, cycles)
     for trace in measured:
         comparison.add_measurements(trace, clock_rate(trace).ns_per_tick)
     for trace in compiled:
-        comparison.add_compile_profile(trace, links(trace), clock_rate(trace).ns_per_tick)
+        comparison.add_compile_profile(trace, links(trace), clock_rate(trace))
     return comparison.result(cycles)
 
 
@@ -180,47 +185,21 @@ def _text_table(tables: Sequence[LinkTable]) -> LinkTable | None:
     return None
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A row under construction. measured: the times in ns per kind of file."""
-
-    dispatch: str
-    job: int | None
-    action: int | None
-    start_action: int | None = None
-    operation: str = ""
-    location: str = ""
-    operators: tuple[int, ...] = ()
-    estimate: int | None = None
-    estimate_ns: float | None = None
-    measured: dict[MeasurementSource, list[Floats]] = field(default_factory=dict)
-
-    def expect(self, ticks: int, rate: Fraction) -> bool:
-        """Set the estimate, unless a better source already has; return whether it was set."""
-        if self.estimate is not None:
-            return False
-        self.estimate, self.estimate_ns = ticks, float(ticks * rate)
-        return True
-
-    def values(self) -> Floats:
-        """Return the measured times from the best kind of file."""
-        parts = self.measured[min(self.measured)] if self.measured else []
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    def place(self) -> tuple[int, bool]:
-        """Return the sort key among the rows of its dispatch."""
-        known = (self.start_action, self.action, self.job)
-        return next(number for number in known if number is not None), self.job is None
-
-
 class _Comparison:
     """Collects rows by (dispatch, whether it is a job, number)."""
 
-    def __init__(self, dispatches: Sequence[Dispatch], table: LinkTable | None) -> None:
+    def __init__(
+        self,
+        dispatches: Sequence[Dispatch],
+        table: LinkTable | None,
+        position: Mapping[int, int],
+    ) -> None:
+        """position: the position of each compared trace, by its id."""
         self._dispatches = dispatches
+        self._position = position
         self._table = table
         self._texts = TextPositions(table.program) if table and table.program else None
-        self._drafts: dict[tuple[str, bool, int], _Draft] = {}
+        self._drafts: dict[tuple[str, bool, int], Draft] = {}
         self._sources: dict[tuple[str, str], None] = {}
         self._notes: dict[str, None] = {}
         # For C3 files without debug info: operators -> (ticks, ns) in which any unit works for
@@ -228,18 +207,18 @@ class _Comparison:
         # dispatches.
         self._by_operators: dict[tuple[int, ...], tuple[int, float]] = {}
 
-    def _job(self, dispatch: str, job: int) -> _Draft:
-        return self._drafts.setdefault((dispatch, True, job), _Draft(dispatch, job, None))
+    def _job(self, dispatch: str, job: int) -> Draft:
+        return self._drafts.setdefault((dispatch, True, job), Draft(dispatch, job, None))
 
-    def _action(self, dispatch: str, action: int) -> _Draft:
-        return self._drafts.setdefault((dispatch, False, action), _Draft(dispatch, None, action))
+    def _action(self, dispatch: str, action: int) -> Draft:
+        return self._drafts.setdefault((dispatch, False, action), Draft(dispatch, None, action))
 
     def _note(self, trace: Trace, why: str) -> None:
         self._notes[f"{os.path.basename(trace.path)}: {why}"] = None
 
     # -- sources -----------------------------------------------------------------------------
 
-    def add_debug_info(self, dispatch: Dispatch, rate: Fraction) -> None:
+    def add_debug_info(self, dispatch: Dispatch, rate: ClockRate) -> None:
         """Add its jobs with their cycles, and its other actions."""
         for job in dispatch.jobs.values():
             draft = self._job(dispatch.name, job.id)
@@ -253,7 +232,7 @@ class _Comparison:
             ]
             draft.location = next((a.location for a in actions), "")
             if job.start is not None and job.end is not None:
-                draft.expect(job.end - job.start, rate)
+                draft.expect(job.end - job.start, rate, dispatch.path)
                 self._sources[dispatch.path, "estimate"] = None
         for action in dispatch.actions.values():
             if action.job is None:
@@ -271,12 +250,13 @@ class _Comparison:
         if why := misfit(trace, self._dispatches):
             self._note(trace, why)
         for one in measured_actions(trace, self._dispatches, rate):
-            self._add_measured(one, source)
+            self._add_measured(trace, one, source)
             self._sources[trace.path, "measurement"] = None
 
-    def _add_measured(self, one: MeasuredAction, source: MeasurementSource) -> None:
+    def _add_measured(self, trace: Trace, one: MeasuredAction, source: MeasurementSource) -> None:
         if one.job is not None:
             draft = self._job(one.dispatch, one.job)
+            draft.executions.append(executions_of(trace, self._position[id(trace)], one.slices))
             if draft.action is None and draft.start_action is None:
                 draft.start_action, draft.action = one.start_action, one.action
         else:
@@ -286,7 +266,7 @@ class _Comparison:
         draft.location = draft.location or one.location
         draft.measured.setdefault(source, []).append(one.ns)
 
-    def add_compile_profile(self, trace: Trace, table: LinkTable, rate: Fraction) -> None:
+    def add_compile_profile(self, trace: Trace, table: LinkTable, rate: ClockRate) -> None:
         """Add the cycles of its actions or tasks, for rows without cycles in debug info."""
         known = next(iter(dispatch_of_scopes(trace, self._dispatches)), None)
         if why := misfit(trace, self._dispatches):
@@ -297,7 +277,7 @@ class _Comparison:
         elif known is not None:
             used = self._add_tasks(trace, rate, known)
         else:
-            used = is_of_text and self._add_by_operators(trace, table, rate)
+            used = is_of_text and self._add_by_operators(trace, table, rate.ns_per_tick)
             how = "it is compared by operators only" if used else "it is not compared"
             self._note(
                 trace, f"It numbers tasks, and only debug info assigns tasks to actions: {how}"
@@ -306,7 +286,7 @@ class _Comparison:
             self._sources[trace.path, "estimate"] = None
 
     def _add_actions(
-        self, trace: Trace, table: LinkTable | None, rate: Fraction, known: Dispatch | None
+        self, trace: Trace, table: LinkTable | None, rate: ClockRate, known: Dispatch | None
     ) -> bool:
         at, ids = numbers(trace, ACTION_ID)
         name = known.name if known else self._dispatch_that_waits(trace, set(ids.tolist()))
@@ -319,7 +299,7 @@ class _Comparison:
         for action, own in groups(ids):
             draft = jobs.get(action) or self._action(name, action)
             draft.operation = draft.operation or f"action {action}"
-            used |= draft.expect(_span(trace, at[own]), rate)
+            used |= draft.expect_slices(trace, self._position[id(trace)], rate, at[own])
             if table is not None and not draft.location:
                 keys = np.unique(trace.slices.key[at[own]]).tolist()
                 draft.operators = tuple(sorted({i for k in keys for i in table.links[k].operators}))
@@ -345,7 +325,7 @@ class _Comparison:
         )
         return None
 
-    def _add_tasks(self, trace: Trace, rate: Fraction, known: Dispatch) -> bool:
+    def _add_tasks(self, trace: Trace, rate: ClockRate, known: Dispatch) -> bool:
         at, ids = numbers(trace, TASK_ID)
         distinct, code = np.unique(ids, return_inverse=True)
         # A row without a known unit may have any number, because it did not take part in matching.
@@ -355,7 +335,8 @@ class _Comparison:
         used = False
         for job, own in groups(job_of[code]):
             if job >= 0:
-                used |= self._job(known.name, job).expect(_span(trace, at[own]), rate)
+                draft = self._job(known.name, job)
+                used |= draft.expect_slices(trace, self._position[id(trace)], rate, at[own])
         return used
 
     def _add_by_operators(self, trace: Trace, table: LinkTable, rate: Fraction) -> bool:
@@ -380,6 +361,7 @@ class _Comparison:
         drafts = sorted(self._drafts.values(), key=lambda d: (order[d.dispatch], *d.place()))
         values = [draft.values() for draft in drafts]
         rows = [self._row(draft, own) for draft, own in zip(drafts, values, strict=True)]
+        plans = (draft.plan(row.label) for draft, row in zip(drafts, rows, strict=True))
         return Estimates(
             tuple(rows),
             tuple(self._operator_rows(rows, values)),
@@ -387,9 +369,10 @@ class _Comparison:
             tuple(self._sources),
             tuple(self._notes),
             cycles,
+            tuple(plan for plan in plans if plan is not None),
         )
 
-    def _row(self, draft: _Draft, values: Floats) -> ActionRow:
+    def _row(self, draft: Draft, values: Floats) -> ActionRow:
         operators = draft.operators
         if draft.location and self._texts is not None:
             operators = tuple(operators_at(draft.location, self._texts)) or operators
@@ -452,11 +435,6 @@ class _Comparison:
                 reason,
                 actions=len(own),
             )
-
-
-def _span(trace: Trace, at: Ints) -> int:
-    """Return the ticks from the first start to the last end of some slices."""
-    return int(trace.slices.end[at].max() - trace.slices.start[at].min())
 
 
 def _reason(on_npu: bool, estimate: int | None, measured: Measured | None) -> str:

@@ -38,7 +38,8 @@ class MeasuredAction:
 
     dispatch: "" if neither the file nor debug info names it; with a suffix if the open debug info
     of that name is from another compilation. start_action, action: the actions that start a job and
-    wait for it, None if unknown. location: MLIR text, "" if none. ns: in order of execution start.
+    wait for it, None if unknown. location: MLIR text, "" if none. slices, ns: the slice and the
+    duration of each execution, in order of start.
     """
 
     dispatch: str
@@ -47,6 +48,7 @@ class MeasuredAction:
     action: int | None
     name: str
     location: str
+    slices: Ints
     ns: Floats
 
 
@@ -104,7 +106,7 @@ def measured_actions(
         ns: Floats = (slices.end[at] - slices.start[at]) * np.float64(float(ns_per_tick))
         location = trace.keys.location[int(slices.key[at[0]])] or ""
         name = trace.name(int(at[0]))
-        found.append(MeasuredAction(names[scope], job, first, last, name, location, ns))
+        found.append(MeasuredAction(names[scope], job, first, last, name, location, at, ns))
 
     for (scope, job), at in _by_scope(trace, jobs, job_ids):
         info = known[scope]

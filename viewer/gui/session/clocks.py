@@ -30,7 +30,7 @@ def set_clock(session: Session, trace: int | None, ns_per_tick: Fraction | None)
     """Choose how long a tick of a trace lasts; None restores the rate of its file.
 
     The visible range and the selected area stay at the same ticks of that trace. `trace` None sets
-    the rate for cycles in debug info, which nothing drawn uses. Raises ValueError as
+    the rate for cycles in debug info, which only plans of jobs use. Raises ValueError as
     `Workspace.set_clock` does.
     """
     inferences = session.state.inferences

@@ -1,13 +1,16 @@
 """The text of the hover tip for a slice: name, duration, operator, source line.
 
 The first line is the title. The text is computed for this one slice only, so it appears in the
-frame that follows the mouse event. This module does not use Qt.
+frame that follows the mouse event.
 """
 
 from __future__ import annotations
 
 from viewer.analysis.links.labels import describe_near
 from viewer.analysis.links.link_table import Link, LinkState
+from viewer.gui.timeline.scene.plan_texts import plan_lines
+from viewer.gui.timeline.scene.pointing import PointedPlan
+from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_position
 from viewer.model.timing import timing_of, timing_sentence
@@ -38,6 +41,15 @@ def slice_lines(shown: OpenTrace, index: int, resolution_ns: float = 1) -> list[
     if not members:
         lines += _reason_lines(link)
     return lines
+
+
+def plan_tip(scene: Scene, plan: PointedPlan, resolution_ns: float) -> list[str]:
+    """The lines of the hover tip for a plan: of the slice in it, else of the plan itself."""
+    if plan.slice is None:
+        return plan_lines(plan.plans, plan.index, scene.rasters[plan.plans.trace].shown)
+    shown = scene.rasters[plan.slice.trace].shown
+    title, *rest = slice_lines(shown, plan.slice.index, resolution_ns)
+    return [f"Planned: {title}", *rest]
 
 
 def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]:

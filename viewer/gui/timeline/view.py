@@ -38,9 +38,10 @@ from viewer.gui.session import navigation
 from viewer.gui.session.selection import extend_to, toggle_slice
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
-from viewer.gui.timeline.hover_text import slice_lines
+from viewer.gui.timeline.hover_text import plan_tip, slice_lines
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.painting.rows_item import RowsItem
+from viewer.gui.timeline.scene.pointing import plan_at, slice_at
 from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import counter_tip
@@ -51,7 +52,6 @@ from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef
 
 DRAG_THRESHOLD = 4  # px of movement before a press becomes a drag
-_MARK_REACH = 6  # px around a zero-length mark within which a click hits it
 _FAR_BELOW = 1 << 30  # px, below all rows
 _AT_REST_MS = 400  # delay after the last motion before the new range is announced
 _SMALL_ZOOM = 0.18  # log of a zoom factor: below a wheel notch, above a frame of a held key
@@ -179,24 +179,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def slice_at(self, position: QPoint) -> SliceRef | None:
         """The slice drawn at a point of the canvas, None if there is none."""
-        layout = self.rows.layout
-        band = layout.band_at(position.y() + self.rows.scroll)
-        if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
-            return None
-        trace, canvas = int(layout.trace[band]), self.canvas
-        drawn = self.rows.rasters[trace]
-        trace_xmap = self.rows.xmap(canvas.columns).on(drawn.shown.axis)
-        row, column = int(layout.row[band]), canvas.column(position.x())
-        if layout.kind[band] == BandKind.STRIP:
-            marks = drawn.raster.zero_marks(row, trace_xmap)
-            if len(marks.x) == 0:
-                return None
-            distance = abs(marks.x - column)
-            nearest = int(distance.argmin())
-            is_near = distance[nearest] <= canvas.device(_MARK_REACH)
-            return SliceRef(trace, int(marks.first[nearest])) if is_near else None
-        index = drawn.raster.hit(row, column, trace_xmap)
-        return SliceRef(trace, index) if index >= 0 else None
+        return slice_at(self.rows, self.canvas, position)
 
     def _counter_at(self, y: int) -> int | None:
         """The band of the counter at a canvas line, None if there is none."""
@@ -387,6 +370,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if overlay.counter is not None:
             # A counter has a different value at every time, so the text is not reused.
             lines = counter_tip(self.rows, overlay.counter, here.x(), self.canvas)
+        elif not drags and (plan := plan_at(self.rows, self.canvas, here)) is not None:
+            # Nor for a plan: the same slice has another text on its own track.
+            lines = plan_tip(self.rows, plan, self.rows.ns_per_pixel(self.canvas.width))
         elif found is not None:
             shown = self.rows.rasters[found.trace].shown
             self._tip_of = shown, self.rows.ns_per_pixel(self.canvas.width)

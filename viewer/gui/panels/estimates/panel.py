@@ -32,7 +32,7 @@ from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
 from viewer.model.names.torq import job_name
 from viewer.model.text import display_name
-from viewer.model.times import counted, format_time, group_digits
+from viewer.model.times import counted, format_ratio, format_time, group_digits
 from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
@@ -147,7 +147,7 @@ def _counts(rows: Sequence[ComparedAction]) -> str:
         return counts
     measured = sum(row.measured.mean for row in both if row.measured is not None)
     estimate = sum(row.estimate_ns or 0.0 for row in both)
-    return f"{counts} · {_ratio(measured / estimate)} of the estimate in total"
+    return f"{counts} · {format_ratio(measured / estimate)} of the estimate in total"
 
 
 def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> OperatorContents:
@@ -180,7 +180,7 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
             "",
             time(mean),
             time(row.estimate_ns),
-            MISSING if ratio is None else _ratio(ratio),
+            MISSING if ratio is None else format_ratio(ratio),
             group_digits(measured.runs) if measured else MISSING,
             *map(time, spread),
         )
@@ -227,10 +227,6 @@ def _detail(row: ComparedAction) -> str:
     numbers = f"action{'s' if len(actions) > 1 else ''} {' and '.join(actions)}" if actions else ""
     operation = " · ".join(filter(None, (row.operation, numbers)))
     return "\n".join(filter(None, (operation, row.reason)))
-
-
-def _ratio(ratio: float) -> str:
-    return f"{ratio:.2f}×" if ratio < 100 else f"{group_digits(round(ratio))}×"
 
 
 def _sources(made: Estimates) -> str:

@@ -33,9 +33,10 @@ from viewer.gui.timeline.headers.accessibility import HeaderColumn, HeaderItems,
 from viewer.gui.timeline.headers.drag import Reorder, RowResize
 from viewer.gui.timeline.headers.menu import header_menu
 from viewer.gui.timeline.headers.painting import BUTTON, HeaderLook, HeaderPainter, shortened
+from viewer.gui.timeline.scene.plan_texts import plan_header_tip
 from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.render.layout import HeaderPart
+from viewer.render.layout import BandKind, HeaderPart
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28
@@ -375,6 +376,9 @@ class Headers(HeaderColumn):
             HeaderZone.HEIGHT: "Drag to change the row height",
             HeaderZone.WIDTH: "Drag to change the column width",
         }
+        band = self._band_at(at.y())
+        if spot is HeaderZone.TITLE and self._scene.layout.kind[band] == BandKind.PLAN:
+            return plan_header_tip(self._scene, band)
         return texts.get(spot) or self._scene.full_title(part)
 
     # -- keyboard ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.timeline.painting.row_header import paint_process_header
+from viewer.gui.timeline.scene.plan_texts import plan_title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import counter_title, track_title
 from viewer.model.trace import KeyKind, Trace
@@ -18,10 +19,11 @@ from viewer.render.layout import BandKind, HeaderPart
 BUTTON = 20  # px
 _LOOKED_AT = 512  # slices per row that are examined for its hint
 _LONGEST = 1000  # characters
+_TALLEST_LINE = 16  # px
 _TWO_LINES = 28  # px; lower counters only have space for their name
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _GAP, _PROCESS = int(BandKind.GAP), int(BandKind.PROCESS)
-_ROW, _COUNTER = int(BandKind.ROW), int(BandKind.COUNTER)
+_ROW, _COUNTER, _PLAN = int(BandKind.ROW), int(BandKind.COUNTER), int(BandKind.PLAN)
 _LINE = _LEFT | Qt.TextFlag.TextSingleLine
 _MIDDLE = Qt.TextElideMode.ElideMiddle
 _MOST_KEPT = 4096  # cached elided texts
@@ -104,7 +106,9 @@ class HeaderPainter:
                     painter.fillRect(room, theme.color("hover"))
                 self._row(painter, band, room, hovered=band == look.hovered)
             elif kind == _COUNTER:
-                self._counter(painter, band, room)
+                self._two_lines(painter, *counter_title(scene, band), room)
+            elif kind == _PLAN:
+                self._two_lines(painter, *plan_title(scene, band), room)
             if buttons:
                 self._buttons(painter, buttons, part)
             if part is not None and part == look.dragged:
@@ -166,9 +170,10 @@ class HeaderPainter:
             hint_width += 8 if hint else 0
         self._text(painter, title, "process", "text1", room.adjusted(0, 0, -hint_width, 0))
 
-    def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
+    def _two_lines(self, painter: QPainter, name: str, hint: str, room: QRect) -> None:
+        """Paint a name with a hint below it; plans, which are tall, have both at the top."""
         room = room.adjusted(self._indent, 2, -10, -2)
-        name, hint = counter_title(self._scene, band)
+        room.setHeight(min(room.height(), 2 * _TALLEST_LINE))
         if room.height() + 4 < _TWO_LINES:
             self._text(painter, name, "label", "text1", room)
             return

@@ -18,6 +18,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.bookmarks import paint_marks
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
+from viewer.gui.timeline.painting.plans import PlanPainter
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -64,6 +65,7 @@ class FramePainter:
         self.title_indent = 0
         self.labels = LabelPainter(scene, theme)
         self.flows = FlowPainter(scene, theme)
+        self.plans = PlanPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the current frame
         self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
@@ -71,6 +73,7 @@ class FramePainter:
     def retheme(self) -> None:
         """Update cached fonts after the theme changed."""
         self.labels.retheme()
+        self.plans.retheme()
 
     def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
         """Paint the visible range on the canvas; `painter` uses logical pixels."""
@@ -87,6 +90,7 @@ class FramePainter:
         )
         sources = scene.sources(dark=theme.dark)
         image = self._buffer
+        self.plans.start()
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]
@@ -112,6 +116,8 @@ class FramePainter:
                 theme,
                 bars=not scene.search.shows_only_hits,
             )
+            plans, start = self._bands(BandKind.PLAN), scene.scroll + top
+            self.plans.stamp(part, plans, start, canvas, xmap, sources)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         drawn = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
@@ -137,6 +143,7 @@ class FramePainter:
                 self.labels.paint(painter, canvas, xmap, number, bands)
             strips = self._bands(BandKind.STRIP)
             self.labels.paint_marks(painter, canvas, xmap, strips, overlay.hovered)
+            self.plans.paint(painter, self._bands(BandKind.PLAN), canvas, xmap)
             self._headers(painter, width)
             self._outline(painter, xmap, overlay)
             self._area(painter, xmap, overlay.dragged or self._selected_area())

@@ -16,6 +16,7 @@ from viewer.gui.session.clocks import shared_clocks
 from viewer.gui.session.search import Search
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.highlighting import Highlighting
+from viewer.gui.timeline.scene.job_plans import JobPlans
 from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
@@ -37,6 +38,7 @@ class Drawings(QObject):
         self.search = Search.of(session)
         self.rasters: list[TraceRasters] = []
         self.shared_clocks: list[str] = []  # note per trace on the file whose clock it shares
+        self.plans = JobPlans(session)
         self._recoloring = Recoloring(self)
         self._recoloring.recolored.connect(self._take_colors)
         self.selected_rasters = SelectedRasters(session)
@@ -66,6 +68,7 @@ class Drawings(QObject):
             rasters_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         self.shared_clocks = shared_clocks(self.session)
+        self.plans.show()
         # Before any other signal: receivers immediately look up the slice under the mouse, which
         # takes both rasters and layout.
         self.reopened.emit()

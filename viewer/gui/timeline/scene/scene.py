@@ -8,6 +8,7 @@ tracks is processed once. Rasters are in `Drawings`, which all strips share.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +19,7 @@ from viewer.gui.session.clocks import cycle_trace_on
 from viewer.gui.session.selection import selected_span_on
 from viewer.gui.timeline.scene.animation import RangeAnimation
 from viewer.gui.timeline.scene.drawings import Drawings
+from viewer.gui.timeline.scene.job_plans import JobPlans
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.text import display_name
 from viewer.model.times import counted
@@ -99,6 +101,7 @@ class Scene(QObject):
         drawings.changed.connect(self.changed)
         drawings.recolored.connect(self.changed)
         drawings.reopened.connect(self._reopen)
+        drawings.plans.changed.connect(self._take_plans)
         session.tracks_changed.connect(self._rearrange)
         session.range_jumped.connect(self._animate)
         session.range_changed.connect(self._show)
@@ -118,6 +121,15 @@ class Scene(QObject):
     def rasters(self) -> list[TraceRasters]:
         """The rasters of all open traces, by their number; those of `group` are drawn here."""
         return self.drawings.rasters
+
+    @property
+    def plans(self) -> JobPlans:
+        """The plans of measured NPU jobs, which are drawn below their tracks."""
+        return self.drawings.plans
+
+    def _take_plans(self) -> None:
+        self.track_list = replace(self.track_list, plan_lanes=self.plans.lanes)
+        self._arrange()
 
     @property
     def group(self) -> ClockGroup:
@@ -304,6 +316,7 @@ class Scene(QObject):
                 else [(c.counter.process, c.counter.name) for c in shown.counters]
                 for shown in own
             ],
+            self.plans.lanes,
         )
         self._range = self.range
         self._arrange()
