@@ -30,5 +30,5 @@ def open_planned(
 
 def plan_band(harness: TimelineHarness) -> int:
     """The band of plans, -1 if there is none."""
-    found = np.flatnonzero(harness.timeline.scene.layout.kind == BandKind.PLAN)
+    found = np.flatnonzero(harness.timeline.scene_of(0).layout.kind == BandKind.PLAN)
     return int(found[0]) if len(found) else -1

@@ -28,7 +28,7 @@ def torq(data):
 
 def drawn(harness, ratio=1):
     """The pixels 0xRRGGBB of the area of the plans, and of the texts below; 1 µs is 1 px."""
-    scene = harness.timeline.scene
+    scene = harness.timeline.scene_of(0)
     wide = WIDE * ratio
     image = QImage(wide, 900 * ratio, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(ratio)
@@ -94,7 +94,7 @@ def test_slices_in_a_plan_have_the_colors_of_the_compile_profile(harness, torq, 
     """Each slice of job 0 in its lane, at 1.25 ns per cycle from the start of the job."""
     open_planned(harness, torq, LOWERED, MODEL, PROFILE)
     area, _ = drawn(harness, ratio)
-    scene = harness.timeline.scene
+    scene = harness.timeline.scene_of(0)
     found = plans_of(scene, plan_band(harness))
     profile, colors = found.jobs[0].profile, scene.sources(dark=True)[1].colors
     slices, palette = harness.session.traces[1].trace.slices, scene.rasters[1].palette
@@ -142,7 +142,7 @@ def test_texts_say_how_long_a_plan_is_and_are_colored_if_it_is_off(harness, torq
 
 def test_the_header_names_the_row_its_units_and_where_it_comes_from(harness, torq):
     open_planned(harness, torq, LOWERED, PROFILE)
-    scene, band = harness.timeline.scene, plan_band(harness)
+    scene, band = harness.timeline.scene_of(0), plan_band(harness)
     assert plan_title(scene, band) == ("Plan of each job", "DMA, slice units, CSS")
     tip = ["Plan of each job", f"{PROFILE}, 800\u202fMHz assumed"]
     assert plan_header_tip(scene, band).split("\n") == tip
@@ -162,7 +162,7 @@ def test_the_selected_slice_has_a_ring_in_its_plan(harness, torq):
 
 def test_compact_rows_have_compact_plans_with_two_lines_of_text(harness, torq):
     open_planned(harness, torq, LOWERED, PROFILE)
-    harness.timeline.scene.set_density(Density.COMPACT)
+    harness.timeline.scene_of(0).set_density(Density.COMPACT)
     area, texts = drawn(harness)
     assert len(area) == 14
     assert (area[:, 214] == color(harness, "text1")).all()
