@@ -32,7 +32,7 @@ LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
 LEAST_KERNEL = 12  # px in compact rows, so that labels fit; lower rows have kernels in proportion
 MANY_LEVELS = 8  # a process with a track of more rows is compact if the density is automatic
 # px: the lanes of the units in a row of plans, and one line of text below them.
-PLAN_AREA, COMPACT_PLAN_AREA = 36, 14
+PLAN_AREA, COMPACT_PLAN_AREA = 36, 24
 PLAN_LINE = 13
 LEAST_LANE, MOST_LANE = 2, 6
 _LOW_ROWS = (ROW_HEIGHT + COMPACT_ROW) // 2  # px; below lower rows, plans are compact too
@@ -54,11 +54,14 @@ def stack(
     arrangement: Arrangement | None = None,
     density: Density = Density.COMFORTABLE,
     font_scale: float = 1.0,
+    *,
+    is_titled: bool = False,
 ) -> TimelineLayout:
     """Stack the visible part of a track list, from top to bottom.
 
     A folded process keeps its header, a folded track its first row. The arrangement is computed
-    unless given. font_scale: as in `usual_heights`.
+    unless given. font_scale: as in `usual_heights`. is_titled: whether something above already
+    names the only process of a list, which then needs no header.
     """
     seen = arrange(track_list, view) if arrangement is None else arrangement
     height = row_heights(track_list, view, density, font_scale)
@@ -70,8 +73,12 @@ def stack(
     pinned = len(on_top.row) + 2 if len(seen.pinned) else 0
     gap = np.ones(len(shown), np.int64)
     gap[:1] = 0  # it follows nothing, or the end of the pinned section
-    end = pinned + np.cumsum(gap + 1 + rows + plotted)
-    header = end - plotted - rows - 1
+    named = np.ones(len(shown), np.int64)
+    if is_titled and is_single(track_list, view):
+        named[:] = 0
+    end = pinned + np.cumsum(gap + named + rows + plotted)
+    first = end - plotted - rows
+    header = (first - 1)[named > 0]
     total = int(end[-1]) if len(end) else pinned
 
     bands = _Bands.of(total, BandKind.GAP)
@@ -84,9 +91,9 @@ def stack(
         bands.height[pinned - 1] += -above % _WHOLE
     trace = np.array([process.trace for process in track_list.processes], np.int64)
     bands.kind[header], bands.height[header] = BandKind.PROCESS, HEADER_HEIGHT
-    bands.process[header], bands.trace[header] = shown, trace[shown]
-    bands.put(_within(header + 1, rows), below)
-    counter = _within(header + 1 + rows, plotted)
+    bands.process[header], bands.trace[header] = shown[named > 0], trace[shown[named > 0]]
+    bands.put(_within(first, rows), below)
+    counter = _within(first + rows, plotted)
     owner = np.repeat(shown, plotted)
     bands.kind[counter], bands.process[counter] = BandKind.COUNTER, owner
     bands.trace[counter] = trace[owner]
@@ -104,6 +111,11 @@ def stack(
         counter=bands.counter,
         pinned=pinned,
     )
+
+
+def is_single(track_list: TrackList, view: TrackView) -> bool:
+    """Return whether a list has one process only, which is not folded."""
+    return len(track_list.processes) == 1 and track_list.processes[0].part not in view.collapsed
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class ClockStrip(QWidget):
         self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.marks.left.connect(self.view.setFocus)
-        self._told_height = -1
+        self._told_height = (-1, -1)  # when it last asked for another height
         self.set_header_width(self.headers.width())
         self.fit()
 
@@ -131,12 +131,17 @@ class ClockStrip(QWidget):
         return 0 if self.is_collapsed else self.scene.layout.total_height + BELOW_ROWS
 
     @property
+    def full_height(self) -> int:
+        """Like `rows_height`, with rows as high as they are if there is room for them."""
+        return 0 if self.is_collapsed else self.scene.full_height + BELOW_ROWS
+
+    @property
     def scrolls(self) -> bool:
         """Whether some rows are out of view."""
         return not self.is_collapsed and self.scene.scroll_limit > 0
 
     def _check_height(self) -> None:
-        height = self.fixed_height + self.rows_height
+        height = self.fixed_height + self.rows_height, self.full_height
         if height != self._told_height:
             self._told_height = height
             self.resized.emit()

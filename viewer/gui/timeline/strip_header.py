@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QToolButton, QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.titles import process_note, process_title
 from viewer.model.times import format_span
 from viewer.view.clock_groups import group_caption, group_title
 
@@ -41,9 +42,7 @@ class StripHeader(QWidget):
         self.alignment = ""  # how the clock is aligned with others, as text
         self.setFixedHeight(HEIGHT)
         self.fold = self._button()
-        self.fold.setCheckable(True)
-        self.fold.setFixedSize(_INDENT - 4, HEIGHT - 2)
-        self.fold.move(2, 1)
+        self.fold.setGeometry(4, 4, _INDENT - 8, HEIGHT - 8)
         self.fold.clicked.connect(self.toggle)
         self.align = self._button()
         self.align.setText("Align")
@@ -60,6 +59,7 @@ class StripHeader(QWidget):
     def _button(self) -> QToolButton:
         button = QToolButton(self)
         button.setAutoRaise(True)
+        button.setProperty("low", True)
         button.setIconSize(QSize(12, 12))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
@@ -72,7 +72,14 @@ class StripHeader(QWidget):
     @property
     def caption(self) -> str:
         """The files of the clock and its ticks."""
-        return group_caption(self._scene.group, self._scene.session.traces)
+        scene = self._scene
+        caption = group_caption(scene.group, scene.session.traces)
+        return f"{caption} · {process_title(scene, 0)[1]}" if scene.is_titled else caption
+
+    @property
+    def note(self) -> str:
+        """The note on the only process of the clock, which has no header of its own."""
+        return process_note(self._scene, 0) if self._scene.is_titled else ""
 
     @property
     def range_text(self) -> str:
@@ -93,7 +100,6 @@ class StripHeader(QWidget):
         """Follow the arrangement of the strips, and the theme."""
         folded = self.is_collapsed
         self.fold.setIcon(self._theme.icon("chevron-right" if folded else "chevron-down"))
-        self.fold.setChecked(folded)
         act = "Expand" if folded else "Collapse"
         self.fold.setToolTip(act)
         self.fold.setAccessibleName(f"{act} {self.title}")
@@ -117,7 +123,7 @@ class StripHeader(QWidget):
 
     def _place(self) -> None:
         wide = self.align.sizeHint().width()
-        self.align.setGeometry(self.width() - _AIR - wide, 2, wide, HEIGHT - 4)
+        self.align.setGeometry(self.width() - _AIR - wide, 4, wide, HEIGHT - 8)
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -146,6 +152,12 @@ class StripHeader(QWidget):
             wide = min(painter.fontMetrics().horizontalAdvance(self.alignment) + 2, right // 2)
             painter.setPen(theme.color("accent"))
             self._text(painter, QRect(right - wide, 0, wide, HEIGHT), self.alignment)
+            right -= wide + 2 * _AIR
+        note = self.note
+        wide = painter.fontMetrics().horizontalAdvance(note) + 2
+        if note and wide < right // 3:
+            painter.setPen(theme.color("text3"))
+            self._text(painter, QRect(right - wide, 0, wide, HEIGHT), note)
             right -= wide + 2 * _AIR
         painter.setFont(theme.font("process"))
         painter.setPen(theme.color("text1" if self.is_active else "text2"))

@@ -29,6 +29,7 @@ class StripStack(QScrollArea):
         self._session = session
         self.strips: list[ClockStrip] = []
         self._content = QWidget()
+        self._is_placing = False
         self._dropped: StripView | None = None  # as the current drag of a strip left it
         self.setWidget(self._content)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -57,20 +58,22 @@ class StripStack(QScrollArea):
         chosen = self._session.state.strips.heights
         return sum(
             strip.fixed_height
-            + (chosen.get(strip.scene.clock, strip.rows_height) if strip.rows_height else 0)
+            + (chosen.get(strip.scene.clock, strip.full_height) if strip.rows_height else 0)
             for strip in self.strips
         )
 
     def place(self) -> None:
         """Give every strip its place."""
         port, strips = self.viewport(), self.strips
-        if not strips:
+        if not strips or self._is_placing:
             return
         if len(strips) == 1:
+            strips[0].scene.set_tight(False)
             self._content.resize(port.size())
             strips[0].setGeometry(self._content.rect())
             self._keep_columns()
             return
+        self._tighten()
         chosen = self._session.state.strips.heights
         fixed = sum(strip.fixed_height for strip in strips)
         heights = strip_heights(
@@ -90,6 +93,16 @@ class StripStack(QScrollArea):
             strip.setGeometry(QRect(0, y, port.width(), tall))
             y += tall
         self._keep_columns()
+
+    def _tighten(self) -> None:
+        """Make rows compact if not all of them fit."""
+        chosen, room = self._session.state.strips.heights, self.viewport().height()
+        is_tight = self.wanted_height > room
+        self._is_placing = True
+        for strip in self.strips:
+            height = chosen.get(strip.scene.clock)
+            strip.scene.set_tight(is_tight if height is None else strip.full_height > height)
+        self._is_placing = False
 
     def _keep_columns(self) -> None:
         several = len(self.strips) > 1 and any(strip.scrolls for strip in self.strips)

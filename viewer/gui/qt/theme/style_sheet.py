@@ -4,6 +4,7 @@ Besides standard widgets, it styles these properties, each set once with `setPro
 
     QPushButton     primary=true          the main button of a view
     QToolButton     framed=true           a toolbar button with text
+    QToolButton     low=true              a button in a header of 26 px
     QFrame          segmented=true        joined tool buttons, of which one is checked
     QFrame          card=true             a card: canvas background with a border
     any QWidget     surface="canvas" | "panel" | "chrome"   background (needs WA_StyledBackground)
@@ -70,6 +71,8 @@ QToolButton { background: transparent; color: $text1; border: 1px solid transpar
   min-width: ${px16}; }
 QToolButton[framed="true"] { background: $raised; border-color: $line;
   padding: 0 2px 0 ${px8}; }
+QToolButton[low="true"], QToolButton[low="true"]:focus { min-height: ${px16};
+  max-height: ${px16}; min-width: 0; padding: 0 4px; color: $text2; }
 QToolButton:hover { background: $pressed; }
 QToolButton:pressed, QToolButton:checked { background: $pressed; border-color: $line; }
 QToolButton:disabled { color: $off; }

@@ -14,14 +14,14 @@ _STEP = 2  # px
 def row_height(scene: Scene, process: HeaderPart) -> int:
     """The current row height of a process in px."""
     heights = row_heights(
-        scene.track_list, scene.session.state.tracks, scene.density, scene.font_scale
+        scene.track_list, scene.session.state.tracks, scene.used_density, scene.font_scale
     )
     return int(heights[scene.track_list.process_of(process)])
 
 
 def with_row_height(scene: Scene, process: HeaderPart, height: int) -> TrackView:
     """The current track view with another row height for a process, in px."""
-    usual = usual_heights(scene.track_list, scene.density, scene.font_scale)
+    usual = usual_heights(scene.track_list, scene.used_density, scene.font_scale)
     by_density = int(usual[scene.track_list.process_of(process)])
     return scene.session.state.tracks.with_row_height(process, height, by_density)
 

@@ -28,7 +28,7 @@ from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import BandKind, HeaderPart, TimelineLayout, XMap
 from viewer.render.raster import RasterSource
-from viewer.render.stacking import Density, stack
+from viewer.render.stacking import Density, is_single, stack
 from viewer.render.ticks import Ruler, Scale
 from viewer.render.track_table import NO_TRACKS, Busy, ProcessSpec, TrackList, track_list
 from viewer.view.clock_groups import ClockGroup
@@ -84,7 +84,9 @@ class Scene(QObject):
         self._unscrolled: TimelineLayout = stack(
             self.track_list, session.state.tracks, self.arrangement
         )
-        self.density = Density.COMFORTABLE
+        self._density = Density.COMFORTABLE
+        self._is_tight = False
+        self.full_height = 0  # of all rows in px, if there is room for the chosen density
         self.font_scale = 1.0  # of labels, relative to a 13 px font
         self.layout: TimelineLayout = self._unscrolled  # with pinned tracks on top of the view
         self._counting = Latest(self)  # computes how busy tracks are
@@ -182,9 +184,28 @@ class Scene(QObject):
 
     def set_density(self, density: Density) -> None:
         """Set the height of rows that the user has not set."""
-        if density is not self.density:
-            self.density = density
+        if density is not self._density:
+            self._density = density
             self._arrange()
+
+    def set_tight(self, tight: bool) -> None:
+        """Make automatic rows compact, because several strips share the height of the window."""
+        if tight != self._is_tight:
+            self._is_tight = tight
+            if self._density is Density.AUTOMATIC:
+                self._arrange()
+
+    @property
+    def used_density(self) -> Density:
+        """The height of rows that the user has not set, in the room that there is."""
+        is_compact = self._is_tight and self._density is Density.AUTOMATIC
+        return Density.COMPACT if is_compact else self._density
+
+    @property
+    def is_titled(self) -> bool:
+        """Whether the header of the strip names the only process, which then has no header."""
+        several = len(self.session.groups) > 1
+        return several and is_single(self.track_list, self.session.state.tracks)
 
     # -- drawing -----------------------------------------------------------------------------
 
@@ -336,15 +357,27 @@ class Scene(QObject):
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.track_list, tracks, busy)
-        self._unscrolled = stack(
-            self.track_list, tracks, self.arrangement, self.density, self.font_scale
-        )
+        self._unscrolled = self._stacked(self.used_density)
+        full = self._unscrolled
+        if self.used_density is not self._density:
+            full = self._stacked(self._density)
+        self.full_height = full.total_height
         # Limit the scroll position by the plain layout first: pinned tracks are placed at it.
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()
         self.arranged.emit()
         self.changed.emit()
+
+    def _stacked(self, density: Density) -> TimelineLayout:
+        return stack(
+            self.track_list,
+            self.session.state.tracks,
+            self.arrangement,
+            density,
+            self.font_scale,
+            is_titled=self.is_titled,
+        )
 
     def _busy(self) -> Busy | None:
         """The busy time of each track in ns; None while it is computed."""

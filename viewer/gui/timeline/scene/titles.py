@@ -49,7 +49,9 @@ def process_note(scene: Scene, process: int) -> str:
         return f"{counted(shown.cut, 'more inference')} not shown · {note}" if shown.cut else note
     rate = shown.rate
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
-    parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
+    # The header of a strip that names its only process has the rate already.
+    told = scene.is_titled or not (guess or rate.origin is RateOrigin.CHOSEN)
+    parts = [] if told else [rate.text]
     if scene.drawings.shared_clocks[trace]:
         parts.append(scene.drawings.shared_clocks[trace])
     if _is_sliver(scene, process):
