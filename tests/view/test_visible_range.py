@@ -9,11 +9,11 @@ from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.render.layout import Axis
 from viewer.resources import SAMPLES
+from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import views_of
 from viewer.view.state import ViewState
 from viewer.view.visible_range import (
     at_same_ticks,
-    axis_length,
     first_state,
     first_view,
     limited,
@@ -42,7 +42,7 @@ def test_a_first_view_skips_the_load_and_the_warm_up():
     space = Workspace()
     trace = space.open(str(ATTENTION))
     shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
-    seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
+    seen = first_view(shown, clock_groups(shown)[0].span_ns)
     run = trace.runs[seen.run]
     assert run.number == 2
     assert seen.note == "Showing run 2 of 5 (skipping load and warm-up)"
@@ -90,7 +90,7 @@ def view_of_runs(folder, *runs):
     space = Workspace()
     trace = space.open(str(path))
     shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
-    seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
+    seen = first_view(shown, clock_groups(shown)[0].span_ns)
     return seen, None if seen.run is None else trace.runs[seen.run]
 
 

@@ -1,5 +1,7 @@
 """Measuring and marks: of the selection, and with the mouse; undo; clocks."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -85,7 +87,7 @@ def test_keep_makes_a_mark_of_the_measured_span_with_a_name(rows):
     measure(rows)
     span = session.state.measured
     keep(rows)
-    assert session.state.marks == (Bookmark(*span, "Bookmark 1"),)
+    assert session.state.marks == (Bookmark(*span, "Bookmark 1", clock=session.state.clock),)
     assert session.state.mark == 0
     assert session.state.measured is None
     assert rows.timeline.marks.isVisible()
@@ -99,8 +101,8 @@ def test_keep_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
     at = point(rows, 640)
     keep(rows)
     assert session.state.marks == (
-        Bookmark(20_000, 30_000, "Bookmark 1"),
-        Bookmark(at, at, "Bookmark 2"),
+        Bookmark(20_000, 30_000, "Bookmark 1", clock=session.state.clock),
+        Bookmark(at, at, "Bookmark 2", clock=session.state.clock),
     )
     click(qtbot, rows, 1)
     keep(rows)  # it is there already
@@ -136,16 +138,25 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(harness, data):
     assert number is not None
     axis = session.traces[number].axis
     start = axis.to_ns(1000)
-    marks = (Bookmark(start, axis.to_ns(1800), "span"), Bookmark(start, start, "moment"))
-    set_bookmarks(session, marks, 1, (start, axis.to_ns(2600)))
+    clock = session.state.clock
+    marks = (
+        Bookmark(start, axis.to_ns(1800), "span", clock=clock),
+        Bookmark(start, start, "moment", clock=clock),
+        Bookmark(start, start, "on another clock", clock="other"),
+    )
+    set_bookmarks(session, marks, 1, None)
+    measured = start, axis.to_ns(2600)
+    session.change(replace(session.state, measured=measured, measured_on=clock))
     set_clock(session, number, parse_rate("100 MHz"))
     axis = session.traces[number].axis
-    span, moment = session.state.marks
+    span, moment, other = session.state.marks
     assert (span.t0, span.t1) == (axis.to_ns(1000), axis.to_ns(1800))
     assert moment.t0 == moment.t1 == axis.to_ns(1000)
+    assert other == marks[2]
     assert session.state.measured == (axis.to_ns(1000), axis.to_ns(2600))
     session.undo()
     assert session.state.marks == marks
+    assert session.state.measured == measured
 
 
 def test_marks_are_of_the_runs_as_they_ran(attention, qtbot):
@@ -167,10 +178,15 @@ def test_marks_are_of_the_runs_as_they_ran(attention, qtbot):
 
 
 def test_hostile_and_many_marks_are_painted_and_told_as_text(rows):
-    session = rows.session
-    marks = tuple(Bookmark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE) for i in range(3000))
-    far = (Bookmark(-(1 << 70), 1 << 70, "far"), Bookmark(1 << 70, 1 << 70, ""))
-    set_bookmarks(session, marks + far, 7, (-(1 << 70), 1 << 70))
+    session, clock = rows.session, rows.session.state.clock
+    marks = tuple(Bookmark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE, clock) for i in range(3000))
+    far = (
+        Bookmark(-(1 << 70), 1 << 70, "far", "", clock),
+        Bookmark(1 << 70, 1 << 70, "", "", clock),
+    )
+    set_bookmarks(session, marks + far, 7, None)
+    whole = -(1 << 70), 1 << 70
+    session.change(replace(session.state, measured=whole, measured_on=clock))
     for span in (160_000, 50):
         session.set_range(0, span)
         assert not rows.timeline.grab().isNull()
@@ -186,9 +202,12 @@ def test_hostile_and_many_marks_are_painted_and_told_as_text(rows):
 
 def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(rows, qtbot):
     session, bar = rows.session, rows.timeline.marks
-    set_bookmarks(
-        session, (Bookmark(20_000, 30_000, "one"), Bookmark(90_000, 95_000, "two")), None, None
+    clock = session.state.clock
+    marks = (
+        Bookmark(20_000, 30_000, "one", clock=clock),
+        Bookmark(90_000, 95_000, "two", clock=clock),
     )
+    set_bookmarks(session, marks, None, None)
     rows.settle()
     at = QPoint(column(rows, 90_000) + 3, 8)
     qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
@@ -199,9 +218,9 @@ def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(row
 
 def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
     session, bar = rows.session, rows.timeline.marks
-    set_bookmarks(
-        session, tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None
-    )
+    clock = session.state.clock
+    marks = tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}", "", clock) for i in range(3))
+    set_bookmarks(session, marks, None, None)
     rows.settle()
     seen = []
     for _ in range(4):
@@ -218,7 +237,9 @@ def test_a_mark_in_another_inference_picks_that(attention):
     second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
     pick_run(session, (0, second))
     first, last = run_span_ns(session, 0, runs[second])
-    set_bookmarks(session, (Bookmark(first + 10, last - 10, "here", ""),), 0, None)
+    set_bookmarks(
+        session, (Bookmark(first + 10, last - 10, "here", "", session.state.clock),), 0, None
+    )
     pick_run(session, (0, third))
     bookmarks.go_to(session, 0)
     assert session.state.run == (0, second)

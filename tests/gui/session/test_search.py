@@ -415,7 +415,11 @@ def test_hits_follow_what_is_open(attention, field, slow):
     hits = Search.of(session).hits
     assert len(hits.slices) == len(session.traces)
     assert len(hits) > first
-    assert (np.diff(hits.start) >= 0).all()
+    assert len(session.groups) > 1
+    for group in session.groups:
+        own = hits.starts_in(group.traces)
+        assert (np.diff(own) >= 0).all()
+        assert len(own) == sum(len(hits.slices[trace]) for trace in group.traces)
     for at in range(0, len(hits), 17):
         ref = hits.ref(at)
         start = session.traces[ref.trace].span_ns(ref.index)[0]

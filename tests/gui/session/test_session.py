@@ -206,6 +206,9 @@ def test_every_file_of_its_own_clock_begins_at_0(qapp):
     session = Session()
     session.add([trace_of("/a.csv", (0, 50)), trace_of("/b.csv", (0, 80), start=10**15)])
     assert [t.span_ns(0)[0] for t in session.traces] == [0, 0]
+    assert [group.span_ns for group in session.groups] == [50, 80]
+    assert session.span_ns() == 50
+    session.activate("/b.csv")
     assert session.span_ns() == 80
 
 

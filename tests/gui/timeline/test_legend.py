@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
 
+from tests.builders.clocked_traces import HOST, clocked_trace
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.coloring import highlight_class, set_scheme
@@ -319,12 +320,15 @@ def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(h
 
 
 def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(harness):
-    data = Path(__file__).parents[2] / "data/torq"
-    harness.open(data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
+    short, long = (
+        clocked_trace(name, HOST, (0, end)) for name, end in (("a.csv", 40), ("b.csv", 2_000))
+    )
+    harness.session.add([short, long])
     scene = harness.timeline.scene
+    assert "Too short" not in process_note(scene, 1)
     assert "right-click the name to zoom to this file" in process_note(scene, 0)
     navigation.fit_file(harness.session, 0)
-    assert "sliver" not in process_note(scene, 0)
+    assert "Too short" not in process_note(scene, 0)
 
 
 def test_it_says_where_times_come_from_unless_all_are_measured(attention):

@@ -23,9 +23,8 @@ def many(harness):
     session = harness.session
     session.add([many_slices.trace(20_000)])
     harness.settle()
-    set_bookmarks(
-        session, (Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None
-    )
+    at = session.state.t0 + 5
+    set_bookmarks(session, (Bookmark(at, at, "here", "", session.state.clock),), None, None)
     harness.settle()
     return harness
 

@@ -50,7 +50,7 @@ def goes_on(harness):
 
 def scroll_bar(harness):
     direct = Qt.FindChildOption.FindDirectChildrenOnly
-    return harness.timeline.findChild(QScrollBar, options=direct)
+    return harness.timeline.strip.findChild(QScrollBar, options=direct)
 
 
 def in_view(harness, at_least=3):

@@ -22,8 +22,11 @@ LONG = "worker " + "very " * 30 + "long"
 
 
 def profile(path, *threads):
-    """A trace with one slice per thread: (name, start, length); nested ones have two rows."""
-    builder = TraceBuilder(path, "test", "", Clock("ns"))
+    """A trace with one slice per thread: (name, start, length); nested ones have two rows.
+
+    All of them are on one clock.
+    """
+    builder = TraceBuilder(path, "test", "", Clock("ns", domain="test"))
     for name, start, length in threads:
         builder.add(
             track=builder.track(path, name), start=np.array([start, start]),

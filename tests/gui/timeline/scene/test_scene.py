@@ -74,10 +74,33 @@ def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data)
     assert process_title(scene_of(*files), 0)[1] == "ETRecord cond.etrecord, program cond.pte"
 
 
-def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):
-    scene = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
-    assert [has_own_clock(scene, process) for process in range(2)] == [False, True]
-    assert process_note(scene, 1) == "separate clock, aligned at start"
+def test_a_file_of_another_clock_is_in_another_scene(scene_of):
+    first = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
+    session = first.session
+    second = Scene(first.drawings, session.groups[1].key)
+    for number, scene in enumerate((first, second)):
+        assert {spec.trace for spec in scene.processes} == {number}
+        assert set(scene.layout.trace.tolist()) == {number}
+        assert process_note(scene, 0) == (session.first_view_note if number == 0 else "")
+        session.activate(session.groups[number].key)
+        assert scene.range == (session.state.t0, session.state.t1)
+    assert first.rasters is second.rasters
+    assert first.band_of(SliceRef(1, 0)) == second.band_of(SliceRef(0, 0)) == -1
+    assert second.band_of(SliceRef(1, 0)) >= 0
+
+
+def test_other_times_of_one_clock_move_its_scene_alone(scene_of):
+    first = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
+    session = first.session
+    second = Scene(first.drawings, session.groups[1].key)
+    told, other = heard(first), heard(second)
+    session.activate(second.clock)
+    assert "moved" not in told + other
+    told.clear()
+    other.clear()
+    session.set_range(100, 200)
+    assert second.range == second.visible == (100, 200)
+    assert (told, other) == ([], ["moved"])
 
 
 def test_a_guessed_or_chosen_rate_is_told_with_the_process(scene_of, data):
@@ -99,8 +122,8 @@ def host_profile(path, *slices, domain="boot"):
 
 
 def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
-    scene = scene_of(ATTENTION)
-    scene.session.add(
+    drawings = scene_of(ATTENTION).drawings
+    drawings.session.add(
         [
             host_profile("a.csv", (7_000, 7_100)),
             host_profile("b.csv", (7_020, 7_090)),
@@ -108,23 +131,21 @@ def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
             host_profile("d.csv", (7_000, 7_001)),
         ]
     )
-    assert [has_own_clock(scene, i) for i in range(5)] == [False, True, True, True, True]
-    own = "separate clock, aligned at start"
-    assert [process_note(scene, i) for i in range(1, 5)] == [
-        own, f"{own} · clock of a.csv, starts 20.000\u202fµs later",
-        f"{own} · clock of a.csv, starts 10.000\u202fµs earlier",
-        f"{own} · clock of a.csv, starts at the same time",
+    scene = Scene(drawings, "boot")
+    assert [process_note(scene, i).partition(" · ")[0] for i in range(4)] == [
+        "", "clock of a.csv, starts 20.000\u202fµs later",
+        "clock of a.csv, starts 10.000\u202fµs earlier",
+        "clock of a.csv, starts at the same time",
     ]  # fmt: skip
 
 
-def test_files_of_the_first_clock_are_on_the_axis_by_right(scene_of):
+def test_files_of_the_first_clock_are_in_its_scene(scene_of):
     scene = scene_of()
     scene.session.add([host_profile("a.csv", (0, 9)), host_profile("b.csv", (4, 9)),
                        host_profile("e.csv")])  # fmt: skip
     assert process_note(scene, 1) == "clock of a.csv, starts 4.000\u202fµs later"
-    assert [has_own_clock(scene, i) for i in range(len(scene.processes))] == [False] * len(
-        scene.processes
-    )
+    assert [spec.trace for spec in scene.processes] == [0, 1, 2]
+    assert [group.key for group in scene.session.groups] == ["boot"]
 
 
 def test_every_slice_has_a_band_of_its_row(attention):
@@ -190,10 +211,10 @@ def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
         assert top + attention.layout.height[band] <= attention.scroll + 60
 
 
-def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
-    torq = data / "torq"
-    scene = scene_of(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
-    scene.set_viewport_height(60)
+def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of):
+    scene = scene_of()
+    scene.session.add([host_profile("a.csv", (0, 90)), host_profile("b.csv", (200, 260))])
+    scene.set_viewport_height(20)
     navigation.fit_file(scene.session)
     tops = {}
     for _ in scene.session.traces:
@@ -237,8 +258,9 @@ def test_recoloring_changes_the_palette_and_keeps_the_highlight(attention):
     assert attention.rasters[0].hits is not None
 
 
-def test_bands_of_all_open_files_lie_below_one_another(scene_of):
-    scene = scene_of(*_PATHS["torq_npu"], ATTENTION)
+def test_bands_of_all_files_of_a_clock_lie_below_one_another(scene_of):
+    scene = scene_of()
+    scene.session.add([host_profile(f"{name}.csv", (0, 90), (20, 30)) for name in "abc"])
     layout = scene.layout
     assert (layout.y[1:] == layout.y[:-1] + layout.height[:-1]).all()
     headers = layout.process[layout.kind == BandKind.PROCESS]

@@ -29,7 +29,8 @@ class Drawings(QObject):
     """The rasters of the open traces, by their number; `changed` makes all strips repaint."""
 
     changed = Signal()
-    reopened = Signal()  # other traces are open; comes before any `changed`
+    reopening = Signal()  # other traces are open: every scene gets its layout, and says nothing yet
+    reopened = Signal()  # every scene has its layout; comes before any `changed`
     recolored = Signal()  # `rasters` were replaced; `changed` follows
 
     def __init__(self, session: Session) -> None:
@@ -70,7 +71,8 @@ class Drawings(QObject):
         self.shared_clocks = shared_clocks(self.session)
         self.plans.show()
         # Before any other signal: receivers immediately look up the slice under the mouse, which
-        # takes both rasters and layout.
+        # takes both rasters and layout. A strip may resize others, so all layouts come first.
+        self.reopening.emit()
         self.reopened.emit()
         self._recolor()
         self._highlighting.show(self.rasters)

@@ -102,7 +102,8 @@ class Scene(QObject):
         self._range = self.range
         drawings.changed.connect(self.changed)
         drawings.recolored.connect(self.changed)
-        drawings.reopened.connect(self._reopen)
+        drawings.reopening.connect(self._reopen)
+        drawings.reopened.connect(self._announce)
         drawings.plans.changed.connect(self._take_plans)
         session.tracks_changed.connect(self._rearrange)
         session.range_jumped.connect(self._animate)
@@ -149,6 +150,7 @@ class Scene(QObject):
             self.clock = clock
             self.scroll = 0
             self._reopen()
+            self._announce()
             self._rescale()
 
     def activate(self) -> None:
@@ -340,7 +342,7 @@ class Scene(QObject):
             self.plans.lanes,
         )
         self._range = self.range
-        self._arrange()
+        self._lay_out()
 
     @property
     def is_sorting(self) -> bool:
@@ -352,6 +354,14 @@ class Scene(QObject):
             self._arrange()
 
     def _arrange(self) -> None:
+        self._lay_out()
+        self._announce()
+
+    def _announce(self) -> None:
+        self.arranged.emit()
+        self.changed.emit()
+
+    def _lay_out(self) -> None:
         tracks = self.session.state.tracks
         self._arranged = self.track_list, tracks
         self._counting.cancel()
@@ -366,8 +376,6 @@ class Scene(QObject):
         self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()
-        self.arranged.emit()
-        self.changed.emit()
 
     def _stacked(self, density: Density) -> TimelineLayout:
         return stack(
