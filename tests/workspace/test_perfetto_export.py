@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, space_of
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.codecs.file_stamps import CHANGED
 from viewer.export.perfetto.source import PerfettoBookmark
+from viewer.formats import open_file
 from viewer.model.trace import Unit
 from viewer.resources import SAMPLES
 from viewer.workspace.perfetto_export import (
@@ -168,3 +170,138 @@ def test_hashing_and_writing_can_be_cancelled(tmp_path):
     with pytest.raises(WriteCancelled):
         job.write(str(tmp_path / "a.pftrace"), lambda done, total: None, lambda: True)
     assert list(tmp_path.iterdir()) == []
+
+
+# Two files of one clock from 100 µs on, and two of clocks of their own.
+CLOCKS = (
+    clocked_trace("host.csv", HOST, (104, 120), (130, 140)),
+    clocked_trace("net.etdp", NS, (5_000, 9_000), (9_500, 9_600)),
+    clocked_trace("host2.csv", HOST, (100, 150)),
+    clocked_trace("npu.csv", CYCLES, (16, 96)),
+)
+# Slice by slice, as every clock starts at 0.
+UNALIGNED = [(4_000, 16_000), (30_000, 10_000), (0, 4_000), (4_500, 100), (0, 50_000), (0, 100)]
+# The moment 4 µs of the host's axis is at 6 µs of the network's.
+SHIFTS = {
+    0: (0, "start of run 1"), 1: (-2_000, "start of run 2"), 2: (0, "start of run 1"),
+}  # fmt: skip
+
+
+def exported(tmp_path, **wish):
+    """The (start, duration) of all slices, bookmarks by name, and the metadata."""
+    job = PerfettoJob(Snapshot.of(space_of(CLOCKS)), PerfettoOptions(**wish))
+    path = tmp_path / "clocks.pftrace"
+    count, facts = written(job, path)
+    begins, slices, marks = [], [], {}
+    for packet in pb.Trace.FromString(path.read_bytes()).packet:
+        event = packet.track_event
+        if "MARK" in event.categories:
+            marks[event.name] = packet.timestamp
+        elif event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+            begins.append(packet.timestamp)
+        elif event.type == pb.TrackEvent.TYPE_SLICE_END and begins:
+            slices.append((begins[-1], packet.timestamp - begins.pop()))
+    assert count == len(slices)
+    return slices, marks, facts
+
+
+def bytes_of(tmp_path, **wish):
+    job = PerfettoJob(Snapshot.of(space_of(CLOCKS)), PerfettoOptions(**wish))
+    written(job, tmp_path / "bytes.pftrace")
+    return (tmp_path / "bytes.pftrace").read_bytes()
+
+
+def test_clocks_that_are_not_aligned_each_start_at_0(tmp_path):
+    slices, _, facts = exported(tmp_path)
+    assert slices == UNALIGNED
+    assert not [name for name in facts if "alignment" in name]
+    # One clock alone has nothing to be aligned with.
+    alone = {1: np.array([0, 1])}
+    assert bytes_of(tmp_path, only=alone, shifts=SHIFTS) == bytes_of(tmp_path, only=alone)
+    one = {1: (-2_000, "start of run 2")}
+    assert bytes_of(tmp_path, shifts=one) == bytes_of(tmp_path)
+
+
+def test_aligned_clocks_are_shifted_so_that_their_anchors_meet(tmp_path):
+    slices, marks, facts = exported(
+        tmp_path,
+        shifts=SHIFTS,
+        marks=(
+            PerfettoBookmark(4_000, 4_000, "host", trace=2),
+            PerfettoBookmark(6_000, 6_000, "net", trace=1),
+            PerfettoBookmark(0, 100, "npu", trace=3),
+        ),
+    )
+    # The network starts 2 µs before the host, and no time in a file is negative.
+    by = [2_000, 2_000, 0, 0, 2_000, 2_000]
+    assert slices == [(start + move, dur) for (start, dur), move in zip(UNALIGNED, by, strict=True)]
+    assert marks == {"host": 6_000, "net": 6_000, "npu": 2_000}
+    assert facts["origin_ns"] == -2_000
+    told = ("alignment", "alignment_shift_ns", "offset_ns")
+    assert [[facts.get(f"source{n}.{name}") for name in told] for n in (1, 2, 3, 4)] == [
+        ["start of run 1", 0, -100_000],
+        ["start of run 2", -2_000, -7_000],
+        ["start of run 1", 0, -100_000],
+        [None, None, -20],
+    ]
+
+
+def test_an_aligned_file_opens_again_on_one_axis(tmp_path):
+    slices, _, facts = exported(tmp_path, shifts=SHIFTS)
+    again = open_file(str(tmp_path / "clocks.pftrace"))
+    found = again.slices
+    times = zip(found.start.tolist(), (found.end - found.start).tolist(), strict=True)
+    assert sorted(times) == sorted(slices)
+    # `written` reads an empty text as 0.
+    assert {name: value or 0 for name, value in again.provenance.items()} == facts
+    assert again.provenance["source2.alignment"] == "start of run 2"
+
+
+def test_a_range_is_that_of_each_clock(tmp_path):
+    host, net = (3_000, 25_000), (4_400, 6_000)
+    ranges = {0: host, 1: net, 2: host, 3: (500, 600)}
+    marks = (
+        PerfettoBookmark(4_450, 4_450, "inside", trace=1),
+        PerfettoBookmark(4_450, 4_450, "in the host's", trace=2),
+        PerfettoBookmark(6_000, 7_000, "after", trace=1),
+        PerfettoBookmark(550, 550, "npu", trace=3),
+        PerfettoBookmark(450, 450, "before", trace=3),
+    )
+    slices, shown, facts = exported(tmp_path, what=RANGE, ranges=ranges, marks=marks)
+    assert slices == [(4_000, 16_000), (4_500, 100), (0, 50_000)]
+    assert shown == {"inside": 4_450, "in the host's": 4_450, "npu": 550}
+    assert (facts["range"], facts["range_edges"]) == (RANGE, EDGES_WHOLE)
+    assert "range_start_ns" not in facts
+    stated = [[facts[f"source{n}.range_{end}_ns"] for end in ("start", "end")] for n in (1, 2, 4)]
+    assert stated == [[3_000, 25_000], [4_400, 6_000], [500, 600]]
+    # The same slices if the clocks are aligned, each at its place.
+    slices, shown, facts = exported(tmp_path, what=RANGE, ranges=ranges, marks=marks, shifts=SHIFTS)
+    assert slices == [(6_000, 16_000), (4_500, 100), (2_000, 50_000)]
+    assert shown == {"inside": 4_450, "in the host's": 6_450, "npu": 2_550}
+    assert facts["source2.range_start_ns"] == 4_400
+
+
+def test_one_range_for_all_clocks_counts_from_the_start_of_each(tmp_path):
+    slices, _, facts = exported(tmp_path, what=RANGE, ns_range=(4_200, 5_000))
+    assert slices == [(4_000, 16_000), (4_500, 100), (0, 50_000)]
+    assert (facts["range_start_ns"], facts["range_end_ns"]) == (4_200, 5_000)
+    slices, _, facts = exported(tmp_path, what=RANGE, ns_range=(4_200, 5_000), shifts=SHIFTS)
+    assert slices == [(6_000, 16_000), (4_500, 100), (2_000, 50_000)]
+    assert facts["source1.range_start_ns"] == facts["source2.range_start_ns"] == 4_200
+
+
+def test_a_range_of_one_clock_is_a_fact_of_the_file(tmp_path):
+    only = {0: np.array([0]), 2: np.array([0])}
+    marks = (PerfettoBookmark(1, 1, "net", trace=1), PerfettoBookmark(5, 5, "host", trace=0))
+    ranges = {0: (0, 60_000), 2: (0, 60_000)}
+    _, shown, facts = exported(tmp_path, what=SELECTION, only=only, ranges=ranges, marks=marks)
+    assert (facts["range_start_ns"], facts["range_end_ns"]) == (0, 60_000)
+    assert "source1.range_start_ns" not in facts
+    assert shown == {"host": 5}, "bookmarks of clocks that are not in the file have no place"
+
+
+def test_shifts_that_no_file_can_hold_are_refused():
+    far = {0: (0, "a"), 1: (2**63, "b"), 2: (0, "a")}
+    job = PerfettoJob(Snapshot.of(space_of(CLOCKS)), PerfettoOptions(shifts=far))
+    with pytest.raises(NothingToExport, match="292 years"):
+        job.size()

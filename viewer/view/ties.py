@@ -8,7 +8,7 @@ of the axis of their group, and the arithmetic is exact up to one rounding to wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -88,6 +88,22 @@ def aligned_keys(ties: Ties) -> list[str]:
     """Return the aligned groups; fewer than two are no alignment."""
     found = [key for key, tie in ties.items() if tie.anchor is not None]
     return found if len(found) > 1 else []
+
+
+def shifts_of(ties: Ties, keys: Sequence[str]) -> dict[int, tuple[int, str]]:
+    """Return what puts aligned traces on one axis: number -> (ns to add, what its anchor is).
+
+    keys: the group of every open trace, in order of opening. The first aligned one stays. Empty if
+    none are aligned; traces whose group is not aligned are missing.
+    """
+    aligned = set(aligned_keys({key: tie for key, tie in ties.items() if key in keys}))
+    found: dict[int, tuple[int, str]] = {}
+    reference = next((key for key in keys if key in aligned), "")
+    for number, key in enumerate(keys):
+        by = offset_ns(ties, reference, key) if key in aligned else None
+        if by is not None:
+            found[number] = by, ties[key].reason
+    return found
 
 
 def without(ties: Ties, gone: set[str]) -> dict[str, Tie]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
 TABLES = ("slices", "operators", "statistics", "untimed", "handle_map")
-
+_NOT_ALIGNED: Mapping[int, tuple[int, str]] = MappingProxyType({})
 
 ExportJob = Callable[[Progress, Cancelled], int]
 
@@ -56,6 +57,7 @@ def export(
     by: str | None = None,
     ns_range: tuple[int, int] | None = None,
     raw: bool = False,
+    shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -63,12 +65,13 @@ def export(
 
     table: the kind of table (one of TABLES) for a suffix in TABLE_SUFFIXES. by: the key of
     statistics, one of `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this
-    part of the common axis, in ns from the start of the trace; slices that cross its edges are
-    exported in full. raw: write texts to .csv and .tsv as they are, also those that a spreadsheet
-    takes for formulas. The file is written completely or not at all. Raises NothingToExport,
-    OSError, WriteCancelled, and ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    part of the axis of every clock, in ns from its start; slices that cross its edges are exported
+    in full. raw: write texts to .csv and .tsv as they are, also those that a spreadsheet takes for
+    formulas. shifts: of aligned traces in a Perfetto file, as in `PerfettoOptions`. The file is
+    written completely or not at all. Raises NothingToExport, OSError, WriteCancelled, and
+    ValueError for a suffix that is not in EXPORT_SUFFIXES.
     """
-    return prepare(workspace, path, table, by, ns_range, raw)(progress, cancelled)
+    return prepare(workspace, path, table, by, ns_range, raw, shifts)(progress, cancelled)
 
 
 def prepare(
@@ -78,6 +81,7 @@ def prepare(
     by: str | None = None,
     ns_range: tuple[int, int] | None = None,
     raw: bool = False,
+    shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
 ) -> ExportJob:
     """Collect everything that an export needs as frozen data; the job may run on another thread.
 
@@ -86,9 +90,10 @@ def prepare(
     """
     name = path.lower()
     if name.endswith(PERFETTO_SUFFIXES):
-        from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
+        from viewer.workspace.perfetto_export import RANGE, WHOLE, PerfettoJob, PerfettoOptions
 
-        options = PerfettoOptions() if ns_range is None else PerfettoOptions(RANGE, ns_range)
+        what = WHOLE if ns_range is None else RANGE
+        options = PerfettoOptions(what, ns_range, shifts=shifts)
         job = PerfettoJob(Snapshot.of(workspace), options)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):

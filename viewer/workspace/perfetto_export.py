@@ -7,8 +7,8 @@ all data of that moment, so that it can be measured and written on other threads
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from viewer.analysis.links.delegate_clocks import with_native_ns
@@ -46,15 +46,22 @@ _NO_HASH = {"sha256": "0" * 64}  # a placeholder of the same length, to measure 
 class PerfettoOptions:
     """What to write of the open files, and with which extras.
 
-    what: WHOLE, RANGE or SELECTION. ns_range: on the common axis, which starts at 0; for a
-    selection, the range of counters and bookmarks. only: for a selection, the ascending slices of
-    each trace, by its number among the open ones; a trace without an entry has none. order: (trace,
-    track) pairs in display order.
+    Traces are named by their numbers among the open ones, and a range is in ns of the axis of a
+    clock, which starts at 0 with the first of its traces.
+
+    what: WHOLE, RANGE or SELECTION. ns_range: the same range of every clock; ranges: the range of
+    each trace instead, the same for all of a clock. For a selection they apply to counters and
+    bookmarks. only: for a selection, the ascending slices of each trace; a trace without an entry
+    has none. shifts: what to add to the ns of a trace so that clocks are aligned, and at what, such
+    as "start of run 2"; missing for a clock that is not aligned. order: (trace, track) pairs in
+    display order. marks: in ns of the axis of their trace's clock.
     """
 
     what: str = WHOLE
     ns_range: tuple[int, int] | None = None
     only: Mapping[int, Ints] | None = None
+    ranges: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    shifts: Mapping[int, tuple[int, str]] = field(default_factory=dict)
     order: tuple[tuple[int, int], ...] = ()
     marks: tuple[PerfettoBookmark, ...] = ()
     flows: bool = True
@@ -111,16 +118,15 @@ class PerfettoJob:
             if wish.only is None or number in wish.only
         ]
         place = {number: at for at, number in enumerate(self._kept)}
+        self._place(opened)
         facts: dict[str, int | str] = {"range": wish.what}
-        if wish.ns_range is not None:
-            facts |= {
-                "range_start_ns": wish.ns_range[0],
-                "range_end_ns": wish.ns_range[1],
-                "range_edges": EDGES_WHOLE,
-            }
+        if self._ns_range is not None:
+            facts |= {"range_start_ns": self._ns_range[0], "range_end_ns": self._ns_range[1]}
+        if self._ns_range is not None or self._ranges:
+            facts["range_edges"] = EDGES_WHOLE
         self._beside = TraceExtras(
             tuple((place[trace], track) for trace, track in wish.order if trace in place),
-            wish.marks,
+            tuple(self._marks(opened)),
             facts,
         )
         # Numbered after the inputs that an imported trace was made with.
@@ -130,13 +136,58 @@ class PerfettoJob:
             (f"input{known + n}", program.path) for n, program in enumerate(opened.programs, 1)
         ]
 
+    def _place(self, opened: Snapshot) -> None:
+        """Decide where each trace is on the axis of the file, and which part of it is written.
+
+        `_ns_range` is the range of the whole file if it has one, else `_ranges` are those of its
+        traces; `_shifts` are empty unless several clocks of the file are aligned.
+        """
+        wish, kept = self._wish, self._kept
+        clock_of = [_clock_of(one.trace) for one in opened.traces]
+        self._clocks = {clock_of[number] for number in kept}
+        aligned = {clock_of[number] for number in kept if number in wish.shifts}
+        self._shifts = wish.shifts if len(aligned) > 1 else {}
+        self._ranges = wish.ranges
+        self._ns_range = wish.ns_range
+        if self._ranges and len(self._clocks) == 1:
+            self._ns_range, self._ranges = self._ranges[kept[0]], {}
+        elif self._ns_range is not None and self._shifts:
+            self._ranges, self._ns_range = dict.fromkeys(kept, self._ns_range), None
+
+    def _marks(self, opened: Snapshot) -> Iterator[PerfettoBookmark]:
+        """Yield the bookmarks on the clocks of the file, on its axis."""
+        clock_of = [_clock_of(one.trace) for one in opened.traces]
+        range_of = {clock_of[number]: span for number, span in self._ranges.items()}
+        for mark in self._wish.marks:
+            clock = clock_of[mark.trace]
+            start, end = mark.start_ns, mark.end_ns
+            first, last = range_of.get(clock, (start, end + 1))
+            overlaps = start < last and (end > first or start == end >= first)
+            if clock in self._clocks and overlaps:
+                by = self._shifts.get(mark.trace, (0, ""))[0]
+                yield replace(mark, start_ns=start + by, end_ns=end + by)
+
+    def _placed(self, number: int) -> PerfettoSource:
+        """Return a trace as a source, with its place in the file."""
+        source = perfetto_source(self._opened, number)
+        by, reason = self._shifts.get(number, (0, ""))
+        facts: dict[str, int | str] = {}
+        if number in self._shifts:
+            facts |= {"alignment": reason, "alignment_shift_ns": by}
+        span = self._ranges.get(number)
+        if span is not None:
+            facts |= {"range_start_ns": span[0], "range_end_ns": span[1]}
+            span = span[0] + by, span[1] + by
+        offset = source.offset_ns + by
+        return replace(source, offset_ns=offset, ns_range=span, placement=facts)
+
     @cached_property
     def _sources(self) -> list[PerfettoSource]:
         """The profiles to write, as sources for the exporter."""
         opened, user_options = self._opened, self._wish
         return [
             replace(
-                perfetto_source(opened, number),
+                self._placed(number),
                 counters=user_options.counters,
                 annotations=user_options.annotations,
                 only=None if user_options.only is None else user_options.only[number],
@@ -149,7 +200,7 @@ class PerfettoJob:
         """Estimate the contents and size of the file. Raises NothingToExport."""
         sources, extras = self._with_hashes(lambda path: _NO_HASH)
         try:
-            return size_of_perfetto(sources, ns_range=self._wish.ns_range, beside=extras)
+            return size_of_perfetto(sources, ns_range=self._ns_range, beside=extras)
         except TimesTooFarApart as error:
             raise NothingToExport(f"{error}. Export the files one by one") from error
 
@@ -165,7 +216,7 @@ class PerfettoJob:
             return export_perfetto(
                 sources,
                 path,
-                ns_range=self._wish.ns_range,
+                ns_range=self._ns_range,
                 beside=extras,
                 progress=progress,
                 cancelled=cancelled,
@@ -187,6 +238,11 @@ class PerfettoJob:
             facts[f"{name}.file"] = os.path.basename(path)
             facts |= {f"{name}.{key}": value for key, value in hashed(path).items()}
         return sources, replace(self._beside, facts=facts)
+
+
+def _clock_of(trace: Trace) -> str:
+    """Return what names the clock of a trace."""
+    return trace.clock.domain or trace.path
 
 
 def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:

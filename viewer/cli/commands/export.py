@@ -10,10 +10,12 @@ from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import add_files, choices_of, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
+from viewer.cli.session_alignment import alignment_of
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import counted, parse_range
 from viewer.workspace.exports import (
     EXPORT_SUFFIXES,
+    PERFETTO_SUFFIXES,
     TABLE_SUFFIXES,
     TABLES,
     NothingToExport,
@@ -104,6 +106,10 @@ def run(arguments: list[str]) -> int:
     warn(workspace)
     if not workspace.paths:
         return 1
+    is_trace = chosen.output.lower().endswith(PERFETTO_SUFFIXES)
+    shifts, complaints = alignment_of(chosen.files if is_trace else [], workspace)
+    for complaint in complaints:
+        complain(f"warning: {complaint}")
     try:
         export(
             workspace,
@@ -112,6 +118,7 @@ def run(arguments: list[str]) -> int:
             by=chosen.by,
             ns_range=span,
             raw=chosen.raw,
+            shifts=shifts,
         )
     except NothingToExport as error:
         complain(str(error))

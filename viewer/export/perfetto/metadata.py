@@ -69,12 +69,13 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
         carried.pop(LEFT_OUT, None)  # `flow_facts` adds it together with the flows
         if source.ns_per_tick == trace.clock.ns_per_tick:
             clock.pop("clock_rate")
-        return _storable({**carried, **clock})
+        return _storable({**carried, **clock, **source.placement})
     facts: dict[str, int | str] = {
         "file": os.path.basename(trace.path),
         "format": trace.format,
         "generation": trace.generation,
         **clock,
+        **source.placement,
         **source.input,
     }
     if len(trace.untimed):

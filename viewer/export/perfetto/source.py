@@ -81,7 +81,8 @@ class PerfettoSource:
     numbers of the slices to write, ascending, regardless of the range; None for all. `flows`:
     called once, while writing, with the numbers of the written slices (ascending, None for all);
     returns the flows among them. `annotations`: whether slices have arguments. `input`: facts about
-    the file that the trace was read from, such as its hash.
+    the file that the trace was read from, such as its hash. `ns_range`: the range to write on the
+    common axis, if not that of the whole file. `placement`: facts about its place in this file.
     """
 
     trace: Trace
@@ -97,6 +98,8 @@ class PerfettoSource:
     flows: Callable[[Ints | None], FlowEdges] | None = None
     annotations: bool = True
     input: Facts = field(default_factory=dict)
+    ns_range: tuple[int, int] | None = None
+    placement: Facts = field(default_factory=dict)
 
     @staticmethod
     def of(trace: Trace) -> PerfettoSource:
@@ -124,12 +127,17 @@ class PerfettoSource:
 
 @dataclass(frozen=True, slots=True)
 class PerfettoBookmark:
-    """A bookmarked moment or span, in ns of the common axis, with the user's name and note."""
+    """A bookmarked moment or span, in ns of the common axis, with the user's name and note.
+
+    trace: the number of an open trace on whose clock it is, for whoever places the traces on the
+    axis.
+    """
 
     start_ns: int
     end_ns: int
     name: str
     note: str = ""
+    trace: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,8 @@ def write_perfetto(
     ns_range: keep only slices that overlap [start, end) on the common axis (ns with offsets, before
     subtracting the origin), and their ancestors. Neither slices nor counter steps are cut. The
     origin is that of the whole sources, so that several ranges of one trace share an axis. If a
-    source has `only`, exactly those slices are written. progress(done, total) counts slices. Raises
+    source has `only`, exactly those slices are written; if it has a range of its own, that one
+    applies to it, but not to bookmarks. progress(done, total) counts slices. Raises
     WriteCancelled, TimesTooFarApart, OSError.
     """
     file = _File(sources, beside, ns_range)
@@ -283,9 +284,12 @@ class _File:
         )
         if max((last for _, last in spans), default=0) - origin >= 2**63:
             raise TimesTooFarApart("the times of these files are more than 292 years apart")
-        self._window = None if ns_range is None else (ns_range[0] - origin, ns_range[1] - origin)
-        self._runs = [SpanPackets(_placed(some, origin, self._window)) for some in runs]
-        drawn = SpanPackets(_placed(marks, origin, self._window))
+        self._windows = [_from(origin, source.ns_range or ns_range) for source in sources]
+        self._runs = [
+            SpanPackets(_placed(some, origin, window))
+            for some, window in zip(runs, self._windows, strict=True)
+        ]
+        drawn = SpanPackets(_placed(marks, origin, _from(origin, ns_range)))
         self._layout = TrackDescriptors(
             sources, beside.order, [packets.lanes for packets in self._runs], drawn.lanes
         )
@@ -311,8 +315,8 @@ class _File:
 
     def parts(self) -> Iterator[_Part]:
         """Yield the sources in order."""
-        layout, origin, window, flow_id = self._layout, self._origin, self._window, 1
-        for number, source in enumerate(self._sources):
+        layout, origin, flow_id = self._layout, self._origin, 1
+        for number, (source, window) in enumerate(zip(self._sources, self._windows, strict=True)):
             slices = SlicePackets(
                 source, origin, window, layout.uuids[number], self._strings, flow_id
             )
@@ -327,12 +331,19 @@ class _File:
             head += self._runs[number].encoded(layout.runs[number])
 
             def counters(
-                source: PerfettoSource = source, number: int = number
+                source: PerfettoSource = source,
+                number: int = number,
+                window: tuple[int, int] | None = window,
             ) -> Iterator[CounterPackets]:
                 for counter, uuid in layout.counters[number]:
                     yield CounterPackets(source, counter, origin, window, uuid)
 
             yield _Part(head, slices, flows, counters)
+
+
+def _from(origin: int, ns_range: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return a range of the common axis in ns of the file."""
+    return None if ns_range is None else (ns_range[0] - origin, ns_range[1] - origin)
 
 
 def _stated_axis(sources: Sequence[PerfettoSource]) -> list[tuple[int, int]]:

@@ -7,7 +7,9 @@ name of the contract is written as "column <name>". A table opens again as a pla
     process, thread         as displayed
     depth                   level on the thread, 0 outermost
     name                    as logged
-    start_ns, dur_ns        rounded down; where `timing` has "placed", a position for drawing
+    start_ns, dur_ns        rounded down; where `timing` has "placed", a position for drawing.
+                            start_ns is as in the file; if files of several clocks are in one table,
+                            it counts from the first slice of each clock and compares only within it
     start_ticks, dur_ticks  as in the file; null if an event has a clock of its own
     inference               number of the inference in which it starts, from 1; null in a load
     method, instruction_id  of the runtime; for an NSS job or action its number

@@ -1,6 +1,7 @@
 """The dialog of a Perfetto export: what can be chosen, what it says, and that the file is so."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from viewer.model.inference_views import Inferences
 from viewer.model.text import bytes_text
 from viewer.resources import SAMPLES
 from viewer.view.state import Area, SliceRef, SliceSet
+from viewer.view.ties import Tie
 from viewer.workspace.perfetto_export import RANGE, SELECTION, WHOLE, PerfettoJob
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
@@ -248,3 +250,18 @@ def test_sizes_are_told_as_people_say_them():
     assert size_text(size).replace("\u202f", " ") == (
         "1.2 million slices on 14 tracks: about 49 MB, 12 MB gzipped."
     )
+
+
+def test_it_says_how_several_clocks_are_placed(settings, theme, qtbot, session):
+    """Of the sample, the host and the compile profile each have a clock."""
+    assert not shown(session, settings, theme, qtbot).clocks.isVisible()
+    torq = opened("torq_npu", qtbot)
+    dialog = shown(torq, settings, theme, qtbot)
+    assert dialog.clocks.isVisible()
+    assert dialog.clocks.text() == "2 clocks; each starts at 0 (not aligned)"
+    host, compiled = (group.key for group in torq.groups)
+    ties = {host: Tie(anchor=0, reason="start of run 2"), compiled: Tie(anchor=7)}
+    torq.change(replace(torq.state, ties=ties))
+    dialog = shown(torq, settings, theme, qtbot)
+    assert dialog.clocks.text() == "2 clocks, aligned at start of run 2"
+    assert dialog.wish.shifts == {0: (0, "start of run 2"), 1: (-7, "")}

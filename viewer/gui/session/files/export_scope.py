@@ -14,7 +14,9 @@ from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import starts_in
-from viewer.view.selected_slices import chosen_in
+from viewer.view.selected_slices import chosen_in, span_ns
+from viewer.view.state import SliceSet
+from viewer.view.ties import shifts_of
 from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions
 
 ALL_AS_RUN = "only if inferences are shown as they ran"
@@ -22,16 +24,56 @@ NOTHING_SELECTED = "nothing is selected"
 
 
 def marks_of(session: Session) -> tuple[PerfettoBookmark, ...]:
-    """The user's bookmarks as Perfetto export takes them."""
-    return tuple(PerfettoBookmark(m.t0, m.t1, m.name, m.note) for m in session.state.marks)
+    """The user's bookmarks on the open clocks, as Perfetto export takes them."""
+    traces = {group.key: group.traces[0] for group in session.groups if group.traces}
+    return tuple(
+        PerfettoBookmark(m.t0, m.t1, m.name, m.note, traces[m.clock])
+        for m in session.state.marks
+        if m.clock in traces
+    )
+
+
+def shifts(session: Session) -> dict[int, tuple[int, str]]:
+    """What puts the aligned clocks on one axis; see `PerfettoOptions`.
+
+    Empty if none are, also for aligned or averaged inferences, which have other times.
+    """
+    state = session.state
+    if state.inferences is not Inferences.AS_RUN:
+        return {}
+    keys = [session.group_of(number).key for number in range(len(session.traces))]
+    return shifts_of(state.ties, keys)
+
+
+def clocks_text(session: Session, options: PerfettoOptions) -> str:
+    """How a file places the clocks in it: "2 clocks, aligned at start of run 2"; "" for one."""
+    kept = [n for n in range(len(session.traces)) if options.only is None or n in options.only]
+    clocks = {session.group_of(number).key for number in kept}
+    if len(clocks) < 2:
+        return ""
+    reasons = {
+        session.group_of(number).key: options.shifts[number][1]
+        for number in kept
+        if number in options.shifts
+    }
+    count, aligned = f"{len(clocks)} clocks", len(reasons)
+    if aligned < 2:
+        return f"{count}; each starts at 0 (not aligned)"
+    at = ", ".join(dict.fromkeys(filter(None, reasons.values())))
+    which = f"{count}, aligned" if aligned == len(clocks) else f"{count}, {aligned} of them aligned"
+    return f"{which} at {at}" if at else which
 
 
 def visible_range(session: Session) -> PerfettoOptions | str:
-    """The slices of all tracks that overlap the visible range, or why they are not available."""
+    """The slices of all tracks that overlap the visible range of their clock group.
+
+    Returns a reason if they are not available.
+    """
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
-    return PerfettoOptions(RANGE, (state.t0, state.t1))
+    ranges = {n: state.range_of(group.key) for group in session.groups for n in group.traces}
+    return PerfettoOptions(RANGE, ranges=ranges)
 
 
 def selection(session: Session) -> PerfettoOptions | str:
@@ -43,11 +85,11 @@ def selection(session: Session) -> PerfettoOptions | str:
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
     only: dict[int, Ints]
+    span: tuple[int, int] | None = None
     if state.area is not None:
-        span: tuple[int, int] | None = (state.area.t0, state.area.t1)
+        span = state.area.t0, state.area.t1
         only = {n: selected.index for n, selected in chosen_in(state.area, session.traces).items()}
     elif state.slice is not None:
-        span = selected_span_ns(session)
         only = {n: indices.astype(np.int64) for n, indices in state.slices.of.items()}
     elif state.operators is not None:
         span = selected_span_ns(session)
@@ -57,8 +99,19 @@ def selection(session: Session) -> PerfettoOptions | str:
         only = {trace: inside if len(inside) else all_slices}
     else:
         return NOTHING_SELECTED
-    if not any(len(indices) for indices in only.values()):
+    only = {n: indices for n, indices in only.items() if len(indices)}
+    if not only:
         return "it contains no slices"
-    return PerfettoOptions(
-        SELECTION, span, {n: indices for n, indices in only.items() if len(indices)}
-    )
+    ranges = _ranges_of(session, only) if span is None else dict.fromkeys(only, span)
+    return PerfettoOptions(SELECTION, ranges=ranges, only=only)
+
+
+def _ranges_of(session: Session, only: dict[int, Ints]) -> dict[int, tuple[int, int]]:
+    """The range of each trace: from the first to the last chosen slice of its clock group."""
+    ranges: dict[int, tuple[int, int]] = {}
+    for group in session.groups:
+        own = SliceSet({n: indices for n, indices in only.items() if n in group.traces})
+        span = span_ns(session.traces, own)
+        if span is not None:
+            ranges |= dict.fromkeys(own.of, span)
+    return ranges

@@ -34,7 +34,13 @@ from viewer.gui.qt.settings import (
 )
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import Hairline, label
-from viewer.gui.session.files.export_scope import marks_of, selection, visible_range
+from viewer.gui.session.files.export_scope import (
+    clocks_text,
+    marks_of,
+    selection,
+    shifts,
+    visible_range,
+)
 from viewer.gui.session.session import Session
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, with_computed
@@ -75,6 +81,7 @@ class ExportDialog(FramedDialog):
         super().__init__(theme, parent)
         self._session, self._settings, self._theme = session, settings, theme
         self._order, self._hidden = order, hidden
+        self._shifts = shifts(session)
         self.flows = ExportFlows()
         self._latest = Latest(self)
         self._latest.answered.connect(self._measured)
@@ -90,6 +97,9 @@ class ExportDialog(FramedDialog):
         column.addSpacing(8)
         self.types = self._add_types(column)
         column.addSpacing(4)
+        self.clocks = label("", theme, "body", "text2", wrap=True)
+        self.clocks.setAccessibleName("Clocks of the file")
+        column.addWidget(self.clocks)
         column.addWidget(Hairline(theme, "line"))
         self.sentence = label("", theme, "body", wrap=True)
         self.sentence.setAccessibleName("Contents of the file")
@@ -201,6 +211,7 @@ class ExportDialog(FramedDialog):
         assert not isinstance(options, str)  # unavailable parts cannot be chosen
         return replace(
             options,
+            shifts=self._shifts,
             order=self._order,
             marks=marks_of(self._session) if self.contents["marks"].isChecked() else (),
             flows=self.contents["flows"].isChecked(),
@@ -230,6 +241,9 @@ class ExportDialog(FramedDialog):
 
     def _tell(self) -> None:
         size, options = self._size, self.wish
+        clocks = clocks_text(self._session, options)
+        self.clocks.setText(clocks)
+        self.clocks.setVisible(bool(clocks))
         self.save.setEnabled(not isinstance(size, str) or size is WORKING)
         if isinstance(size, str):
             self.sentence.setText(size)
