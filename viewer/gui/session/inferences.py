@@ -8,6 +8,7 @@ from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view import visible_range
+from viewer.view.alignment import following_run
 
 
 def pick_run(session: Session, run: tuple[int, int] | None) -> None:
@@ -20,7 +21,10 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
         if run is not None:
             span = run_span_ns(session, run[0], session.traces[run[0]].trace.runs[run[1]])
         t0, t1 = session.limited(*visible_range.with_margin(*span))
-        session.change(replace(session.state, run=run, t0=t0, t1=t1))
+        state = replace(session.state, run=run, t0=t0, t1=t1)
+        if run is not None:
+            state = following_run(session.state, state, session.groups, session.traces, run)
+        session.change(state)
 
 
 def include_warm_up(session: Session, *, included: bool) -> None:

@@ -1,7 +1,7 @@
-"""Zooming and stepping: to everything, the selection, the next file, inference or slice.
+"""Zooming and stepping: to everything, the selection, the next clock, file, inference or slice.
 
-Each of these is one undo step of the session, and a place in its back/forward history. This module
-does not use Qt.
+Each of these is one undo step of the session, and a place in its back/forward history, except that
+the next clock is only activated. This module does not use Qt.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from viewer.gui.session.selection import highlighted_span_ns, selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
+from viewer.view.alignment import following_run
 from viewer.view.group_ranges import limited_range
 from viewer.view.state import SliceRef
 from viewer.view.visible_range import file_span_ns, run_in_view, with_margin, zoomed
@@ -86,6 +87,12 @@ def fit_selection(session: Session) -> None:
         session.set_range(*target)
 
 
+def step_clock(session: Session, by: int) -> None:
+    """Activate the next (1) or previous (-1) clock group, from top to bottom and around."""
+    keys = session.state.strips.ordered([group.key for group in session.groups])
+    session.activate(keys[(keys.index(session.group.key) + by) % len(keys)])
+
+
 def step_slice(session: Session, by: int) -> None:
     """Select the next (1) or previous (-1) slice on the selected slice's row."""
     ref = session.state.slice
@@ -138,4 +145,6 @@ def _step_run(session: Session, trace: int, by: int) -> None:
         t0, t1 = session.limited(*with_margin(first, last))
     # The selected slice belongs to the previous inference, so only the new inference stays
     # selected.
-    session.change(replace(state, slice=None, others=(), run=(trace, chosen), t0=t0, t1=t1))
+    run = trace, chosen
+    moved = replace(state, slice=None, others=(), run=run, t0=t0, t1=t1)
+    session.change(following_run(state, moved, session.groups, session.traces, run))

@@ -1,4 +1,4 @@
-"""Which tracks are visible, their order, and which are collapsed."""
+"""Which tracks are visible, their order, and which are collapsed, as strips of clocks can be."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def arrange_tracks(session: Session, tracks: TrackView, *, joins: bool = False) 
     `joins` merges this into the previous undo step, as while the user drags or types.
     """
     session.change(replace(session.state, tracks=tracks), remember=not joins)
+
+
+def toggle_strip(session: Session, clock: str) -> None:
+    """Collapse or expand the strip of a clock group."""
+    session.change(replace(session.state, strips=session.state.strips.toggled(clock)))

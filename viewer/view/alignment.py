@@ -1,0 +1,356 @@
+"""Alignment of clock groups: what their anchors are, and the view with anchors at one place. No Qt.
+
+Times of different clocks cannot be compared, so groups are aligned only on request, at something
+that both have: an inference, an operator, a bookmark, or a place that the user chose by hand. Pure
+functions; the session applies their results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.arrays import Ints
+from viewer.model.scope import TimeScope, starts_in
+from viewer.model.text import display_name
+from viewer.model.times import format_time
+from viewer.model.trace import Run, RunKind
+from viewer.view.clock_groups import ClockGroup
+from viewer.view.group_ranges import limited_range, with_ranges
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef, ViewState
+from viewer.view.ties import Tie, aligned_keys, moved_together, offset_ns
+from viewer.view.visible_range import run_in_view, run_span_ns, with_margin
+
+BY_HAND = "by hand"
+_RUN = re.compile(r"start of run \d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The moment of a clock group that is aligned: ns of its axis, and what it is.
+
+    length_ns: how long what starts there takes, 0 if that does not matter for the view.
+    """
+
+    at_ns: int
+    reason: str
+    length_ns: int = 0
+
+
+Anchors = Mapping[str, Anchor]
+
+
+# -- anchors ---------------------------------------------------------------------------------------
+
+
+def run_of_view(
+    state: ViewState, groups: Sequence[ClockGroup], traces: Sequence[OpenTrace]
+) -> tuple[int, int] | None:
+    """Return the inference to align at as (trace, position in its runs), None without inferences.
+
+    It is the picked one, else the one in view in the active group, else the first one that does not
+    warm up, of the active group if possible.
+    """
+    if state.run is not None:
+        return state.run
+    active = [number for group in groups if group.key == state.clock for number in group.traces]
+    for number in active:
+        seen = run_in_view(traces[number], state.t0, state.t1)
+        if seen is not None:
+            return number, seen
+    others = [number for number in range(len(traces)) if number not in active]
+    for number in (*active, *others):
+        runs = _inferences(traces[number])
+        if runs:
+            return number, next((i for i, run in runs if not run.warms_up), runs[0][0])
+    return None
+
+
+def run_anchors(
+    groups: Sequence[ClockGroup], traces: Sequence[OpenTrace], trace: int, position: int
+) -> dict[str, Anchor]:
+    """Return the start of one inference, and of those with the same number in other groups.
+
+    trace, position: the inference, by its position in the runs of its trace. Methods are numbered
+    separately: in other groups, an inference of the same name is preferred.
+    """
+    chosen = traces[trace].trace.runs[position]
+    anchors = {}
+    for group in groups:
+        if trace in group.traces:
+            anchors[group.key] = _run_anchor(traces[trace], chosen)
+            continue
+        found = [(traces[n], run) for n in group.traces for run in _alike(traces[n], chosen)]
+        found.sort(key=lambda one: one[1].series != chosen.series)
+        if found:
+            anchors[group.key] = _run_anchor(*found[0])
+    return anchors
+
+
+def _run_anchor(shown: OpenTrace, run: Run) -> Anchor:
+    start, end = run_span_ns(shown, run)
+    return Anchor(start, f"start of run {run.number}", end - start)
+
+
+def _inferences(shown: OpenTrace) -> list[tuple[int, Run]]:
+    runs = enumerate(shown.trace.runs)
+    return [(number, run) for number, run in runs if run.kind is RunKind.INFERENCE]
+
+
+def _alike(shown: OpenTrace, chosen: Run) -> list[Run]:
+    """The inferences with the number of another one; those of its name are first."""
+    found = [run for _, run in _inferences(shown) if run.number == chosen.number]
+    return sorted(found, key=lambda run: run.series != chosen.series)
+
+
+def slice_anchors(
+    groups: Sequence[ClockGroup], traces: Sequence[OpenTrace], ref: SliceRef
+) -> dict[str, Anchor]:
+    """Return the start of a slice, and of the slice of the same operator in other groups.
+
+    That is the slice with the same label on screen, at the same place among those of the inference
+    with the same number. If either is not in an inference, it is the first one. For the slice of an
+    inference, whose label has its number and method, it is that of `run_anchors`.
+    """
+    shown = traces[ref.trace]
+    label, kind = shown.label(ref.index), _kind_of(shown, ref.index)
+    run, span = inference_of(shown, ref.index), shown.span_ns(ref.index)
+    if run is not None and span == run_span_ns(shown, run):
+        return run_anchors(groups, traces, ref.trace, shown.trace.runs.index(run))
+    reason = f"start of “{label}”"
+    own = _labeled(shown, label, kind, run).tolist()
+    place = own.index(ref.index)
+    anchors = {}
+    for group in groups:
+        if ref.trace in group.traces:
+            anchors[group.key] = Anchor(span[0], reason)
+            continue
+        for number in group.traces:
+            match = _match(traces[number], label, kind, run, place)
+            if match is not None:
+                anchors[group.key] = Anchor(traces[number].span_ns(match)[0], reason)
+                break
+    return anchors
+
+
+def inference_of(shown: OpenTrace, index: int) -> Run | None:
+    """Return the inference in which slice `index` starts, None if in none."""
+    slices = shown.trace.slices
+    number = shown.trace.run_at(slices.track(index), int(slices.start[index]))
+    run = None if number is None else shown.trace.runs[number]
+    return run if run is not None and run.kind is RunKind.INFERENCE else None
+
+
+def _match(shown: OpenTrace, label: str, kind: int, run: Run | None, place: int) -> int | None:
+    if run is None or not _inferences(shown):
+        found = _labeled(shown, label, kind, None)
+        return int(found[0]) if len(found) else None
+    for one in _alike(shown, run):
+        found = _labeled(shown, label, kind, one)
+        if len(found) > place:
+            return int(found[place])
+    return None
+
+
+def _kind_of(shown: OpenTrace, index: int) -> int:
+    return int(shown.trace.keys.kind[shown.trace.slices.key[index]])
+
+
+def _labeled(shown: OpenTrace, label: str, kind: int, run: Run | None) -> Ints:
+    """The slices with a label in an inference, or in the whole trace, in order of their starts.
+
+    A call and the kernel in it can have one label, so only slices of one kind count: of the given
+    one if there are any, else of that of the first.
+    """
+    trace = shown.trace
+    if label not in shown.label_strings:
+        return np.empty(0, np.int64)
+    found = np.flatnonzero(shown.labels == shown.label_strings.index(label))
+    if run is not None:
+        found = starts_in(trace, TimeScope(run=run), found)
+    found = found[np.argsort(trace.slices.start[found], kind="stable")]
+    kinds = trace.keys.kind[trace.slices.key[found]]
+    if len(found) and not (kinds == kind).any():
+        kind = int(kinds[0])
+    alike: Ints = found[kinds == kind]
+    return alike
+
+
+def mark_anchors(groups: Sequence[ClockGroup], state: ViewState) -> dict[str, Anchor]:
+    """Return the bookmark to align each group at.
+
+    It is the current one, else the one of the same name, else the group's last one.
+    """
+    current = None if state.mark is None else state.marks[state.mark]
+    anchors = {}
+    for group in groups:
+        own = [mark for mark in state.marks if mark.clock == group.key]
+        if not own:
+            continue
+        named = [mark for mark in own if current is not None and mark.name == current.name]
+        mark = current if current is not None and current in own else [*own, *named][-1]
+        anchors[group.key] = Anchor(mark.t0, f"bookmark “{mark.name}”" if mark.name else "bookmark")
+    return anchors
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+def aligned(state: ViewState, groups: Sequence[ClockGroup], anchors: Anchors) -> ViewState:
+    """Return a view with anchors at one place on screen, at one scale; other groups are not tied.
+
+    It shows the longest of what starts there with a margin. If nothing has a length, the active
+    group keeps its span, and moves only if its anchor is out of view.
+    """
+    ties = {key: Tie(Fraction(1), anchor.at_ns, anchor.reason) for key, anchor in anchors.items()}
+    result = replace(state, ties=ties)
+    lead = state.clock if state.clock in anchors else next(iter(anchors))
+    t0, t1 = result.range_of(lead)
+    at, longest = anchors[lead].at_ns, max(anchor.length_ns for anchor in anchors.values())
+    if longest:
+        t0, t1 = with_margin(at, at + longest)
+    elif not t0 <= at < t1:
+        t0, t1 = at - (t1 - t0) // 2, at - (t1 - t0) // 2 + (t1 - t0)
+    return placed_by(state, with_ranges(result, {lead: (t0, t1)}), groups, lead)
+
+
+def placed_by(
+    before: ViewState, after: ViewState, groups: Sequence[ClockGroup], lead: str
+) -> ViewState:
+    """Return a view in which all groups tied to one follow its range, which is limited first."""
+    span = limited_range(after, groups, lead, after.range_of(lead))
+    ranges = {**after.all_ranges, lead: span}
+    moved = moved_together(after.ties, ranges, lead, before.range_of(lead))
+    return with_ranges(after, moved)
+
+
+def following_run(
+    before: ViewState,
+    after: ViewState,
+    groups: Sequence[ClockGroup],
+    traces: Sequence[OpenTrace],
+    run: tuple[int, int],
+) -> ViewState:
+    """Return a view of another inference, aligned at its start if the view before was at a run's.
+
+    after: the view with the inference in view, and its group active. run: the inference, as (trace,
+    position in its runs). Groups without it keep their anchors, as does a view that is aligned in
+    another way.
+    """
+    keys = aligned_keys(after.ties)
+    if after.clock not in keys or not all(_RUN.fullmatch(after.ties[key].reason) for key in keys):
+        return after
+    members = [group for group in groups if group.key in keys]
+    anchors = run_anchors(members, traces, *run)
+    moved = {
+        key: replace(after.ties[key], anchor=anchor.at_ns, reason=anchor.reason)
+        for key, anchor in anchors.items()
+    }
+    return placed_by(before, replace(after, ties={**after.ties, **moved}), groups, after.clock)
+
+
+def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: int) -> ViewState:
+    """Return a view with one group moved against the others by ns of its axis.
+
+    As in panning, it shows later times if by_ns is positive. A group that is not aligned yet is
+    aligned as everything is on screen now: with the aligned groups, else with the active one, or
+    with the topmost other one.
+    """
+    keys = state.strips.ordered([group.key for group in groups])
+    others = [key for key in keys if key != clock]
+    if clock not in keys or not others:
+        return state
+    known = aligned_keys(state.ties)
+    lead = next(
+        (key for key in others if key in known),
+        state.clock if state.clock in others else others[0],
+    )
+    ties = {**state.ties, lead: _tie_now(state, lead)}
+    (first, last), (t0, t1) = state.range_of(lead), state.range_of(clock)
+    at = ties[lead].anchor
+    if lead not in known or at is None:
+        at = (first + last) // 2
+        ties[lead] = replace(ties[lead], anchor=at, reason=BY_HAND)
+    own = _tie_now(replace(state, ties=ties), clock)
+    anchor = own.anchor
+    if clock not in known or anchor is None:
+        anchor = round(t0 + (at - first) * Fraction(t1 - t0, last - first))
+    ties[clock] = replace(own, anchor=anchor + by_ns, reason=BY_HAND)
+    for key in known:
+        # What is left of an alignment is no longer one with the group that was moved away.
+        shared = sum(ties[other].reason == ties[key].reason for other in aligned_keys(ties))
+        ties[key] = ties[key] if shared > 1 else replace(ties[key], reason=BY_HAND)
+    moved = with_ranges(replace(state, ties=ties), {clock: (t0 + by_ns, t1 + by_ns)})
+    limit = limited_range(moved, groups, moved.clock, (moved.t0, moved.t1))
+    return moved if limit == (moved.t0, moved.t1) else placed_by(moved, moved, groups, moved.clock)
+
+
+def _tie_now(state: ViewState, key: str) -> Tie:
+    """The tie of a group, or one with its current span in proportion to those of tied groups."""
+    own = state.ties.get(key)
+    if own is not None:
+        return own
+    t0, t1 = state.range_of(key)
+    for other, tie in state.ties.items():
+        first, last = state.range_of(other)
+        return Tie(tie.scale * Fraction(t1 - t0, last - first))
+    return Tie(Fraction(t1 - t0))
+
+
+def at_same_scale(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
+    """Return a view in which all groups have the span of the active one, around their centers."""
+    span = state.t1 - state.t0
+    ranges = {}
+    for group in groups:
+        t0, t1 = state.range_of(group.key)
+        start = (t0 + t1 - span) // 2
+        ranges[group.key] = start, start + span
+    tied = replace(state, ties={group.key: Tie() for group in groups})
+    return with_ranges(tied, {**ranges, state.clock: (state.t0, state.t1)})
+
+
+def with_zooms_locked(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
+    """Return a view in which all groups zoom together; nothing moves.
+
+    Anchors are kept if all groups are aligned already.
+    """
+    if len(aligned_keys(state.ties)) == len(groups):
+        return state
+    spans = {group.key: state.range_of(group.key) for group in groups}
+    return replace(state, ties={key: Tie(Fraction(t1 - t0)) for key, (t0, t1) in spans.items()})
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def alignment_text(state: ViewState, groups: Sequence[ClockGroup], clock: str) -> str:
+    """Return how a group is tied: "", "zoom locked", "same scale", or what it is aligned at.
+
+    For an aligned group it ends with what its times are shifted by against the topmost aligned
+    group, if both have the same scale: "aligned: start of run 2, +1.200 ms".
+    """
+    own = state.ties.get(clock)
+    if own is None:
+        return ""
+    known = aligned_keys(state.ties)
+    if clock not in known:
+        scales = {tie.scale for tie in state.ties.values()}
+        return "same scale" if len(scales) == 1 else "zoom locked"
+    keys = state.strips.ordered([group.key for group in groups])
+    reference = next(key for key in keys if key in known)
+    text = f"aligned: {own.reason}"
+    offset = offset_ns(state.ties, reference, clock)
+    if not offset or own.scale != state.ties[reference].scale:
+        return text
+    return f"{text}, {'+' if offset > 0 else ''}{format_time(offset)}"
+
+
+def group_name(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
+    """Return the name of a clock group in messages: "a.etdp", or "a.etdp and 2 more"."""
+    names = [display_name(traces[number].file.path) for number in group.traces]
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
