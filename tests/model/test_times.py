@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from viewer.model.times import (
     ClockRate,
     RateOrigin,
+    format_briefly,
     format_in,
     format_position,
     format_rate,
+    format_ratio,
     format_share,
     format_span,
     format_time,
@@ -236,3 +238,28 @@ def test_a_share_that_is_not_zero_is_never_written_as_zero():
         "0.0 %", "< 0.1 %", "< 0.1 %", "0.1 %", "12.3 %"
     ]  # fmt: skip
     assert percent_digits(0.155) == "15.5"
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (68_752.5, "68.8 µs"),
+        (123_000, "123 µs"),
+        (1_234, "1.23 µs"),
+        (99_960, "100 µs"),
+        (9_700, "9.70 µs"),
+        (999_600, "1.00 ms"),
+        (1_118_000, "1.12 ms"),
+        (385, "385 ns"),
+        (0.5, "0.50 ns"),
+        (0, "0 ns"),
+        (12_345_000_000, "12.3 s"),
+    ],
+)
+def test_a_brief_time_has_three_digits(ns, text):
+    assert plain_spaces(format_briefly(ns)) == text
+
+
+def test_a_ratio_of_times_has_two_decimals_below_100():
+    assert [format_ratio(ratio) for ratio in (1.789, 0.5, 99.99)] == ["1.79×", "0.50×", "99.99×"]
+    assert format_ratio(1234.5).replace("\u2009", " ") == "1 234×"

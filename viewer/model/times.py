@@ -158,10 +158,10 @@ def format_time(ns: float) -> str:
 
 def format_briefly(ns: float) -> str:
     """Format a time with three digits, for places without room for more: "68.8 µs", "123 µs"."""
-    unit, factor = unit_for(ns)
-    digits = int(f"{abs(ns) / factor:.2e}".partition("e")[2])  # before the decimal point, less 1
-    decimals = min(max(2 - digits, 0), 2)
-    return f"{format_in(ns, factor, decimals)}{NARROW_SPACE}{unit}"
+    rounded = float(f"{ns:.2e}")
+    unit, factor = unit_for(rounded)
+    whole = len(str(int(abs(rounded) / factor)))  # digits before the decimal point
+    return f"{format_in(rounded, factor, max(3 - whole, 0))}{NARROW_SPACE}{unit}"
 
 
 def format_ratio(ratio: float) -> str:

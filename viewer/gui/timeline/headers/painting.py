@@ -19,7 +19,7 @@ from viewer.render.layout import BandKind, HeaderPart
 BUTTON = 20  # px
 _LOOKED_AT = 512  # slices per row that are examined for its hint
 _LONGEST = 1000  # characters
-_TALLEST_LINE = 16  # px
+_PLAN_TITLE = 36  # px, two lines at font scale 1
 _TWO_LINES = 28  # px; lower counters only have space for their name
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _GAP, _PROCESS = int(BandKind.GAP), int(BandKind.PROCESS)
@@ -108,7 +108,10 @@ class HeaderPainter:
             elif kind == _COUNTER:
                 self._two_lines(painter, *counter_title(scene, band), room)
             elif kind == _PLAN:
-                self._two_lines(painter, *plan_title(scene, band), room)
+                # A row of plans is tall: both lines are at its top.
+                lines = round(_PLAN_TITLE * scene.font_scale)
+                above = room.adjusted(0, 0, 0, min(lines - height, 0))
+                self._two_lines(painter, *plan_title(scene, band), above)
             if buttons:
                 self._buttons(painter, buttons, part)
             if part is not None and part == look.dragged:
@@ -171,9 +174,8 @@ class HeaderPainter:
         self._text(painter, title, "process", "text1", room.adjusted(0, 0, -hint_width, 0))
 
     def _two_lines(self, painter: QPainter, name: str, hint: str, room: QRect) -> None:
-        """Paint a name with a hint below it; plans, which are tall, have both at the top."""
+        """Paint a name with a hint below it, if there is room for two lines."""
         room = room.adjusted(self._indent, 2, -10, -2)
-        room.setHeight(min(room.height(), 2 * _TALLEST_LINE))
         if room.height() + 4 < _TWO_LINES:
             self._text(painter, name, "label", "text1", room)
             return

@@ -138,12 +138,14 @@ class PlanPainter:
     def _stamp_ground(
         self, image: Pixels, lines: tuple[int, int], states: Ints, canvas: Canvas
     ) -> None:
-        tokens = self._theme.tokens
+        tokens, search = self._theme.tokens, self._scene.search
+        # Slices that are not hits are then drawn in the color of the canvas.
+        ground = tokens.canvas if search.dims and search.shows_only_hits else tokens.panel
         exceeding = mix(tokens.canvas, tokens.warning, 0.35)
         colors = np.array(
             [
                 QColor(color).rgb() | _OPAQUE
-                for color in (tokens.canvas, tokens.slab, tokens.panel, tokens.panel, exceeding)
+                for color in (tokens.canvas, tokens.slab, ground, ground, exceeding)
             ],
             np.uint32,
         )

@@ -37,7 +37,7 @@ def plan_header_tip(scene: Scene, band: int) -> str:
             path = scene.rasters[job.profile.trace].shown.file.path
         lines.append(f"{display_name(path)}, {job.rate.text}")
     if any(job.profile is None for job in plans_of(scene, band).jobs):
-        lines.append("Plain bars: no open compile profile has the slices of this estimate")
+        lines.append("Plain bars: no open compile profile has slices for exactly this estimate")
     return "\n".join(dict.fromkeys(lines))
 
 
@@ -49,7 +49,8 @@ def plan_lines(plans: TrackPlans, index: int, shown: OpenTrace) -> list[str]:
         f"{job.rate.text}), measured {format_briefly(measured_ns(plans, index, shown))}, "
         f"{format_ratio(ratio_of(plans, index, shown))}"
     ]
-    return [*lines, job.label] if job.label else lines
+    several = len({one.dispatch for one in plans.jobs}) > 1
+    return [*lines, *filter(None, (job.label, job.dispatch if several else ""))]
 
 
 def plans_of(scene: Scene, band: int) -> TrackPlans:
