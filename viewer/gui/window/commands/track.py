@@ -1,7 +1,8 @@
 """The commands of the Tracks menu: visibility, order and height of tracks.
 
 They act on a track or process: the header with the keyboard focus, else the track of the selected
-slice. They only change the view, so they can all be undone.
+slice. They only change the view, so they can all be undone. "Go to nearest slices" is in the menu
+Go, but acts on the same track.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.navigation import fit_span
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
@@ -21,10 +23,11 @@ from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density
 
 HEIGHT_STEP = 4  # px
+_NEAREST = "go.nearest_slices"
 
 
 def track_commands(context: CommandContext) -> list[Command]:
-    """The commands of the Tracks menu."""
+    """The commands of the Tracks menu, and the one to go to the slices of a blank track."""
     session, timeline = context.session, context.timeline
     scene, headers, field = timeline.scene, timeline.headers, timeline.corner.filter
 
@@ -64,6 +67,21 @@ def track_commands(context: CommandContext) -> list[Command]:
 
         return change(make)
 
+    def nearest() -> tuple[int, int] | None:
+        """The time of the slices nearest to the view in a blank track, None without one."""
+        blanks = timeline.view.frames.edge_chips.blanks
+        return blanks.nearest_span(timeline.view.canvas, track())
+
+    def go_to_nearest() -> None:
+        span = nearest()
+        if span is not None:
+            fit_span(session, *span)
+
+    def follow() -> None:
+        """Enable the command when a track becomes blank, which scrolling does too."""
+        if (nearest() is not None) is not context.table.actions[_NEAREST].isEnabled():
+            context.table.refresh()
+
     def filter_tracks() -> None:
         field.setFocus()
         field.selectAll()
@@ -83,7 +101,19 @@ def track_commands(context: CommandContext) -> list[Command]:
     def is_folded() -> bool:
         return part() in view().collapsed
 
+    for signal in (scene.moved, scene.scrolled, scene.changed):
+        signal.connect(follow)
     return [
+        Command(
+            _NEAREST,
+            "Go to nearest sl&ices",
+            "Go",
+            go_to_nearest,
+            enabled=Precondition(
+                "a track without slices in the visible range", lambda: nearest() is not None
+            ),
+            keywords="blank empty track chip",
+        ),
         Command("tracks.filter", "&Filter tracks", "Tracks", filter_tracks, ("T",), has_tracks),
         Command(
             "tracks.pin",
