@@ -12,6 +12,7 @@ from viewer.model.times import (
     ClockRate,
     RateOrigin,
     format_briefly,
+    format_from_to,
     format_in,
     format_position,
     format_rate,
@@ -231,6 +232,23 @@ def test_the_ends_of_a_range_far_from_zero_are_exact():
     assert format_span(first, first + 1).replace("\u2009", "").replace("\u202f", " ") == (
         "1700000000.000000001 – 1700000000.000000002 s"
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"),
+    [
+        (0, 200_000, "0 to 200 µs"),
+        (1_200_000, 1_400_000, "1.2 to 1.4 ms"),
+        (0, 1_349_000, "0 to 1.349 ms"),
+        (-400_000, 2_000_000, "−0.4 to 2 ms"),
+        (1_000_000_000, 1_000_000_500, "1 to 1.0000005 s"),
+        (100, 200, "100 to 200 ns"),
+        (1_200_000, 1_200_000, "1.2 ms"),
+        (0, 0, "0 ns"),
+    ],
+)
+def test_a_range_as_words_has_no_zeros_at_the_end(first, last, text):
+    assert plain_spaces(format_from_to(first, last).replace("\u2009", "")) == text
 
 
 def test_a_share_that_is_not_zero_is_never_written_as_zero():

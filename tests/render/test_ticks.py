@@ -1,10 +1,14 @@
 """The ruler: nice steps, one unit, never crowded."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewer.model.times import plain_spaces
+from viewer.render.layout import Axis
 from viewer.render.ticks import Scale, ruler
 
 EPOCH = 1_700_000_000_000_000_000
@@ -89,3 +93,10 @@ def test_long_labels_are_given_more_room():
 def test_the_time_under_the_mouse_has_the_digits_that_the_view_resolves():
     at = Scale(origin=1_000).text(3_876_413_385, 1_000).replace("\u202f", " ")
     assert at == f"3.876{THIN}412 s"
+
+
+def test_a_span_counts_from_the_same_origin_as_the_lines():
+    assert plain_spaces(Scale(1_000_000).span_text(1_200_000, 2_349_000)) == "0.2 to 1.349 ms"
+    cycles = Scale(100, Axis(Fraction(5, 4), 1000))
+    assert plain_spaces(cycles.span_text(1000, 2250)) == "−100 to 900 cycles"
+    assert plain_spaces(cycles.span_text(1250, 1250)) == "100 cycles"

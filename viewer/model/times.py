@@ -232,13 +232,29 @@ def percent_digits(share: float) -> str:
 
 def format_span(first: int, last: int) -> str:
     """Both ends of a range in one unit, with enough decimals to distinguish them."""
+    ends, unit = _span_ends(first, last)
+    return f"{' – '.join(ends)}{NARROW_SPACE}{unit}"
+
+
+def format_from_to(first: int, last: int) -> str:
+    """Both ends of a range as words, without zeros at the end: "0 to 200 µs", "1.2 to 1.4 ms".
+
+    One time if both ends are the same: "1.2 ms".
+    """
+    ends, unit = _span_ends(first, last)
+    short = (end.rstrip(f"0{THIN_SPACE}").rstrip(".") if "." in end else end for end in ends)
+    return f"{' to '.join(dict.fromkeys(short))}{NARROW_SPACE}{unit}"
+
+
+def _span_ends(first: int, last: int) -> tuple[list[str], str]:
+    """Return both ends of a range as numbers of one unit, and the unit."""
     unit, factor = unit_for(max(abs(first), abs(last)))
     decimals = 3
     while decimals < 9 and factor > 1 and (last - first) * 10**decimals < 100 * factor:
         decimals += 1
     decimals = min(decimals, len(str(factor)) - 1)
-    ends = ("0" if ns == 0 else format_fixed(ns, factor, decimals) for ns in (first, last))
-    return f"{' – '.join(ends)}{NARROW_SPACE}{unit}"
+    ends = ["0" if ns == 0 else format_fixed(ns, factor, decimals) for ns in (first, last)]
+    return ends, unit
 
 
 def parse_time(text: str) -> int:

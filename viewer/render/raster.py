@@ -100,7 +100,7 @@ class RowRaster:
         step = float(xmap.ticks_per_pixel)
         for position, row in enumerate(rows):
             first = int(self.drawn.row_ptr[row])
-            lo, hi = self._visible(row, xmap)
+            lo, hi = self.in_view(row, xmap)
             mip = self.mips.get(row)
             if hi <= lo:
                 continue
@@ -118,8 +118,8 @@ class RowRaster:
         cells.reshape(-1)[gaps] = 0
         return cells
 
-    def _visible(self, row: int, xmap: XMap) -> tuple[int, int]:
-        """Return the range of a row's slices that have a column in view."""
+    def in_view(self, row: int, xmap: XMap) -> tuple[int, int]:
+        """Return which drawn slices of a row have a column in view: from the first to before hi."""
         first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
         lo, hi = self.drawn.start[first:last].searchsorted(xmap.ends).tolist()
         # A slice that starts before the view is in it only if it reaches the end of the first

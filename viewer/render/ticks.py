@@ -12,9 +12,9 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.model.times import (
-    MINUS,
     NARROW_SPACE,
     format_fixed,
+    format_from_to,
     format_position,
     group_digits,
     nice_step,
@@ -75,8 +75,15 @@ class Scale:
         if self.cycles is None:
             return format_position(ns - self.origin, resolution_ns)
         cycles = self.cycles.to_ticks_floor(ns) - self.origin
-        sign = MINUS if cycles < 0 else ""
-        return f"{sign}{group_digits(abs(cycles))}{NARROW_SPACE}cycles"
+        return f"{group_digits(cycles)}{NARROW_SPACE}cycles"
+
+    def span_text(self, first: int, last: int) -> str:
+        """Format two times on the shared axis like the ruler: "0 to 200 µs", "10 to 20 cycles"."""
+        if self.cycles is None:
+            return format_from_to(first - self.origin, last - self.origin)
+        cycles = (self.cycles.to_ticks_floor(ns) - self.origin for ns in (first, last))
+        ends = dict.fromkeys(map(group_digits, cycles))
+        return f"{' to '.join(ends)}{NARROW_SPACE}cycles"
 
 
 def ruler(

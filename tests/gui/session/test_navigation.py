@@ -41,6 +41,14 @@ def test_fit_shows_the_selection_and_then_all(session):
     assert (session.state.t0, session.state.t1) == (start - air, end + air)
 
 
+def test_a_moment_is_shown_in_the_center_at_the_same_zoom(session):
+    session.set_range(0, 1000)
+    navigation.fit_span(session, 5000, 6000)
+    assert (session.state.t0, session.state.t1) == (4980, 6020)
+    navigation.fit_span(session, 9000, 9000)
+    assert (session.state.t0, session.state.t1) == (8480, 9520)
+
+
 def test_fitting_a_slice_of_no_length_shows_it(session):
     slices = session.traces[0].trace.slices
     index = int(np.flatnonzero(slices.start == slices.end)[0])

@@ -93,6 +93,15 @@ def step_clock(session: Session, by: int) -> None:
     session.activate(keys[(keys.index(session.group.key) + by) % len(keys)])
 
 
+def fit_span(session: Session, first: int, last: int) -> None:
+    """Show a time range in ns with a margin; a moment comes to the center at the current zoom."""
+    if first == last:
+        span = session.state.t1 - session.state.t0
+        session.set_range(first - span // 2, first - span // 2 + span)
+    else:
+        session.set_range(*with_margin(first, last))
+
+
 def step_slice(session: Session, by: int) -> None:
     """Select the next (1) or previous (-1) slice on the selected slice's row."""
     ref = session.state.slice

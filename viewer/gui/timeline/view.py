@@ -54,6 +54,7 @@ from viewer.view.state import Area, SliceRef
 DRAG_THRESHOLD = 4  # px of movement before a press becomes a drag
 _FAR_BELOW = 1 << 30  # px, below all rows
 _AT_REST_MS = 400  # delay after the last motion before the new range is announced
+_HAND, _ARROW = Qt.CursorShape.PointingHandCursor, Qt.CursorShape.ArrowCursor
 _SMALL_ZOOM = 0.18  # log of a zoom factor: below a wheel notch, above a frame of a held key
 
 
@@ -256,7 +257,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             flow = self.frames.flows.chip_at(position)
             if flow is not None:
                 self.session.select_slice(flow, reveal=True)
-            elif self._process_at(position.y()) < 0:
+            elif not self.frames.edge_chips.click(position) and self._process_at(position.y()) < 0:
                 self._click(self.slice_at(position), event.modifiers())
 
     def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
@@ -365,7 +366,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         found = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
-        lines: Sequence[str] = ()
+        lines: Sequence[str] = () if drags else self.frames.edge_chips.tip_at(here)
+        self.viewport().setCursor(_HAND if lines else _ARROW)
         tip_of, self._tip_of = self._tip_of, None
         if overlay.counter is not None:
             # A counter has a different value at every time, so the text is not reused.
@@ -418,11 +420,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._zoom(position.x(), factor, now)
 
     def _zoom_at_mouse(self, factor: float, now: float) -> None:
-        self._zoom(
-            self._mouse_x if self.viewport().underMouse() else self.viewport().width() // 2,
-            factor,
-            now,
-        )
+        port = self.viewport()
+        self._zoom(self._mouse_x if port.underMouse() else port.width() // 2, factor, now)
 
     def _zoom(self, x: float, factor: float, now: float) -> None:
         """Zoom around a column, keeping its exact time over consecutive zooms at that column."""

@@ -137,3 +137,49 @@ def test_what_makes_no_sense_is_disabled(controller, qtbot):
     controller.timeline.headers.setFocus()
     assert "tracks.pin" not in enabled(controller), "the keyboard is on the header of a process"
     assert "tracks.hide" in enabled(controller)
+
+
+BLANK = """process,thread,name,start_ns,dur_ns
+p,work,run,0,2000000
+p,early,conv,0,100000
+p,early,conv,1800000,100000
+q,late,conv,1500000,100000
+"""
+
+
+@pytest.fixture
+def blank(shared_window, tmp_path):
+    """The window with two blank tracks from 1.0 to 1.1 ms."""
+    path = tmp_path / "blank.csv"
+    path.write_text(BLANK)
+    controller = shared_window.showing(path)
+    controller.session.set_range(1_000_000, 1_100_000)
+    controller.timeline.view.viewport().repaint()
+    return controller
+
+
+def shown_range(controller):
+    return controller.session.state.t0, controller.session.state.t1
+
+
+def test_nearest_slices_are_those_of_the_first_blank_track(blank):
+    action = blank.commands.actions["go.nearest_slices"]
+    assert action.isEnabled()
+    action.trigger()
+    assert shown_range(blank) == (1_798_000, 1_902_000)  # nearer than those before
+    blank.commands.actions["go.undo"].trigger()
+    assert shown_range(blank) == (1_000_000, 1_100_000)
+
+
+def test_nearest_slices_are_those_of_the_current_track_if_it_is_blank(blank):
+    blank.session.select_slice(SliceRef(0, 3))
+    blank.commands.actions["go.nearest_slices"].trigger()
+    assert shown_range(blank) == (1_498_000, 1_602_000)
+
+
+def test_where_no_track_is_blank_there_are_no_nearest_slices(blank):
+    blank.session.set_range(0, 2_000_000)
+    before = shown_range(blank)
+    blank.commands.actions["go.nearest_slices"].trigger()
+    assert shown_range(blank) == before
+    assert NO_BLANK_TRACK in blank.window.status.currentMessage()

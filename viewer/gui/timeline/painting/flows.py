@@ -67,9 +67,15 @@ class FlowPainter:
         self._feed.changed.connect(scene.changed)
         self.chips: list[EdgeChip] = []
         self.note = ""
+        self._note_room = QRectF()
         self.drawn = 0
         self._labels: Sequence[QRectF] = ()
         self._own = QRectF()
+
+    @property
+    def taken(self) -> list[QRectF]:
+        """The places of the labels, chips and note of the last frame."""
+        return [*self._labels, *(chip.room for chip in self.chips), self._note_room]
 
     def chip_at(self, position: QPoint) -> SliceRef | None:
         """The slice that the chip at a point of the canvas refers to, None without a chip."""
@@ -92,7 +98,7 @@ class FlowPainter:
         empty if it has none.
         """
         self.chips, self.note, self.drawn = [], "", 0
-        self._labels, self._own = labels, selected
+        self._labels, self._own, self._note_room = labels, selected, QRectF()
         answer = self._feed.answer
         if answer is None or answer.ref is None or not self._feed.visible:
             return
@@ -276,7 +282,7 @@ class FlowPainter:
     def _paint_note(self, painter: QPainter, canvas: Canvas) -> None:
         wide = painter.fontMetrics().horizontalAdvance(self.note) + 2 * _CHIP_INSET
         top = canvas.height - _CHIP_HEIGHT - 4
-        room = QRectF(canvas.width - wide - 4, top, wide, _CHIP_HEIGHT)
+        room = self._note_room = QRectF(canvas.width - wide - 4, top, wide, _CHIP_HEIGHT)
         self._box(painter, room)
         painter.setPen(self._theme.color("text2"))
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.note)

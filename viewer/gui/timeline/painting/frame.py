@@ -16,6 +16,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.bookmarks import paint_marks
+from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
@@ -66,6 +67,7 @@ class FramePainter:
         self.labels = LabelPainter(scene, theme)
         self.flows = FlowPainter(scene, theme)
         self.plans = PlanPainter(scene, theme)
+        self.edge_chips = EdgeChipPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the current frame
         self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
@@ -74,6 +76,7 @@ class FramePainter:
         """Update cached fonts after the theme changed."""
         self.labels.retheme()
         self.plans.retheme()
+        self.edge_chips.retheme()
 
     def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
         """Paint the visible range on the canvas; `painter` uses logical pixels."""
@@ -149,6 +152,7 @@ class FramePainter:
             self._area(painter, xmap, overlay.dragged or self._selected_area())
         painter.setClipping(False)
         self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.own)
+        self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
         paint_marks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))

@@ -84,6 +84,7 @@ MENUS = (
             SEPARATOR,
             "go.next_slice",
             "go.previous_slice",
+            "go.nearest_slices",
             SEPARATOR,
             "go.next_flow",
             "go.previous_flow",

@@ -1,7 +1,8 @@
 """The commands of the Tracks menu: visibility, order and height of tracks.
 
 They act on a track or process: the header with the keyboard focus, else the track of the selected
-slice. They only change the view, so they can all be undone.
+slice. They only change the view, so they can all be undone. "Go to nearest slices" is in the menu
+Go, but acts on the same track.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.navigation import fit_span
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
@@ -21,10 +23,11 @@ from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density
 
 HEIGHT_STEP = 4  # px
+NO_BLANK_TRACK = "Every track has slices in the visible range"
 
 
 def track_commands(context: CommandContext) -> list[Command]:
-    """The commands of the Tracks menu."""
+    """The commands of the Tracks menu, and the one to go to the slices of a blank track."""
     session, timeline = context.session, context.timeline
 
     def part() -> HeaderPart | None:
@@ -68,6 +71,17 @@ def track_commands(context: CommandContext) -> list[Command]:
 
         return change(make)
 
+    def go_to_nearest() -> None:
+        """Go to the slices nearest to the view in a blank track of the active clock."""
+        blanks, current = timeline.view.frames.edge_chips.blanks, track()
+        if current is not None and current[0] not in session.group.traces:
+            current = None
+        span = blanks.nearest_span(timeline.view.canvas, current)
+        if span is not None:
+            fit_span(session, *span)
+        else:
+            context.shell.status.show_text(NO_BLANK_TRACK)
+
     def filter_tracks() -> None:
         field = timeline.corner.filter
         field.setFocus()
@@ -89,6 +103,14 @@ def track_commands(context: CommandContext) -> list[Command]:
         return part() in view().collapsed
 
     return [
+        Command(
+            "go.nearest_slices",
+            "Go to nearest sl&ices",
+            "Go",
+            go_to_nearest,
+            enabled=has_tracks,
+            keywords="blank empty track chip",
+        ),
         Command("tracks.filter", "&Filter tracks", "Tracks", filter_tracks, ("T",), has_tracks),
         Command(
             "tracks.pin",

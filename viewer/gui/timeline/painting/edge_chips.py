@@ -1,0 +1,196 @@
+"""Chips at the edges of a blank row that state which slices of its track are out of view.
+
+A chip is drawn only in a track that shows nothing in the visible range, in each process only in the
+topmost one, and never over a chip or label of flows. A click on it shows what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QStaticText
+
+from viewer.gui.qt.theme.fonts import FontRole
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.navigation import fit_span
+from viewer.gui.timeline.scene.blank_tracks import BlankTracks
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import counted, format_time
+from viewer.render.canvas import Canvas
+from viewer.render.off_screen import BlankTrack, OffScreen
+from viewer.render.ticks import Scale
+
+_HEIGHT = 20  # px, unless the row is lower
+_SMALL = 16  # px for a 13 px font; lower chips have the small font
+_INSET, _GAP, _ROUND = 8, 4, 5  # px
+_WIDEST, _NARROWEST = 420, 60  # px
+_NAME_WIDEST = 220  # px
+_LONGEST = 120  # characters; more would not fit, and names come from files
+_MOST_TEXTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TrackChip:
+    """A chip: its rectangle and text, and what it names: one side of a blank track."""
+
+    room: QRectF
+    text: str
+    trace: int
+    track: int
+    side: OffScreen
+    is_before: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """The text of a chip, elided and laid out, with its size in px."""
+
+    text: str
+    drawn: QStaticText
+    wide: float
+    tall: float
+
+
+class EdgeChipPainter:
+    """Paints the chips of blank tracks of one scene, and finds the one under the mouse."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        self._scene = scene
+        self._theme = theme
+        self.blanks = BlankTracks(scene)
+        self._canvas = Canvas(1, 1)
+        self._taken: list[QRectF] = []
+        # What the texts are of: they stay the same while the view moves, and are slow to lay out.
+        self._texts_of: tuple[Scale, float] | None = None
+        self._texts: dict[tuple[int, OffScreen, bool, FontRole], _Laid] = {}
+        self._of: tuple[BlankTrack, ...] | None = None  # what `_chips` are of
+        self._chips: list[tuple[TrackChip, FontRole, _Laid]] = []
+
+    def retheme(self) -> None:
+        """Lay out the texts again after the theme changed."""
+        self._of = self._texts_of = None
+
+    def paint(
+        self, painter: QPainter, canvas: Canvas, taken: Iterable[QRectF], mouse: QPoint | None
+    ) -> None:
+        """Paint the chips; `painter` uses logical pixels. taken: places to keep free of chips."""
+        self._canvas, self._taken = canvas, list(taken)
+        visible = self._visible()
+        if not visible:
+            return
+        theme = self._theme
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("line"), 1))
+        for chip, _, _ in visible:
+            pointed = mouse is not None and chip.room.contains(QPointF(mouse))
+            painter.setBrush(theme.color("hover" if pointed else "raised"))
+            painter.drawRoundedRect(chip.room.adjusted(0.5, 0.5, -0.5, -0.5), _ROUND, _ROUND)
+        painter.setPen(theme.color("text2"))
+        used: FontRole | None = None
+        for chip, role, laid in visible:
+            if role != used:
+                painter.setFont(theme.font(role))
+                used = role
+            y = chip.room.top() + (chip.room.height() - laid.tall) / 2
+            painter.drawStaticText(QPointF(chip.room.left() + _INSET, y), laid.drawn)
+        painter.restore()
+
+    def chips(self) -> list[TrackChip]:
+        """The chips on the canvas of the last frame, for what is visible now."""
+        return [chip for chip, _, _ in self._visible()]
+
+    def chip_at(self, position: QPoint) -> TrackChip | None:
+        """The chip at a point of the canvas, None without one."""
+        at = QPointF(position)
+        return next((chip for chip in self.chips() if chip.room.contains(at)), None)
+
+    def tip_at(self, position: QPoint) -> Sequence[str]:
+        """The lines of the hover tip for the chip at a point; none without a chip."""
+        chip = self.chip_at(position)
+        if chip is None:
+            return ()
+        scene = self._scene
+        t0, t1 = self.blanks.span_ns(chip.trace, chip.side)
+        first, last = (scene.scale.text(ns) for ns in (t0, t1))
+        when = f"at {first}" if t0 == t1 else f"{first} to {last} ({format_time(t1 - t0)})"
+        count, name = self._named(chip.trace, chip.side)
+        return (
+            f"Click to show {': '.join(filter(None, (count, name)))}",
+            scene.full_title((chip.trace, chip.track)),
+            f"{when}, {'before' if chip.is_before else 'after'} the visible range",
+        )
+
+    def click(self, position: QPoint) -> bool:
+        """Show what the chip at a point names; returns whether there is one."""
+        chip = self.chip_at(position)
+        if chip is not None:
+            fit_span(self._scene.session, *self.blanks.span_ns(chip.trace, chip.side))
+        return chip is not None
+
+    def _visible(self) -> list[tuple[TrackChip, FontRole, _Laid]]:
+        """Return the chips that nothing else covers, with their texts."""
+        blanks, texts_of = self.blanks.in_view(self._canvas), (self._scene.scale, self._widest)
+        if texts_of != self._texts_of or len(self._texts) > _MOST_TEXTS:
+            self._texts_of, self._of = texts_of, None
+            self._texts.clear()
+        if blanks is not self._of:
+            self._of = blanks
+            self._chips = [
+                made
+                for blank in blanks
+                if blank.band >= 0 and self._widest >= _NARROWEST
+                for made in self._made(blank)
+            ]
+        return [one for one in self._chips if not any(map(one[0].room.intersects, self._taken))]
+
+    @property
+    def _widest(self) -> float:
+        """The width in px that the text of a chip can have: two chips fit next to each other."""
+        return min(_WIDEST, (self._canvas.width - 3 * _GAP) / 2) - 2 * _INSET
+
+    def _made(self, blank: BlankTrack) -> Iterable[tuple[TrackChip, FontRole, _Laid]]:
+        """Return the chips in the row of a blank track."""
+        layout, theme = self._scene.layout, self._theme
+        row = int(layout.height[blank.band])
+        tall = min(theme.px(_HEIGHT), row - 1)
+        role: FontRole = "caption" if tall >= theme.px(_SMALL) else "zero_length"
+        top = int(layout.y[blank.band]) - self._scene.scroll + (row - tall) // 2
+        for side, is_before in ((blank.sides.before, True), (blank.sides.after, False)):
+            if side is None:
+                continue
+            asked = blank.trace, side, is_before, role
+            laid = self._texts.get(asked) or self._laid(*asked)
+            self._texts[asked] = laid
+            wide = laid.wide + 2 * _INSET
+            room = QRectF(_GAP if is_before else self._canvas.width - wide - _GAP, top, wide, tall)
+            yield TrackChip(room, laid.text, blank.trace, blank.track, side, is_before), role, laid
+
+    def _laid(self, trace: int, side: OffScreen, is_before: bool, role: FontRole) -> _Laid:
+        """Return the text of a chip, laid out: "‹ 24 slices, 0 to 200 µs"."""
+        font = self._theme.font(role)
+        metrics = QFontMetricsF(font)
+        count, name = self._named(trace, side)
+        name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _NAME_WIDEST)
+        when = self._scene.scale.span_text(*self.blanks.span_ns(trace, side))
+        what = ": ".join(filter(None, (count, name)))
+        sign = "‹ " if is_before else " ›"
+        free = self._widest - metrics.horizontalAdvance(sign)
+        text = metrics.elidedText(f"{what}, {when}", Qt.TextElideMode.ElideMiddle, free)
+        text = f"{sign}{text}" if is_before else f"{text}{sign}"
+        drawn = QStaticText(text)
+        drawn.setTextFormat(Qt.TextFormat.PlainText)
+        drawn.prepare(font=font)
+        return _Laid(text, drawn, metrics.horizontalAdvance(text), metrics.height())
+
+    def _named(self, trace: int, side: OffScreen) -> tuple[str, str]:
+        """Return how many slices there are, and the name of all of them; either may be "".
+
+        A single slice with a name has no count.
+        """
+        shown = self._scene.rasters[trace].shown
+        sole = side.sole(shown.labels)
+        name = "" if sole is None else " ".join(shown.label(sole)[:_LONGEST].split())
+        return "" if name and side.count == 1 else counted(side.count, "slice"), name
