@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 from viewer import __version__
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.gui.timeline.strip import ClockStrip
+from viewer.gui.timeline.strips.strip import ClockStrip
 from viewer.gui.timeline.timeline import Timeline
 from viewer.model.text import display_name
 from viewer.model.times import format_span, format_time

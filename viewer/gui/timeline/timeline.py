@@ -19,8 +19,8 @@ from viewer.gui.timeline.overview import Overview
 from viewer.gui.timeline.ruler import RulerBar
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene, text_of_missing
-from viewer.gui.timeline.strip import ABOVE, ClockStrip
-from viewer.gui.timeline.strip_stack import StripStack
+from viewer.gui.timeline.strips.stack import StripStack
+from viewer.gui.timeline.strips.strip import ABOVE, ClockStrip
 from viewer.gui.timeline.view import TimelineView
 from viewer.render.arrangement import display_order
 from viewer.render.layout import HeaderPart

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.widgets.empty_note import EmptyNote
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.strip import ABOVE
+from viewer.gui.timeline.strips.strip import ABOVE
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.panel_presence import presence_in_files, presence_in_view

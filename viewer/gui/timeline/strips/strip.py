@@ -22,8 +22,8 @@ from viewer.gui.timeline.ruler import RulerBar
 from viewer.gui.timeline.ruler_drag import RulerDrag
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.strip_edge import StripEdge
-from viewer.gui.timeline.strip_header import StripHeader
+from viewer.gui.timeline.strips.edge import StripEdge
+from viewer.gui.timeline.strips.header import StripHeader
 from viewer.gui.timeline.view import TimelineView
 
 ABOVE = FULL_SIZES.height + RULER_HEIGHT

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.strip import ClockStrip
+from viewer.gui.timeline.strips.strip import ClockStrip
 from viewer.view.strip_view import StripView, strip_heights
 
 LEAST_ROWS = 96  # px of rows that every strip keeps

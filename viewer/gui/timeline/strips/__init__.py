@@ -1,0 +1,1 @@
+"""Strips, one for each clock, and how they share the height of the timeline."""
