@@ -140,7 +140,7 @@ class Shown:
 
     def look(self, zoom: float) -> None:
         """Show the whole trace or a part around its fullest row's middle, and the fullest rows."""
-        picture, whole = self.scene.rasters[0], self.session.span_ns()
+        picture, whole = self.scene.rasters[0], self.session.group.span_ns
         drawn = picture.raster.drawn
         full = int(np.argmax(np.diff(drawn.row_ptr)))
         middle = picture.shown.axis.to_ns(
@@ -162,7 +162,7 @@ class Shown:
         drawn = self.scene.rasters[0].raster.drawn
         full = int(np.argmax(np.diff(drawn.row_ptr)))
         middle = int(drawn.row_ptr[full : full + 2].sum()) // 2
-        return self.session.span_ns() / int(drawn.start[middle + 15] - drawn.start[middle - 15])
+        return self.session.group.span_ns / int(drawn.start[middle + 15] - drawn.start[middle - 15])
 
     def canvas(self) -> None:
         """A frame of the canvas, of a range that is another one each time."""
@@ -279,7 +279,7 @@ def test_frames_of_the_window_beside_a_blit(qtbot, controller, tmp_path):
         shown.look(1)
         lines.append(line("360 rows of 3 px"))
         shown = Shown(qtbot, controller, many_slices.even(size))
-        shown.look(shown.session.span_ns() * LABELED / (many_slices.EVEN_STEP * WIDTH))
+        shown.look(shown.session.group.span_ns * LABELED / (many_slices.EVEN_STEP * WIDTH))
         lines += [line("most labels"), ""]
     text = "\n".join(lines)
     print("\n" + text)

@@ -203,6 +203,13 @@ def arrange(track_list: TrackList, view: TrackView, busy: Busy | None = None) ->
     )
 
 
+def shown_parts(track_list: TrackList, arrangement: Arrangement) -> frozenset[tuple[int, int]]:
+    """Return the tracks that are neither hidden nor filtered out, as (trace, track)."""
+    shown = np.flatnonzero(arrangement.shown)
+    pairs = np.column_stack([track_list.trace[shown], track_list.number[shown]])
+    return frozenset((trace, track) for trace, track in pairs.tolist())
+
+
 def display_order(track_list: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
     """Return the (trace, track) of all tracks in the order on screen.
 

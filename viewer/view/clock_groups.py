@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from viewer.analysis.torq.estimates import is_compiled
 from viewer.model.text import display_name, one_line
@@ -37,16 +38,55 @@ class ClockGroup:
 NO_GROUP = ClockGroup()
 
 
-def clock_groups(traces: Sequence[OpenTrace]) -> tuple[ClockGroup, ...]:
-    """Return the groups of open traces in order of opening; `(NO_GROUP,)` without traces."""
+class ClockGroups(Sequence[ClockGroup]):
+    """The groups of the open traces in order of opening, at least `NO_GROUP`; immutable."""
+
+    __slots__ = ("_all", "_by_key", "_of_trace")
+
+    def __init__(self, groups: Iterable[ClockGroup] = ()) -> None:
+        self._all = tuple(groups) or (NO_GROUP,)
+        self._by_key = {group.key: group for group in self._all}
+        self._of_trace = {trace: group for group in self._all for trace in group.traces}
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all groups."""
+        return list(self._by_key)
+
+    def of(self, trace: int) -> ClockGroup:
+        """Return the group of an open trace."""
+        return self._of_trace[trace]
+
+    def by_key(self, key: str) -> ClockGroup:
+        """Return the group with a key, the first one if there is none."""
+        return self._by_key.get(key, self._all[0])
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> ClockGroup: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[ClockGroup, ...]: ...
+    def __getitem__(self, at: int | slice) -> ClockGroup | tuple[ClockGroup, ...]:
+        return self._all[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClockGroups) and self._all == other._all
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+
+def clock_groups(traces: Sequence[OpenTrace]) -> ClockGroups:
+    """Return the groups of open traces in order of opening."""
     members: dict[str, list[int]] = {}
     for number, shown in enumerate(traces):
         members.setdefault(group_key(shown), []).append(number)
-    groups = [
+    return ClockGroups(
         ClockGroup(key, tuple(own), _length(traces[number] for number in own))
         for key, own in members.items()
-    ]
-    return tuple(groups) or (NO_GROUP,)
+    )
 
 
 def group_key(shown: OpenTrace) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from viewer.view import visible_range
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, ViewState
 from viewer.view.ties import Range, bounds, moved_together, without
-from viewer.view.visible_range import FirstView, first_view, limited, with_margin
+from viewer.view.visible_range import FirstView, first_view, with_margin
 
 
 def first_views(groups: Sequence[ClockGroup], traces: Sequence[OpenTrace]) -> dict[str, FirstView]:
@@ -66,6 +67,11 @@ def everything(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
     return replace(state, t0=t0, t1=t1, ranges=ranges, ties={})
 
 
+def limited(state: ViewState, groups: Sequence[ClockGroup], span: Range) -> Range:
+    """Return the nearest range that the active clock group can show; see `limited_range`."""
+    return limited_range(state, groups, state.clock, span)
+
+
 def limited_range(state: ViewState, groups: Sequence[ClockGroup], clock: str, span: Range) -> Range:
     """Return the nearest range that a clock group can show: inside its axis plus a margin.
 
@@ -73,7 +79,7 @@ def limited_range(state: ViewState, groups: Sequence[ClockGroup], clock: str, sp
     """
     spans = {group.key: group.span_ns for group in groups}
     low, high = bounds(state.ties, spans, clock)
-    t0, t1 = limited(span[0] - low, span[1] - low, high - low)
+    t0, t1 = visible_range.limited(span[0] - low, span[1] - low, high - low)
     return t0 + low, t1 + low
 
 

@@ -35,7 +35,7 @@ def test_fit_shows_the_selection_and_then_all(session):
     navigation.fit_selection(session)
     assert (session.state.t0, session.state.t1) == (start - air, end + air)
     navigation.fit_selection(session)
-    whole = session.span_ns()
+    whole = session.group.span_ns
     assert (session.state.t0, session.state.t1) == (-(whole // 50), whole + whole // 50)
     navigation.fit_selection(session)
     assert (session.state.t0, session.state.t1) == (start - air, end + air)
@@ -239,5 +239,5 @@ def test_files_of_one_length_are_one_step(qapp):
 def test_of_files_that_follow_one_another_all_are_shown(qapp):
     session = Session()
     session.add([host_profile("a", 0), host_profile("b", 1_000)])
-    assert session.state.t1 >= session.span_ns() == 1_900_000
+    assert session.state.t1 >= session.group.span_ns == 1_900_000
     assert session.first_view_note == ""

@@ -75,7 +75,7 @@ def trace_of(path, *slices, start=0):
 
 def limits(session):
     """The widest range: the axis and a tenth of it on both sides."""
-    span = session.span_ns()
+    span = session.group.span_ns
     margin = max(span // 10, 1)
     return -margin, span + margin
 
@@ -146,7 +146,7 @@ def test_undo_walks_back_through_every_state_and_redo_forth(shared, calls):
 def test_the_visible_range_ends_a_tenth_beyond_the_trace(session):
     low, high = limits(session)
     for _ in range(80):
-        navigation.zoom(session, 1.25, session.span_ns() // 3)
+        navigation.zoom(session, 1.25, session.group.span_ns // 3)
     assert (session.state.t0, session.state.t1) == (low, high)
     navigation.pan(session, -(10**18))
     assert (session.state.t0, session.state.t1) == (low, high)
@@ -207,9 +207,9 @@ def test_every_file_of_its_own_clock_begins_at_0(qapp):
     session.add([trace_of("/a.csv", (0, 50)), trace_of("/b.csv", (0, 80), start=10**15)])
     assert [t.span_ns(0)[0] for t in session.traces] == [0, 0]
     assert [group.span_ns for group in session.groups] == [50, 80]
-    assert session.span_ns() == 50
+    assert session.group.span_ns == 50
     session.activate("/b.csv")
-    assert session.span_ns() == 80
+    assert session.group.span_ns == 80
 
 
 def test_adding_a_file_keeps_the_view_and_drops_the_selection(session):
@@ -487,7 +487,7 @@ def test_aligned_inferences_begin_together_and_keep_their_links(session):
     shown = session.traces[0]
     assert [run.start for run in shown.trace.runs] == [0] * 5
     assert shown.axis.to_ns(0) == 0
-    assert session.span_ns() == max(run.end for run in shown.trace.runs)
+    assert session.group.span_ns == max(run.end for run in shown.trace.runs)
     assert shown.costs.table().whole == costs
     assert shown.file is session.workspace.traces[0]
     session.select_slice(SliceRef(0, 3))
@@ -690,18 +690,18 @@ def test_another_rate_shows_the_same_ticks_and_is_taken_back_with_the_range(qapp
     session.set_range(10_000, 30_000)
     session.select_area(Area(12_000, 14_000, frozenset({(0, 1)})))
     before, ticks = session.state, visible_ticks(session)
-    length = session.span_ns()
+    length = session.group.span_ns
     set_clock(session, 0, MHZ_100)
     assert (session.state.t0, session.state.t1) == (80_000, 240_000)
     assert visible_ticks(session) == ticks
     assert (session.state.area.t0, session.state.area.t1) == (96_000, 112_000)
-    assert session.span_ns() == 8 * length == session.workspace.clocks.span_ns()
+    assert session.group.span_ns == 8 * length == session.workspace.clocks.span_ns()
     after = session.state
     session.undo()
     assert session.state == before
     assert session.traces[0].axis.ns_per_tick == Fraction(5, 4)
     assert session.workspace.choices.clocks == {}
-    assert session.span_ns() == length
+    assert session.group.span_ns == length
     session.redo()
     assert session.state == after
     assert session.workspace.choices.clocks == {str(CYCLES): MHZ_100}
@@ -736,7 +736,7 @@ def test_the_whole_axis_stays_the_whole_axis(qapp):
         set_clock(session, 0, rate)
         low, high = limits(session)
         assert low <= session.state.t0 <= 0
-        assert session.span_ns() <= session.state.t1 <= high
+        assert session.group.span_ns <= session.state.t1 <= high
 
 
 def test_a_rate_that_was_chosen_with_the_files_is_part_of_the_first_view(qapp):
@@ -768,14 +768,14 @@ def test_the_rate_is_of_the_current_trace_or_of_the_first_that_has_none(qapp):
 
 def test_a_rate_holds_in_every_view_of_the_inferences(session):
     session.show_inferences(Inferences.ALIGNED)
-    length = session.span_ns()
+    length = session.group.span_ns
     set_clock(session, 0, MHZ_100)
-    assert session.span_ns() == 10 * length
+    assert session.group.span_ns == 10 * length
     session.show_inferences(Inferences.AS_RUN)
     assert session.traces[0].axis.ns_per_tick == MHZ_100
     session.undo()
     session.undo()
-    assert session.span_ns() == length
+    assert session.group.span_ns == length
 
 
 def test_a_rate_chosen_while_files_are_added_is_kept(patient, qtbot):

@@ -11,6 +11,7 @@ from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.overview import BAND_HEIGHT
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
+from viewer.render.arrangement import shown_parts
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def shown(harness):
     scene = harness.timeline.scene
     return [
         scene.track_list.names[scene.track_list.track_of(part)]
-        for part in sorted(scene.shown_tracks())
+        for part in sorted(shown_parts(scene.track_list, scene.arrangement))
     ]
 
 

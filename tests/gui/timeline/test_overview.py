@@ -30,13 +30,13 @@ def session(attention):
 
 def column(overview, session, ns):
     """The column of a time: the whole axis with 2 % of air on both sides, by definition."""
-    span = session.span_ns()
+    span = session.group.span_ns
     air = span // 50
     return (ns + air) * overview.width() // (span + 2 * air)
 
 
 def one_pixel(overview, session):
-    return session.span_ns() * 1.04 / overview.width()
+    return session.group.span_ns * 1.04 / overview.width()
 
 
 def test_a_click_on_a_run_picks_and_shows_it(overview, session):
@@ -114,7 +114,7 @@ def test_the_wheel_zooms_around_the_time_under_the_mouse(overview, session):
     wheel(overview, QPoint(400, LANES), 1)
     span = session.state.t1 - session.state.t0
     assert span == pytest.approx((before.t1 - before.t0) / 1.25, rel=1e-3)
-    at = 400 * one_pixel(overview, session) - session.span_ns() // 50
+    at = 400 * one_pixel(overview, session) - session.group.span_ns // 50
     share = (at - session.state.t0) / span
     assert share == pytest.approx(400 / overview.width(), abs=0.002)
 

@@ -45,7 +45,7 @@ def use_all(qtbot, controller):
         settle(qtbot, controller)
     Search.of(session).set_query("o")
     settle(qtbot, controller)
-    session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
+    session.select_area(Area(0, session.group.span_ns, frozenset({(0, 0)})))
     settle(qtbot, controller)
     for inferences in (Inferences.MEAN, Inferences.AS_RUN):
         session.show_inferences(inferences)
@@ -83,7 +83,7 @@ def test_an_area_that_many_panels_counted_is_freed_too(controller, qtbot, monkey
     open_sample(qtbot, controller, "attention_xnnpack")
     use_all(qtbot, controller)
     controller.docks.show_panel("details")
-    controller.session.select_area(Area(0, controller.session.span_ns(), frozenset({(0, 0)})))
+    controller.session.select_area(Area(0, controller.session.group.span_ns, frozenset({(0, 0)})))
     settle(qtbot, controller)
     held = held_by(controller)
     qtbot.keyClick(controller.window, Qt.Key.Key_W, CTRL)

@@ -313,7 +313,7 @@ def test_f_fits_the_selection_and_f_again_all(attention, qtbot):
     assert view_range(attention) == (start - air, end + air)
     type_key(qtbot, attention, Key.Key_F)
     assert view_range(attention)[0] < 0
-    assert view_range(attention)[1] > session.span_ns()
+    assert view_range(attention)[1] > session.group.span_ns
 
 
 def test_full_stop_and_comma_step_along_the_track(attention, qtbot):

@@ -67,7 +67,7 @@ def align_at_operator(session: Session) -> str:
     if ref is None:
         return "The selected operator has no slice"
     anchors = alignment.slice_anchors(session.groups, session.traces, ref)
-    own = session.group_of(ref.trace).key
+    own = session.groups.of(ref.trace).key
     what = anchors[own].reason.removeprefix("start of ")
     run = alignment.inference_of(session.traces[ref.trace], ref.index)
     if run is not None and what.startswith("“"):  # not the slice of the inference itself
@@ -82,7 +82,7 @@ def _selected(session: Session) -> SliceRef | None:
         return state.slice
     trace, operators = state.operators
     slices = session.traces[trace].slices_of(operators)
-    t0, t1 = state.range_of(session.group_of(trace).key)
+    t0, t1 = state.range_of(session.groups.of(trace).key)
     if not len(slices):
         return None
     return SliceRef(trace, nearest_slice(session.traces[trace], slices, (t0 + t1) // 2))
@@ -180,7 +180,7 @@ def release_one(session: Session, clock: str) -> str:
     if clock not in session.state.ties:
         return release_obstacle(session)
     session.change(replace(session.state, ties=without(session.state.ties, {clock})))
-    name = group_name(session.group_by_key(clock), session.traces)
+    name = group_name(session.groups.by_key(clock), session.traces)
     return f"{name} zooms and pans independently"
 
 

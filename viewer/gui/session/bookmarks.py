@@ -137,7 +137,7 @@ def _pick_run_of(session: Session, bookmark: Bookmark) -> None:
     if state.run is None:
         return
     trace = state.run[0]
-    if session.group_of(trace).key != bookmark.clock:
+    if session.groups.of(trace).key != bookmark.clock:
         return
     run = run_in_view(session.traces[trace], bookmark.t0, bookmark.t1)
     if run is not None and run != state.run[1]:

@@ -9,6 +9,7 @@ from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view import visible_range
 from viewer.view.alignment import following_run
+from viewer.view.group_ranges import limited
 
 
 def pick_run(session: Session, run: tuple[int, int] | None) -> None:
@@ -16,11 +17,11 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
         if run is not None:
-            session.activate(session.group_of(run[0]).key)
-        span = 0, session.span_ns()
+            session.activate(session.groups.of(run[0]).key)
+        span = 0, session.group.span_ns
         if run is not None:
             span = run_span_ns(session, run[0], session.traces[run[0]].trace.runs[run[1]])
-        t0, t1 = session.limited(*visible_range.with_margin(*span))
+        t0, t1 = limited(session.state, session.groups, visible_range.with_margin(*span))
         state = replace(session.state, run=run, t0=t0, t1=t1)
         if run is not None:
             state = following_run(session.state, state, session.groups, session.traces, run)
@@ -44,14 +45,14 @@ def run_trace(session: Session) -> int | None:
     so that a profile without inferences does not hide those of other profiles.
     """
     current = session.current_trace
-    own = () if current is None else (current, *session.group_of(current).traces)
+    own = () if current is None else (current, *session.groups.of(current).traces)
     order = (*own, *range(len(session.traces)))
     return next((i for i in order if any(session.traces[i].file.inferences())), current)
 
 
 def run_trace_of(session: Session, clock: str) -> int | None:
     """The trace whose inferences the overview of a clock group shows; None without traces."""
-    chosen, group = run_trace(session), session.group_by_key(clock)
+    chosen, group = run_trace(session), session.groups.by_key(clock)
     if chosen in group.traces:
         return chosen
     with_runs = (i for i in group.traces if any(session.traces[i].file.inferences()))

@@ -15,7 +15,7 @@ from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.alignment import following_run
-from viewer.view.group_ranges import limited_range
+from viewer.view.group_ranges import limited, limited_range
 from viewer.view.state import SliceRef
 from viewer.view.visible_range import file_span_ns, run_in_view, with_margin, zoomed
 
@@ -46,7 +46,7 @@ def pan(session: Session, by_ns: int, *, now: float | None = None) -> None:
 
 def fit_all(session: Session) -> None:
     """Show the entire axis of the active clock group."""
-    session.set_range(*with_margin(0, session.span_ns()))
+    session.set_range(*with_margin(0, session.group.span_ns))
 
 
 def fit_file(session: Session, trace: int | None = None) -> None:
@@ -54,7 +54,7 @@ def fit_file(session: Session, trace: int | None = None) -> None:
     ranges = [
         (group.key, *limited_range(session.state, session.groups, group.key, with_margin(*span)))
         for group, span in (
-            (session.group_of(number), file_span_ns(shown))
+            (session.groups.of(number), file_span_ns(shown))
             for number, shown in enumerate(session.traces)
         )
     ]
@@ -78,9 +78,9 @@ def fit_selection(session: Session) -> None:
     span = span or selected_span_ns(session)
     chosen = session.current_trace
     if span is not None and chosen is not None:
-        session.activate(session.group_of(chosen).key)
+        session.activate(session.groups.of(chosen).key)
     state = session.state
-    target = session.limited(*with_margin(*span)) if span else None
+    target = limited(session.state, session.groups, with_margin(*span)) if span else None
     if target is None or target == (state.t0, state.t1):
         fit_all(session)
     else:
@@ -128,7 +128,7 @@ def step_run(session: Session, by: int) -> None:
 
 
 def _step_run(session: Session, trace: int, by: int) -> None:
-    session.activate(session.group_of(trace).key)
+    session.activate(session.groups.of(trace).key)
     state, shown = session.state, session.traces[trace]
     runs = shown.trace.runs
     numbers = [i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE]
@@ -144,14 +144,16 @@ def _step_run(session: Session, trace: int, by: int) -> None:
         return
     start, end = run_span_ns(session, trace, runs[now])
     first, last = run_span_ns(session, trace, runs[chosen])
-    t0, t1 = session.limited(state.t0 + first - start, state.t1 + first - start)
+    t0, t1 = limited(
+        session.state, session.groups, (state.t0 + first - start, state.t1 + first - start)
+    )
     span, length = t1 - t0, last - first
     if span < end - start and state.t0 < end and state.t1 > start:
         fits = span <= length and first <= (t0 + t1) // 2 < last  # the same part, to compare it
     else:
         fits = t0 <= first and last <= t1 and length * _SLIVER >= span
     if not fits:
-        t0, t1 = session.limited(*with_margin(first, last))
+        t0, t1 = limited(session.state, session.groups, with_margin(first, last))
     # The selected slice belongs to the previous inference, so only the new inference stays
     # selected.
     run = trace, chosen

@@ -24,7 +24,7 @@ from viewer.view.state import SliceRef, SliceSet
 def selected_span_on(session: Session, clock: str) -> tuple[int, int] | None:
     """The start and end of the selection if it is on a clock group, in ns of its axis."""
     state, current = session.state, session.current_trace
-    if not any(state.selection) or current not in session.group_by_key(clock).traces:
+    if not any(state.selection) or current not in session.groups.by_key(clock).traces:
         return None
     return selected_span_ns(session)
 
@@ -36,7 +36,7 @@ def selected_span_ns(session: Session) -> tuple[int, int] | None:
     """
     state = session.state
     if state.slice is not None and state.others:
-        members = session.group_of(state.slice.trace).traces
+        members = session.groups.of(state.slice.trace).traces
         return session.selected_span.of(session.traces, state.slice, state.others, members)
     if state.slice is not None:
         return session.traces[state.slice.trace].span_ns(state.slice.index)
@@ -151,7 +151,7 @@ def make_area(session: Session) -> None:
     if not len(selected) and operators is not None:
         selected = SliceSet({operators[0]: slices_of(session, *operators)})
     current = session.current_trace
-    members = () if current is None else session.group_of(current).traces
+    members = () if current is None else session.groups.of(current).traces
     area = area_of(session.traces, selected.among(members))
     if area is not None:
         session.select_area(area)

@@ -50,7 +50,7 @@ from viewer.model.trace import RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.view import group_ranges
-from viewer.view.clock_groups import NO_GROUP, ClockGroup, clock_groups
+from viewer.view.clock_groups import ClockGroup, ClockGroups, clock_groups
 from viewer.view.cost_scope import current_trace, scope_of
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
@@ -95,8 +95,7 @@ class Session(QObject):
         # Tells how the first files are shown: its `inferences` and `warm_up` apply.
         self.preferred: Callable[[], ViewState] = ViewState
         self.first_view_note = ""
-        self.groups: tuple[ClockGroup, ...] = (NO_GROUP,)
-        self._by_key = {NO_GROUP.key: NO_GROUP}
+        self.groups = ClockGroups()
         self.selected_span = SelectedSpan()
         self.history = History()
         self._in_step = False
@@ -188,23 +187,11 @@ class Session(QObject):
     @property
     def group(self) -> ClockGroup:
         """The active clock group."""
-        return self.group_by_key(self.state.clock)
-
-    def group_by_key(self, clock: str) -> ClockGroup:
-        """The clock group with a key, the first one if there is none."""
-        return self._by_key.get(clock, self.groups[0])
-
-    def group_of(self, trace: int) -> ClockGroup:
-        """The clock group of an open trace."""
-        return next(group for group in self.groups if trace in group.traces)
-
-    def span_ns(self) -> int:
-        """The length of the axis of the active clock group in ns, at least 1."""
-        return self.group.span_ns
+        return self.groups.by_key(self.state.clock)
 
     def activate(self, clock: str) -> None:
         """Make a clock group the one that keys act on; not a step of the history."""
-        if any(group.key == clock for group in self.groups):
+        if clock in self.groups.keys:
             self.change(self.state.on(clock), remember=False)
 
     def _rebuild(self, *, reset: bool) -> None:
@@ -259,7 +246,6 @@ class Session(QObject):
         self.views = views_of(space, {inferences}, self.views)
         self.traces = [self.views[trace, inferences] for trace in space.traces]
         self.groups = clock_groups(self.traces)
-        self._by_key = {group.key: group for group in self.groups}
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, regardless of how they are shown."""
@@ -303,17 +289,13 @@ class Session(QObject):
 
         `now` (s) joins bursts for undo. Groups that are tied to it follow.
         """
-        t0, t1 = self.limited(t0, t1)
+        t0, t1 = group_ranges.limited(self.state, self.groups, (t0, t1))
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
         joins = now is not None and now - self._last_range_change < BURST
         moved = replace(self.state, t0=t0, t1=t1)
         self.change(moved, remember=not joins, by_hand=now is not None)
         self._last_range_change = float("-inf") if now is None else now
-
-    def limited(self, t0: int, t1: int) -> tuple[int, int]:
-        """The nearest range that the active clock group can show."""
-        return group_ranges.limited_range(self.state, self.groups, self.state.clock, (t0, t1))
 
     # -- selection ---------------------------------------------------------------------------
 
@@ -346,7 +328,7 @@ class Session(QObject):
 
     def _on_trace(self, trace: int) -> ViewState:
         """The current state with the clock group of a trace active."""
-        return self.state.on(self.group_of(trace).key)
+        return self.state.on(self.groups.of(trace).key)
 
     def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
         """The inference that contains a slice as (trace, run), None if there is none."""

@@ -46,8 +46,9 @@ class Timeline(QWidget):
         super().__init__(parent)
         self._session, self._theme = session, theme
         self.drawings = Drawings(session)
-        self._density = Density.COMFORTABLE
-        self._animated = self._drag_pans = False
+        self.density = Density.COMFORTABLE  # of rows that the user has not set
+        self._animated = False
+        self.drag_pans = False  # dragging pans, and Shift+dragging selects an area
         self._header_width = WIDTH
         self._hints = ""
         self.stack = StripStack(session)
@@ -115,7 +116,7 @@ class Timeline(QWidget):
 
     def scene_of(self, trace: int) -> Scene:
         """The scene that shows an open trace."""
-        clock = self._session.group_of(trace).key
+        clock = self._session.groups.of(trace).key
         return next(strip.scene for strip in self.strips if strip.scene.clock == clock)
 
     @property
@@ -175,9 +176,9 @@ class Timeline(QWidget):
 
     def _make(self, clock: str) -> ClockStrip:
         strip = ClockStrip(self.drawings, self._theme, clock)
-        strip.scene.set_density(self._density)
+        strip.scene.set_density(self.density)
         strip.scene.animation.enabled = self._animated
-        strip.view.drag_pans = self._drag_pans
+        strip.view.drag_pans = self.drag_pans
         strip.view.set_shortcut_hints(self._hints)
         strip.set_header_width(self._header_width)
         strip.resized.connect(self.stack.place)
@@ -201,14 +202,9 @@ class Timeline(QWidget):
 
     # -- settings ----------------------------------------------------------------------------
 
-    @property
-    def density(self) -> Density:
-        """The height of rows that the user has not set."""
-        return self._density
-
     def set_density(self, density: Density) -> None:
         """Set the height of rows that the user has not set."""
-        self._density = density
+        self.density = density
         for strip in self.strips:
             strip.scene.set_density(density)
 
@@ -218,14 +214,9 @@ class Timeline(QWidget):
         for strip in self.strips:
             strip.scene.animation.enabled = animated
 
-    @property
-    def drag_pans(self) -> bool:
-        """Whether dragging pans, and Shift+dragging selects an area."""
-        return self._drag_pans
-
     def set_drag_pans(self, pans: bool) -> None:
         """Set whether dragging pans."""
-        self._drag_pans = pans
+        self.drag_pans = pans
         for strip in self.strips:
             strip.view.drag_pans = pans
 

@@ -46,6 +46,7 @@ from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import counter_tip
 from viewer.model.times import format_span
+from viewer.render.arrangement import shown_parts
 from viewer.render.canvas import Canvas
 from viewer.render.layout import BandKind
 from viewer.view.open_trace import OpenTrace
@@ -357,7 +358,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
         tracks = self._tracks_between(self._press.y(), here.y())
         # A drag that covers no rows selects only a time range, on all shown tracks.
-        return Area(t0, t1, tracks or self.rows.shown_tracks())
+        return Area(t0, t1, tracks or shown_parts(self.rows.track_list, self.rows.arrangement))
 
     def _point(self, here: QPoint) -> None:
         """Update hover tip, highlight and pointed time; without a slice during a drag."""

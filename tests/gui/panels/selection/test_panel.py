@@ -182,7 +182,7 @@ def test_all_rows_are_written_to_a_file(rows, qtbot, tmp_path, monkeypatch, suff
 def test_totals_of_operators_are_never_divided(sample, show_panel):
     panel = show_panel(SelectionPanel, sample("attention_xnnpack"))
     session = panel.session
-    session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
+    session.select_area(Area(0, session.group.span_ns, frozenset({(0, 0)})))
     panel.by.setCurrentIndex(panel.by.findData("operator"))
     panel.by.activated.emit(panel.by.currentIndex())
     names = texts(panel, SelectionColumn.NAME)

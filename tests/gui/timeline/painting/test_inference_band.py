@@ -28,7 +28,7 @@ def paint(attention, band, monkeypatch):
         picture = QImage(canvas.columns, canvas.lines, QImage.Format.Format_RGB32)
         picture.setDevicePixelRatio(canvas.ratio)
         painter = QPainter(picture)
-        span = attention.session.span_ns()
+        span = attention.session.group.span_ns
         band.paint(painter, canvas, XMap(0, span, canvas.width))
         painter.end()
         return picture
@@ -55,7 +55,7 @@ def test_the_picked_inference_is_filled_with_the_accent(attention, paint):
     number = session.state.run[1]
     run = session.traces[0].trace.runs[number]
     middle = (run.start - session.traces[0].trace.start + (run.end - run.start) / 10) * 800
-    column = int(middle / session.span_ns())
+    column = int(middle / session.group.span_ns)
     assert paint().pixelColor(column, 4) == accent
 
 

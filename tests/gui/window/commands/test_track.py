@@ -6,6 +6,8 @@ import pytest
 
 from tests.gui.events import SAMPLE, open_sample
 from viewer.gui.qt.settings import DENSITY
+from viewer.gui.window.commands.track import NO_BLANK_TRACK
+from viewer.render.arrangement import shown_parts
 from viewer.render.stacking import Density
 from viewer.view.state import SliceRef
 
@@ -119,7 +121,7 @@ def test_sorting_and_heights_are_checked_and_reset(npu):
     actions["tracks.reset_heights"].trigger()
     assert view(npu).heights == ()
     actions["tracks.only"].trigger()
-    assert npu.timeline.scene.shown_tracks() == {TRACK}
+    assert shown_parts(npu.timeline.scene.track_list, npu.timeline.scene.arrangement) == {TRACK}
 
 
 def test_what_makes_no_sense_is_disabled(controller, qtbot):

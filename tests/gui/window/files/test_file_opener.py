@@ -151,7 +151,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
 
 def test_where_runs_fill_the_span_the_first_view_is_all(controller, qtbot):
     open_sample(qtbot, controller, "delegate_handle_map")
-    state, span = controller.session.state, controller.session.span_ns()
+    state, span = controller.session.state, controller.session.group.span_ns
     assert state.run is None
     assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
     assert controller.toolbar.run.text() == "All inferences"

@@ -41,18 +41,18 @@ def shifts(session: Session) -> dict[int, tuple[int, str]]:
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return {}
-    keys = [session.group_of(number).key for number in range(len(session.traces))]
+    keys = [session.groups.of(number).key for number in range(len(session.traces))]
     return shifts_of(state.ties, keys)
 
 
 def clocks_text(session: Session, options: PerfettoOptions) -> str:
     """How a file places the clocks in it: "2 clocks, aligned at start of run 2"; "" for one."""
     kept = [n for n in range(len(session.traces)) if options.only is None or n in options.only]
-    clocks = {session.group_of(number).key for number in kept}
+    clocks = {session.groups.of(number).key for number in kept}
     if len(clocks) < 2:
         return ""
     reasons = {
-        session.group_of(number).key: options.shifts[number][1]
+        session.groups.of(number).key: options.shifts[number][1]
         for number in kept
         if number in options.shifts
     }

@@ -36,6 +36,7 @@ from viewer.gui.timeline.headers.painting import BUTTON, HeaderLook, HeaderPaint
 from viewer.gui.timeline.scene.plan_texts import plan_header_tip
 from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.titles import full_title
 from viewer.render.layout import BandKind, HeaderPart
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
@@ -104,7 +105,7 @@ class Headers(HeaderColumn):
 
     def title_of(self, part: HeaderPart) -> str:
         """The name of a part; for a track, with its process."""
-        return self._scene.full_title(part)
+        return full_title(self._scene, part)
 
     def room_of(self, part: HeaderPart) -> QRect:
         """The rectangle of a part's header in the column, which may be scrolled out of view."""
@@ -379,7 +380,7 @@ class Headers(HeaderColumn):
         band = self._band_at(at.y())
         if spot is HeaderZone.TITLE and self._scene.layout.kind[band] == BandKind.PLAN:
             return plan_header_tip(self._scene, band)
-        return texts.get(spot) or self._scene.full_title(part)
+        return texts.get(spot) or full_title(self._scene, part)
 
     # -- keyboard ------------------------------------------------------------------------------
 

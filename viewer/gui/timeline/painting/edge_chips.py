@@ -17,6 +17,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.navigation import fit_span
 from viewer.gui.timeline.scene.blank_tracks import BlankTracks
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.titles import full_title
 from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas
 from viewer.render.off_screen import BlankTrack, OffScreen
@@ -119,7 +120,7 @@ class EdgeChipPainter:
         count, name = self._named(chip.trace, chip.side)
         return (
             f"Click to show {': '.join(filter(None, (count, name)))}",
-            scene.full_title((chip.trace, chip.track)),
+            full_title(scene, (chip.trace, chip.track)),
             f"{when}, {'before' if chip.is_before else 'after'} the visible range",
         )
 

@@ -26,7 +26,7 @@ from viewer.model.times import counted
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands
-from viewer.render.layout import BandKind, HeaderPart, TimelineLayout, XMap
+from viewer.render.layout import BandKind, TimelineLayout, XMap
 from viewer.render.raster import RasterSource
 from viewer.render.stacking import Density, is_single, stack
 from viewer.render.ticks import Ruler, Scale
@@ -86,6 +86,10 @@ class Scene(QObject):
         )
         self._density = Density.COMFORTABLE
         self._is_tight = False
+        # The height of rows that the user has not set, in the room that there is.
+        self.used_density = Density.COMFORTABLE
+        # Whether the header of the strip names the only process, which then has no header.
+        self.is_titled = False
         self.full_height = 0  # of all rows in px, if there is room for the chosen density
         self.font_scale = 1.0  # of labels, relative to a 13 px font
         self.layout: TimelineLayout = self._unscrolled  # with pinned tracks on top of the view
@@ -137,7 +141,7 @@ class Scene(QObject):
     @property
     def group(self) -> ClockGroup:
         """The clock group that is shown."""
-        return self.session.group_by_key(self.clock)
+        return self.session.groups.by_key(self.clock)
 
     @property
     def range(self) -> Range:
@@ -162,12 +166,6 @@ class Scene(QObject):
         """The processes of the group's traces, indexed as in `layout.process`."""
         return self.track_list.processes
 
-    def shown_tracks(self) -> frozenset[tuple[int, int]]:
-        """The tracks that are neither hidden nor filtered out, as (trace, track)."""
-        shown = np.flatnonzero(self.arrangement.shown)
-        pairs = np.column_stack([self.track_list.trace[shown], self.track_list.number[shown]])
-        return frozenset((trace, track) for trace, track in pairs.tolist())
-
     @property
     def missing_text(self) -> str:
         """How many tracks are hidden or filtered out, as text; "" if none."""
@@ -177,12 +175,6 @@ class Scene(QObject):
     def header_bands(self) -> HeaderBands:
         """The bands grouped by process and track."""
         return HeaderBands(self.track_list, self.layout)
-
-    def full_title(self, part: HeaderPart) -> str:
-        """The name of a part; for a track, with its process."""
-        track = self.track_list.track_of(part)
-        process = self.track_list.processes[self.track_list.process_of(part)]
-        return process.name if track < 0 else f"{self.track_list.names[track]} · {process.name}"
 
     def set_density(self, density: Density) -> None:
         """Set the height of rows that the user has not set."""
@@ -196,18 +188,6 @@ class Scene(QObject):
             self._is_tight = tight
             if self._density is Density.AUTOMATIC:
                 self._arrange()
-
-    @property
-    def used_density(self) -> Density:
-        """The height of rows that the user has not set, in the room that there is."""
-        is_compact = self._is_tight and self._density is Density.AUTOMATIC
-        return Density.COMPACT if is_compact else self._density
-
-    @property
-    def is_titled(self) -> bool:
-        """Whether the header of the strip names the only process, which then has no header."""
-        several = len(self.session.groups) > 1
-        return several and is_single(self.track_list, self.session.state.tracks)
 
     # -- drawing -----------------------------------------------------------------------------
 
@@ -367,6 +347,10 @@ class Scene(QObject):
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.track_list, tracks, busy)
+        is_compact = self._is_tight and self._density is Density.AUTOMATIC
+        self.used_density = Density.COMPACT if is_compact else self._density
+        several = len(self.session.groups) > 1
+        self.is_titled = several and is_single(self.track_list, tracks)
         self._unscrolled = self._stacked(self.used_density)
         full = self._unscrolled
         if self.used_density is not self._density:

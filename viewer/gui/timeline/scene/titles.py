@@ -8,6 +8,7 @@ from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import RateOrigin, counted, format_position
 from viewer.render.canvas import Canvas
+from viewer.render.layout import HeaderPart
 from viewer.view.open_trace import OpenTrace
 from viewer.view.visible_range import file_span_ns
 
@@ -72,6 +73,13 @@ def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
         return name, ""
     runs = sum(1 for run in shown.trace.inferences() if run.track == track)
     return name, counted(runs, "inference") if runs else ""
+
+
+def full_title(scene: Scene, part: HeaderPart) -> str:
+    """The name of a part; for a track, with its process."""
+    track = scene.track_list.track_of(part)
+    process = scene.track_list.processes[scene.track_list.process_of(part)]
+    return process.name if track < 0 else f"{scene.track_list.names[track]} · {process.name}"
 
 
 def counter_title(scene: Scene, band: int) -> tuple[str, str]:
