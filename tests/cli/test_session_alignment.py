@@ -1,13 +1,18 @@
 """`opscope export` of a session file whose clocks are aligned."""
 
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from tests.builders.command_line import run
 from tests.paths import DATA
+from viewer.cli.session_alignment import alignment_of
 from viewer.codecs.file_stamps import stamp_of
 from viewer.formats import open_file
+from viewer.gui.session.files.export_scope import shifts
+from viewer.view.saved_view import kept_view
 from viewer.view.session_file import (
     SavedClock,
     SavedSession,
@@ -16,6 +21,7 @@ from viewer.view.session_file import (
     encoded,
     input_of,
 )
+from viewer.view.ties import Tie
 
 HOST, COMPILE = DATA / "torq/host_h4_latest.csv", DATA / "torq/compile_c3_taskid.csv"
 
@@ -74,3 +80,17 @@ def test_a_profile_at_another_rate_is_not_aligned_and_it_is_said(capsys, tmp_pat
     stated, err = exported(capsys, tmp_path, path, "--clock", "400MHz")
     assert "source1.alignment" not in stated
     assert f"{COMPILE}: not aligned, since its clock rate differs in {path}" in err
+
+
+def test_the_window_and_the_command_line_shift_alike(opened, tmp_path):
+    session = opened(HOST, COMPILE)
+    host, compiled = (group.key for group in session.groups)
+    ties = {host: Tie(anchor=123_456, reason="a"), compiled: Tie(Fraction(2), 789, "b")}
+    session.change(replace(session.state, ties=ties))
+    paths = session.workspace.paths
+    view = kept_view(session.state, session.traces, paths)
+    inputs = tuple(input_of(path, stamp_of(path), str(tmp_path)) for path in paths)
+    path = tmp_path / "window.opscope"
+    path.write_bytes(encoded(SavedSession(1, inputs, view=view)))
+    assert shifts(session) == {0: (0, "a"), 1: (123_456 - 789, "b")}
+    assert alignment_of([str(path)], session.workspace) == (shifts(session), [])

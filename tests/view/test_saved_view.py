@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, shown_traces
 from viewer.codecs.reading import UnreadableFile
+from viewer.gui.session import bookmarks
+from viewer.gui.session.session import Session
 from viewer.view import group_ranges
 from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import OpenTrace
@@ -228,3 +230,31 @@ def test_a_file_with_a_long_reason_is_refused(tmp_path):
     path.write_bytes(encoded(SavedSession(1, (), view=view)))
     with pytest.raises(UnreadableFile, match=r"\$\.view\.clocks"):
         read(str(path))
+
+
+def test_a_session_restores_what_it_saved(qapp):
+    session = Session()
+    session.add(list(FILES))
+    session.set_range(1_000, 30_000)
+    session.activate("npu.csv")
+    session.set_range(20, 60)
+    ties = {"torq host": Tie(Fraction(29_000)), "npu.csv": Tie(Fraction(40))}
+    session.change(replace(session.state, ties=ties))
+    session.set_range(20, 50)
+    host = session.state.range_of("torq host")
+    assert host[1] - host[0] == 21_750, "the zooms are tied"
+    bookmarks.keep(session, 30)
+    session.change(replace(session.state, strips=session.state.strips.toggled("net.etdp")))
+    paths = [trace.file.path for trace in session.traces]
+    saved = kept_view(session.state, session.traces, paths)
+    again = Session()
+    again.add(list(FILES))
+    state, messages = shown_view(saved, again.state, again.traces, list(paths))
+    again.restore_view(state)
+    assert messages == []
+    assert again.state == session.state
+    assert again.state.marks == (Bookmark(30, 30, "Bookmark 1", clock="npu.csv"),)
+    # Still tied.
+    again.set_range(20, 60)
+    host = again.state.range_of("torq host")
+    assert host[1] - host[0] == 29_000

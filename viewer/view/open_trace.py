@@ -150,7 +150,7 @@ class OpenTrace:
         return np.flatnonzero(hit[self.trace.slices.key])
 
     def span_ns(self, i: int) -> tuple[int, int]:
-        """Return start and end of slice i on the common axis."""
+        """Return start and end of slice i on the axis of its clock group."""
         slices = self.trace.slices
         return self.axis.to_ns(int(slices.start[i])), self.axis.to_ns(int(slices.end[i]))
 

@@ -8,10 +8,12 @@ from PySide6.QtWidgets import QToolButton
 
 import viewer.gui.session.search
 import viewer.gui.timeline.scene.search_hits
+from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from viewer.gui.panels.search.panel import TEACH, HitsPanel
 from viewer.gui.panels.search.table import COLUMNS, HitColumn, Order, sorted_hits
 from viewer.gui.session import navigation
 from viewer.gui.session.search import TYPING_BURST, Search, find
+from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.search_hits import hit_columns
 from viewer.gui.timeline.scene.titles import track_title
@@ -429,6 +431,40 @@ def test_hits_follow_what_is_open(attention, field, slow):
     attention.settle()
     assert len(Search.of(session).hits) == 0
     assert not field.isEnabled()
+
+
+def test_hits_are_by_clock_then_by_time(qapp):
+    """Times of different clocks do not compare, so no hit of one is between those of another."""
+    session = Session()
+    session.add(
+        [
+            clocked_trace("host.csv", HOST, (104, 120), (130, 140)),
+            clocked_trace("net.etdp", NS, (5_000, 9_000), (9_500, 9_600)),
+            clocked_trace("host2.csv", HOST, (100, 150)),
+        ]
+    )
+    searching = Search.of(session)
+    searching.set_query("a")
+    hits = searching.hits
+    listed = [(hits.ref(at), int(hits.start[at])) for at in range(len(hits))]
+    assert listed == [
+        (SliceRef(2, 0), 0), (SliceRef(0, 0), 4_000), (SliceRef(0, 1), 30_000),
+        (SliceRef(1, 0), 0), (SliceRef(1, 1), 4_500),
+    ]  # fmt: skip
+    assert sorted_hits(hits, session.traces, Order()).tolist() == [0, 1, 2, 3, 4]
+    # A step leaves one clock for the next, which becomes active.
+    session.select_slice(SliceRef(0, 1))
+    host = session.state.range_of("torq host")
+    searching.step(1)
+    assert (session.state.slice, session.state.clock) == (SliceRef(1, 0), "net.etdp")
+    assert session.state.range_of("torq host") == host
+    # From the left edge of the active clock.
+    session.clear_selection()
+    session.set_range(4_400, 5_000)
+    searching.step(1)
+    assert session.state.slice == SliceRef(1, 1)
+    searching.step(1)
+    assert (session.state.slice, session.state.clock) == (SliceRef(2, 0), "torq host")
 
 
 def test_undo_while_hits_are_looked_for(attention, slow):

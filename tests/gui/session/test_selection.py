@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
+from tests.builders.clocked_traces import NS, clocked_trace
 from tests.gui.events import CTRL, LEFT, SHIFT, canvas, column, drag, move, place_of, press, release
 from tests.model.test_queries import slices, trace_of
 from viewer.gui.panels.details.panel import DetailsPanel
@@ -15,10 +16,12 @@ from viewer.gui.session.selection import (
     can_make_area,
     clear,
     make_area,
+    nearest_slice,
     select_same,
     selected_span_ns,
     slices_of,
 )
+from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
@@ -235,6 +238,22 @@ def test_zero_length_slices_can_be_several(attention):
     assert not canvas(attention).grab().isNull()
     bands = attention.timeline.scene.layout.kind
     assert (bands == BandKind.STRIP).any()
+
+
+def test_the_nearest_slice_is_that_to_the_view_of_its_own_clock(qapp):
+    session = Session()
+    starts = range(0, 100_000, 10_000)
+    session.add(
+        [
+            clocked_trace("a.etdp", NS, (0, 1_000_000)),
+            clocked_trace("b.etdp", NS, *((ns, ns + 5_000) for ns in starts)),
+        ]
+    )
+    session.activate("b.etdp")
+    session.set_range(28_000, 36_000)
+    session.activate("a.etdp")
+    session.set_range(70_000, 72_000)
+    assert nearest_slice(session, 1, np.arange(10)) == 3
 
 
 def test_closing_forgets_what_is_selected(rows, qtbot):

@@ -36,7 +36,8 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--range",
         metavar="START:END",
-        help="visible range, counted from the start of the trace, such as 1.5ms:2ms",
+        help="visible range, counted from the start of the trace, such as 1.5ms:2ms; of files on "
+        "several clocks, that of every clock",
     )
     parser.add_argument(
         "--select-most-expensive",

@@ -113,10 +113,10 @@ def screenshot(
     """Draw the real window offscreen and write it as PNG, or only its timeline as SVG or PDF.
 
     The suffix of `output` selects the format. `visible` is the time range in ns from the start of
-    the trace; None shows the default first view. `warm_up`: whether figures include inferences that
-    warm up. `report_most_expensive`, if given, is called with
-    the name and time of the most expensive operator, which is selected in the image. Returns one
-    message per failure; writes nothing if no file could be opened.
+    every clock; None shows the default first view. `warm_up`: whether figures include inferences
+    that warm up. `report_most_expensive`, if given, is called with the name and time of the most
+    expensive operator, which is selected in the image. Returns one message per failure; writes
+    nothing if no file could be opened.
     """
     from viewer.codecs.atomic_file import write_whole
     from viewer.gui.session.inferences import include_warm_up
@@ -125,7 +125,9 @@ def screenshot(
     with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
         controller = window.controller
         if visible is not None:
-            controller.session.set_range(*visible)
+            for group in reversed(controller.session.groups):
+                controller.session.activate(group.key)
+                controller.session.set_range(*visible)
             window.settle()
         if warm_up:
             include_warm_up(controller.session, included=True)

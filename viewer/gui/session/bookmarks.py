@@ -113,8 +113,16 @@ def edit(
     set_bookmarks(session, bookmarks, number, state.measured)
 
 
+def is_on_open_clock(session: Session, bookmark: Bookmark) -> bool:
+    """Whether a file on the bookmark's clock is open; one that names no clock is on the first."""
+    return not bookmark.clock or any(group.key == bookmark.clock for group in session.groups)
+
+
 def go_to(session: Session, number: int) -> None:
-    """Make a bookmark current and bring it into view, moving the range as little as possible."""
+    """Make a bookmark current and bring it into view, moving the range as little as possible.
+
+    One whose file was closed only becomes current.
+    """
     if not 0 <= number < len(session.state.marks):
         return
     with session.one_step():
@@ -122,6 +130,8 @@ def go_to(session: Session, number: int) -> None:
         bookmark = session.state.marks[number]
         session.activate(bookmark.clock)
         set_bookmarks(session, session.state.marks, number, session.state.measured)
+        if not is_on_open_clock(session, bookmark):
+            return
         t0, t1 = session.state.t0, session.state.t1
         if bookmark.t1 - bookmark.t0 > t1 - t0:
             fit(session, number)
@@ -146,8 +156,13 @@ def _pick_run_of(session: Session, bookmark: Bookmark) -> None:
 
 
 def fit(session: Session, number: int) -> None:
-    """Show a bookmark with a margin of 1/5 of its span per side; center one without duration."""
+    """Show a bookmark with a margin of 1/5 of its span per side; center one without duration.
+
+    Does nothing if its file was closed.
+    """
     bookmark = session.state.marks[number]
+    if not is_on_open_clock(session, bookmark):
+        return
     session.activate(bookmark.clock)
     margin = (bookmark.t1 - bookmark.t0) // 5 or (session.state.t1 - session.state.t0) // 2
     session.set_range(bookmark.t0 - max(margin, 1), bookmark.t1 + max(margin, 1))

@@ -83,9 +83,9 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
 
 
 def nearest_slice(session: Session, trace: int, slices: Ints) -> int:
-    """The one of `slices` that starts closest to the middle of the view."""
-    middle = (session.state.t0 + session.state.t1) // 2
-    return selected_slices.nearest_slice(session.traces[trace], slices, middle)
+    """The one of `slices` that starts closest to the middle of the view of their clock."""
+    t0, t1 = session.state.range_of(session.group_of(trace).key)
+    return selected_slices.nearest_slice(session.traces[trace], slices, (t0 + t1) // 2)
 
 
 def operator_of(session: Session, trace: int, index: int) -> Operator | None:

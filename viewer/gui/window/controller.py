@@ -203,6 +203,7 @@ class WindowController(QObject):
         session.workspace_changed.connect(self.refresh)
         session.files_added.connect(self._added)
         session.range_changed.connect(self._show_range)
+        session.clock_activated.connect(self._show_range)
         session.selection_changed.connect(self._show_selection)
         session.history_changed.connect(refresh_commands)
         session.ruler_changed.connect(refresh_commands)

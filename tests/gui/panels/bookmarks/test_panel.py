@@ -1,14 +1,16 @@
-"""The marks panel: rows by start, a click goes there, names and notes are edited in place."""
+"""The marks panel: rows by clock and start, a click goes there, texts are edited in place."""
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.session.session import Session
 from viewer.view.state import Bookmark
 
 MARKS = (
@@ -44,7 +46,8 @@ def test_rows_stand_by_start_each_with_its_units(panel):
     assert texts(panel, BookmarkColumn.START) == [f"{n}.000\u202fµs" for n in (10, 20, 60)]
     assert texts(panel, BookmarkColumn.LENGTH) == ["moment", "30.000\u202fµs", "10.000\u202fµs"]
     assert texts(panel, BookmarkColumn.NOTE) == ["", "", "a note"]
-    assert panel.model.titles()[1] == "Start"
+    assert panel.model.titles() == ["Name", "Clock", "Start", "Length", "Note"]
+    assert panel.table.isColumnHidden(1), "there is one clock"
 
 
 def test_no_marks_say_how_to_make_one(panel):
@@ -101,3 +104,65 @@ def test_copied_marks_are_whole_ns(panel):
 def test_a_name_is_shown_as_text(panel):
     index = panel.model.index(0, COLUMNS.index(BookmarkColumn.NAME))
     assert "&lt;i&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)
+
+
+@pytest.fixture
+def clocks(qapp, show_panel):
+    """The panel with bookmarks on two open clocks, and on that of a file that was closed."""
+    session = Session()
+    session.add([clocked_trace("/a/net.etdp", NS, (0, 9_000)), clocked_trace("h", HOST, (0, 90))])
+    panel = show_panel(BookmarksPanel, session)
+    marks = (
+        Bookmark(5_000, 6_000, "host", clock="torq host"),
+        Bookmark(0, 10, "closed", clock="/a/gone.csv"),
+        Bookmark(7_000, 7_000, "late", clock="/a/net.etdp"),
+        Bookmark(6_000, 6_500, "early", clock="/a/net.etdp"),
+    )
+    set_bookmarks(session, marks, None, None)
+    return panel
+
+
+def test_several_clocks_are_named_and_sort_before_the_time(clocks):
+    assert texts(clocks, BookmarkColumn.NAME) == ["early", "late", "host", "closed"]
+    assert texts(clocks, BookmarkColumn.CLOCK) == [
+        "net.etdp", "net.etdp", "Host clock", "gone.csv (closed)"
+    ]  # fmt: skip
+    assert not clocks.table.isColumnHidden(1)
+    clocks.table.selectRow(2)
+    clocks.copy()
+    head, line = QGuiApplication.clipboard().text().splitlines()
+    assert head == "name\tstart_ns\tlength_ns\tnote\tclock"
+    assert line == "host\t5000\t1000\t\tHost clock"
+
+
+def test_the_clock_column_follows_what_is_open(clocks):
+    session = clocks.session
+    set_bookmarks(session, session.state.marks[2:], None, None)
+    assert not clocks.table.isColumnHidden(1)
+    session.close_all()
+    session.add([clocked_trace("/a/net.etdp", NS, (0, 9_000))])
+    set_bookmarks(session, (Bookmark(0, 1, clock="/a/net.etdp"),), None, None)
+    assert clocks.table.isColumnHidden(1)
+
+
+def test_a_click_activates_the_clock_and_a_closed_one_moves_nothing(clocks, qtbot):
+    session = clocks.session
+    session.set_range(0, 1_000)
+    session.activate("torq host")
+    session.set_range(0, 2_000)
+
+    def click(row):
+        pos = at(clocks, row, BookmarkColumn.START)
+        qtbot.mouseClick(clocks.table.viewport(), Qt.MouseButton.LeftButton, pos=pos)
+
+    click(1)
+    assert (session.state.clock, session.state.mark) == ("/a/net.etdp", 2)
+    assert (session.state.t0, session.state.t1) == (6_500, 7_500)
+    assert session.state.range_of("torq host") == (0, 2_000)
+    before = session.state.all_ranges
+    click(3)
+    qtbot.mouseDClick(
+        clocks.table.viewport(), Qt.MouseButton.LeftButton, pos=at(clocks, 3, BookmarkColumn.START)
+    )
+    assert session.state.mark == 1
+    assert session.state.all_ranges == before

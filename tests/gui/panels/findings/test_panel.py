@@ -2,14 +2,17 @@
 
 import json
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
+from tests.builders.clocked_traces import NS, clocked_trace
 from tests.builders.delegation_cases import DATA
 from viewer.analysis.findings.finding import Family
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.formats import open_file
+from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.panels.findings.rows import NONE_FOUND, RowKind
 from viewer.gui.qt.copy_formats import CopyFormat
@@ -92,6 +95,22 @@ def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
     assert state.area.tracks == {(0, place.tracks[0])}
     panel.session.undo()
     assert panel.session.state.area is None
+
+
+def test_gaps_are_shown_on_their_clock(panel):
+    session, gaps = panel.session, finding(panel, Family.GAPS).place
+    session.add([clocked_trace("other.etdp", NS, (0, 90_000))])
+    own, other = (group.key for group in session.groups)
+    session.set_range(0, 1_000)
+    session.activate(other)
+    session.set_range(500, 600)
+    show_place(session, session.traces[0], gaps, np.empty(0, np.int64))
+    state = session.state
+    assert state.clock == own
+    assert state.t0 < state.area.t0 < state.area.t1 < state.t1
+    assert state.range_of(other) == (500, 600)
+    session.undo()
+    assert (session.state.clock, session.state.t0, session.state.t1) == (other, 500, 600)
 
 
 def test_an_area_has_the_ticks_of_its_stretch(opened, make_panel):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.builders.clocked_traces import NS, clocked_trace
 from viewer.formats import open_file
 from viewer.gui.panels.statistics import panel as statistics_panel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
@@ -159,6 +160,21 @@ def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
     before = session.state
     panel.table.chosen.emit(names.index("Idle"))  # there is none
     assert session.state == before
+
+
+def test_a_unit_is_shown_on_its_clock(panel):
+    session = panel.session
+    session.add([clocked_trace("other.etdp", NS, (0, 90_000))])
+    own, other = (group.key for group in session.groups)
+    css = next(i for i in range(44) if session.traces[0].trace.name(i) == "CSS")
+    session.select_slice(SliceRef(0, css))  # so that the panel is about this trace
+    session.activate(other)
+    session.set_range(500, 600)
+    panel.table.chosen.emit([row.op for row in panel.model.rows].index("CSS"))
+    start, end = session.traces[0].span_ns(css)
+    state = session.state
+    assert (state.clock, state.t0, state.t1) == (own, start - 10_000, end + 10_000)
+    assert state.range_of(other) == (500, 600)
 
 
 def test_units_are_those_of_the_run_however_inferences_are_shown(show_files):

@@ -58,6 +58,15 @@ def test_the_range(opened):
     assert range_text(session) == f"−20 – 80{THIN}ns · 100{THIN}ns visible"
 
 
+def test_the_range_names_its_clock_if_there_are_several(opened):
+    session = opened(*_PATHS["torq_npu"])
+    session.set_range(1_500, 22_000)
+    assert range_text(session).startswith("Host clock · 1.500 – 22.000")
+    session.activate(session.groups[1].key)
+    session.set_range(0, 500)
+    assert range_text(session) == f"Compile clock · 0 – 500{THIN}ns · 500{THIN}ns visible"
+
+
 def is_call(shown, i):
     """Whether a slice counts: a kernel is counted with the call around it."""
     return shown.trace.keys.kind[shown.trace.slices.key[i]] != KeyKind.KERNEL

@@ -1,10 +1,14 @@
 """The Bookmarks panel: name, start, length and note of each bookmark; a click jumps to it.
 
+If several clocks are open, a column names the clock of each.
+
 A double click edits a name or note in place, F2 the current bookmark's name. Delete removes the
 current bookmark.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QAbstractItemView, QWidget
@@ -24,7 +28,7 @@ _LEAST_NOTE = 160  # px
 
 
 class BookmarksPanel(PagePanel):
-    """All bookmarks of the session, by start."""
+    """All bookmarks of the session, by clock and start."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -91,5 +95,9 @@ class BookmarksView(ColumnTable[BookmarkColumn]):
 
     def __init__(self, model: BookmarksModel, theme: Theme) -> None:
         super().__init__(model, "Bookmarks", theme, COLUMNS, _LEAST_NOTE)
+        self._marks = model
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+
+    def hidden(self) -> Collection[BookmarkColumn]:
+        return () if self._marks.has_clocks else (BookmarkColumn.CLOCK,)

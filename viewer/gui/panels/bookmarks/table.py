@@ -11,9 +11,11 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.qt.widgets.table_model import Index
-from viewer.gui.session.bookmarks import edit
+from viewer.gui.session.bookmarks import edit, is_on_open_clock
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name, one_line
 from viewer.model.times import format_position, format_time
+from viewer.view.clock_groups import group_title
 from viewer.view.state import Bookmark
 
 
@@ -21,6 +23,7 @@ class BookmarkColumn(TableColumn):
     """The columns."""
 
     NAME = ("Name", 200)
+    CLOCK = ("Clock", 130)
     START = ("Start", 130)
     LENGTH = ("Length", 120)
     NOTE = ("Note", 0)
@@ -28,33 +31,57 @@ class BookmarkColumn(TableColumn):
 
 COLUMNS = tuple(BookmarkColumn)
 _WRITTEN = (BookmarkColumn.NAME, BookmarkColumn.NOTE)
+_TIMES = (BookmarkColumn.START, BookmarkColumn.LENGTH)
 
 
 class BookmarksModel(CellModel[BookmarkColumn]):
-    """One row per bookmark of the session, by start."""
+    """One row per bookmark of the session, by clock and start."""
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(COLUMNS, theme, parent)
         self._session = session
         self.rows: list[int] = []  # indices into `ViewState.marks`
         self._marks: tuple[Bookmark, ...] = ()
+        self._clocks: dict[str, str] = {}  # by key, in the order of the rows
+
+    @property
+    def has_clocks(self) -> bool:
+        """Whether there are several clocks, which the rows name."""
+        return len(self._clocks) > 1
 
     def refresh(self) -> None:
-        """Read the session's bookmarks again; reset the model only if their times changed."""
-        marks = self._session.state.marks
-        if marks == self._marks:
+        """Read the session's bookmarks again; reset the model only if times or clocks changed."""
+        marks, clocks = self._session.state.marks, self._clocks_now()
+        if (marks, clocks) == (self._marks, self._clocks):
             return
-        before = [(mark.t0, mark.t1) for mark in self._marks]
-        if before == [(mark.t0, mark.t1) for mark in marks]:
+        before = [(mark.t0, mark.t1, mark.clock) for mark in self._marks]
+        now = [(mark.t0, mark.t1, mark.clock) for mark in marks]
+        if before == now and clocks == self._clocks:
             # Only texts changed: a reset would close the editor that has just written one.
             self._marks = marks
             last = self.index(len(self.rows) - 1, len(COLUMNS) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
             return
         self.beginResetModel()
-        self._marks = marks
-        self.rows = sorted(range(len(marks)), key=lambda n: (marks[n].t0, marks[n].t1, n))
+        self._marks, self._clocks = marks, clocks
+        place = {clock: at for at, clock in enumerate(clocks)}
+        self.rows = sorted(
+            range(len(marks)),
+            key=lambda n: (place.get(marks[n].clock, 0), marks[n].t0, marks[n].t1, n),
+        )
         self.endResetModel()
+
+    def _clocks_now(self) -> dict[str, str]:
+        """Return what the open clocks are called, then those of closed files with bookmarks."""
+        session = self._session
+        clocks = {group.key: group_title(group, session.traces) for group in session.groups}
+        for mark in session.state.marks:
+            if not is_on_open_clock(session, mark):
+                clocks[mark.clock] = f"{one_line(display_name(mark.clock))} (closed)"
+        return clocks
+
+    def _clock(self, mark: Bookmark) -> str:
+        return self._clocks.get(mark.clock) or next(iter(self._clocks.values()))
 
     def number(self, row: int) -> int:
         """Return the number of a row's bookmark."""
@@ -71,19 +98,28 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         if cell is BookmarkColumn.LENGTH:
             span = mark.t1 - mark.t0
             return format_time(span) if span else "moment"
+        if cell is BookmarkColumn.CLOCK:
+            return self._clock(mark)
         return mark.name if cell is BookmarkColumn.NAME else mark.note
 
     def tooltip(self, row: int, cell: BookmarkColumn) -> str:
-        return self.text(row, cell) if cell in _WRITTEN else ""
+        return "" if cell in _TIMES else self.text(row, cell)
 
     def tone(self, row: int, cell: BookmarkColumn) -> str:
         return "text1" if cell is BookmarkColumn.NAME else "text2"
 
     def tsv(self, rows: Sequence[int]) -> str:
-        """Return rows and headings as tab-separated text, times in whole ns."""
-        marks = (self._marks[self.rows[row]] for row in rows)
-        texts = ((m.name, str(m.t0), str(m.t1 - m.t0), m.note) for m in marks)
-        return tsv_text(("name", "start_ns", "length_ns", "note"), texts)
+        """Return rows and headings as tab-separated text, times in whole ns.
+
+        With a last column for the clock if there are several.
+        """
+        marks = [self._marks[self.rows[row]] for row in rows]
+        titles = ("name", "start_ns", "length_ns", "note")
+        texts = [(m.name, str(m.t0), str(m.t1 - m.t0), m.note) for m in marks]
+        if not self.has_clocks:
+            return tsv_text(titles, texts)
+        with_clock = ((*own, self._clock(m)) for own, m in zip(texts, marks, strict=True))
+        return tsv_text((*titles, "clock"), with_clock)
 
     # -- Qt interface --------------------------------------------------------------------------
 
@@ -94,10 +130,10 @@ class BookmarksModel(CellModel[BookmarkColumn]):
         return [column.title for column in COLUMNS]
 
     def is_time(self, column: int) -> bool:
-        return COLUMNS[column] not in _WRITTEN
+        return COLUMNS[column] in _TIMES
 
     def is_right(self, column: int) -> bool:
-        return COLUMNS[column] not in _WRITTEN
+        return COLUMNS[column] in _TIMES
 
     @guard(Qt.ItemFlag.NoItemFlags)
     def flags(self, index: Index) -> Qt.ItemFlag:

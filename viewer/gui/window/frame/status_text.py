@@ -20,6 +20,7 @@ from viewer.model.times import (
     with_computed,
 )
 from viewer.model.trace import Trace
+from viewer.view.clock_groups import group_title
 
 
 def clock_text(session: Session) -> str:
@@ -126,9 +127,12 @@ def _operator_text(session: Session, less: int = 0) -> str:
 
 
 def range_text(session: Session) -> str:
-    """The status bar's text for the visible range."""
+    """The status bar's text for the visible range; of several clocks that of the active one."""
     if not session.traces:
         return "" if not session.is_empty else "No trace open"
     state = session.state
     span = state.t1 - state.t0
-    return f"{format_span(state.t0, state.t1)} · {format_time(span)} visible"
+    text = f"{format_span(state.t0, state.t1)} · {format_time(span)} visible"
+    if len(session.groups) < 2:
+        return text
+    return f"{group_title(session.group, session.traces)} · {text}"
