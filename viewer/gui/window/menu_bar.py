@@ -13,6 +13,7 @@ from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
+    CLOCKS_MENU,
     COLOR_MENU,
     COPY_MENU,
     DENSITY_MENU,
@@ -53,6 +54,8 @@ class MenuBar(QObject):
         table.add_to(self.ruler, RULER_MENU)
         table.add_to(menus["View"].addMenu("&Move"), MOVE_MENU)
         table.add_to(menus["View"].addMenu("Row &density"), DENSITY_MENU)
+        self._clocks = menus["View"].addMenu("Cloc&ks")
+        table.add_to(self._clocks, CLOCKS_MENU)
         menus["View"].addMenu(clock.rates)
         table.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
         table.add_to(clock.rates, CLOCK_MENU)
@@ -69,7 +72,9 @@ class MenuBar(QObject):
         colors.setToolTipsVisible(True)
         table.add_to(colors, COLOR_MENU)
         session.workspace_changed.connect(self._explain_colors)
+        session.workspace_changed.connect(self._offer_clocks)
         self._explain_colors()
+        self._offer_clocks()
         timeline.ruler_menu_requested.connect(self._open_ruler_menu)
         self._help = QToolButton()
         self._help.setDefaultAction(table.actions["help.here"])
@@ -91,6 +96,11 @@ class MenuBar(QObject):
             action = self._table.actions[f"view.colour_{scheme.id}"]
             action.setStatusTip(text)
             action.setToolTip(f"<p>{escape(text)}</p>")
+
+    @Slot()
+    def _offer_clocks(self) -> None:
+        """Hide the menu of clocks while there is only one."""
+        self._clocks.menuAction().setVisible(len(self._session.groups) > 1)
 
     @Slot()
     def _retheme(self) -> None:

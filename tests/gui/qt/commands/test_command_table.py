@@ -8,6 +8,7 @@ from tests.gui.events import open_sample
 from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Precondition
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
+    CLOCKS_MENU,
     COLOR_MENU,
     COPY_MENU,
     DENSITY_MENU,
@@ -97,7 +98,15 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
     listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
     assert list(listed) == list(controller.window.menus)
     # Menus in them.
-    own = {*CLOCK_MENU, *COLOR_MENU, *DENSITY_MENU, *RULER_MENU, *MOVE_MENU, *THEME_MENU}
+    own = {
+        *CLOCK_MENU,
+        *CLOCKS_MENU,
+        *COLOR_MENU,
+        *DENSITY_MENU,
+        *RULER_MENU,
+        *MOVE_MENU,
+        *THEME_MENU,
+    }
     listed["View"] |= own - {SEPARATOR}
     listed["Edit"] |= {*COPY_MENU} - {SEPARATOR}
     listed["Go"] |= {*PANELS_MENU}
@@ -111,8 +120,8 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
 @pytest.mark.parametrize(
     ("title", "ids"),
     [
-        ("Clock rate", CLOCK_MENU), ("Color by", COLOR_MENU), ("Ruler", RULER_MENU),
-        ("Move", MOVE_MENU), ("Panels", PANELS_MENU), ("Copy as", COPY_MENU),
+        ("Clock rate", CLOCK_MENU), ("Clocks", CLOCKS_MENU), ("Color by", COLOR_MENU),
+        ("Ruler", RULER_MENU), ("Move", MOVE_MENU), ("Panels", PANELS_MENU), ("Copy as", COPY_MENU),
         ("Row density", DENSITY_MENU), ("Theme", THEME_MENU), ("Open a sample", SAMPLE_MENU),
     ],
 )  # fmt: skip
@@ -147,6 +156,7 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(controller):
     for title, ids in (
         *MENUS,
         ("Clock rate", CLOCK_MENU),
+        ("Clocks", CLOCKS_MENU),
         ("Color by", COLOR_MENU),
         ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU),
@@ -177,7 +187,7 @@ NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_pictur
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
-NEEDS_TWO_FILES = {"view.fit_file"}
+NEEDS_TWO_FILES = {"view.fit_file", *CLOCKS_MENU} - {SEPARATOR}
 NEEDS_RUNS = {
     "go.include_warm_up",
     "go.next_run",

@@ -11,6 +11,7 @@ from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.inferences import include_warm_up
+from viewer.gui.window.commands.alignment import alignment_commands
 from viewer.gui.window.commands.clock import clock_commands
 from viewer.gui.window.commands.color import color_commands
 from viewer.gui.window.commands.context import CommandContext
@@ -50,6 +51,7 @@ def commands_of(context: CommandContext) -> list[Command]:
         *source_commands(context),
         *_menu_commands(),
         *clock_commands(context),
+        *alignment_commands(context),
         *motion_commands(context),
         *ruler_commands(context),
         *flow_commands(context),

@@ -158,6 +158,19 @@ CLOCK_MENU = (
     SEPARATOR,
     "clock.other",
 )
+CLOCKS_MENU = (
+    "clocks.align_run",
+    "clocks.align_operator",
+    "clocks.align_marks",
+    "clocks.release",
+    SEPARATOR,
+    "clocks.same_scale",
+    "clocks.lock_zooms",
+    SEPARATOR,
+    "clocks.next",
+    "clocks.previous",
+    "clocks.collapse",
+)
 COLOR_MENU = (
     *(f"view.colour_{scheme.id}" for scheme in SCHEMES),
     SEPARATOR,

@@ -28,7 +28,7 @@ from viewer.gui.qt.widgets.labels import Hairline
 TASKS = (
     (
         "Zoom and move",
-        ("view.zoom", "view.pan_", "view.scroll", "view.fit", "go.back", "go.for"),
+        ("view.zoom", "view.pan_", "view.scroll", "view.fit", "go.back", "go.for", "clocks."),
     ),
     ("Inferences and slices", ("go.next", "go.previous", "go.runs", "go.include")),
     ("Select and measure", ("selection.", "mark.", "view.clear")),

@@ -24,7 +24,7 @@ _PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
 # In the order of the page list: first steps, the panels by their area in the window, then pages
 # about the whole program.
 PAGES = (
-    INDEX, RECORDING, "formats", "pytorch", "onnxruntime", KEYS, TIMELINE,
+    INDEX, RECORDING, "formats", "pytorch", "onnxruntime", KEYS, TIMELINE, "clocks",
     *(spec.help_page for spec in _PANELS), "export", "command_line", "delegates", "migrating",
     "trust", "accessibility", GLOSSARY,
 )  # fmt: skip
