@@ -31,6 +31,7 @@ class StripHeader(QWidget):
 
     menu_requested = Signal(QPoint)  # screen position, for the menu of the clock
     dragged = Signal(int)  # y of the mouse on the screen, while the strip is dragged
+    dropped = Signal()  # the drag is over
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         super().__init__()
@@ -186,6 +187,8 @@ class StripHeader(QWidget):
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leave the strip where it is."""
+        if self._dragging:
+            self.dropped.emit()
         self._press, self._dragging = None, False
         self.unsetCursor()
 
