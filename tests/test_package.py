@@ -38,6 +38,7 @@ TESTS_OF_MANY = {
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",
     "tests/browser": "exports on the page of Perfetto UI",
+    "tests/gui/timeline/strips/test_monkey.py": "random use of several clocks",
     "tests/packaging": "the scripts and packages of `packaging`",
     "tests/peers": "answers beside those of other tools",
     "tests/formats/test_choosing.py": "the registry of formats, in an `__init__.py`",

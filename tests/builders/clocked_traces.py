@@ -27,6 +27,23 @@ def clocked_trace(path: str, clock: Clock, *slices: tuple[int, int]) -> Trace:
     return builder.build()
 
 
+def profile(path: str, tracks: int, length: int, clock: Clock = NS, names: str = "abcde") -> Trace:
+    """A trace of some tracks "t0", "t1"..., each with five slices of equal length.
+
+    length: from the first start to the last end, in ticks.
+    """
+    builder = TraceBuilder(path, "test", "1", clock)
+    times = np.arange(6, dtype=np.int64) * (length // 5)
+    for number in range(tracks):
+        track = builder.track("p", f"t{number}")
+        for start, end, name in zip(times[:-1], times[1:], names, strict=True):
+            builder.add(
+                track=track, start=np.array([start]), end=np.array([end]),
+                name=builder.intern(name), key=builder.key(KeyKind.PLAIN, name),
+            )  # fmt: skip
+    return builder.build()
+
+
 def space_of(traces: Sequence[Trace]) -> Workspace:
     """A workspace of some traces."""
     space = Workspace()

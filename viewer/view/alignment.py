@@ -16,7 +16,6 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.model.scope import TimeScope, starts_in
-from viewer.model.text import display_name
 from viewer.model.times import format_time
 from viewer.model.trace import Run, RunKind
 from viewer.view.clock_groups import ClockGroup
@@ -348,9 +347,3 @@ def alignment_text(state: ViewState, groups: Sequence[ClockGroup], clock: str) -
     if not offset or own.scale != state.ties[reference].scale:
         return text
     return f"{text}, {'+' if offset > 0 else ''}{format_time(offset)}"
-
-
-def group_name(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
-    """Return the name of a clock group in messages: "a.etdp", or "a.etdp and 2 more"."""
-    names = [display_name(traces[number].file.path) for number in group.traces]
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -117,21 +117,26 @@ def without(ties: Ties, gone: set[str]) -> dict[str, Tie]:
 def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:
     """Return the extent that a group's range may show, in ns of its axis, without margins.
 
-    spans: the length of the axis of each group. For an aligned group this covers the extents of the
-    groups aligned to it, which may be before and after its own. It is at least as long as the axes
-    of groups of which only the zoom is tied.
+    spans: the length of the axis of each group. Tied groups have extents in proportion, long enough
+    for each of them; those of aligned groups cover the same times, which may begin before an axis.
     """
-    low, high, longest = 0, spans[key], 0
     own = ties.get(key)
     if own is None:
-        return low, high
+        return 0, spans[key]
+    # All of this is in units of the scales. Aligned groups are placed by their anchors.
+    starts, ends, lengths = [], [], []
     for other, tie in ties.items():
-        if other == key or other not in spans:
+        if other not in spans:
             continue
-        factor = own.scale / tie.scale
-        if own.anchor is not None and tie.anchor is not None:
-            low = min(low, round(own.anchor - tie.anchor * factor))
-            high = max(high, round(own.anchor + (spans[other] - tie.anchor) * factor))
+        length = spans[other] / tie.scale
+        if tie.anchor is None:
+            lengths.append(length)
         else:
-            longest = max(longest, round(spans[other] * factor))
-    return low, max(high, low + longest)
+            starts.append(-tie.anchor / tie.scale)
+            ends.append(starts[-1] + length)
+    start = min(starts, default=Fraction(0))
+    length = max([*lengths, *(end - start for end in ends)])
+    if own.anchor is None:
+        return 0, round(length * own.scale)
+    low = round(own.anchor + start * own.scale)
+    return low, low + round(length * own.scale)

@@ -33,6 +33,7 @@ from viewer.model.warm_up import counted_inferences
 from viewer.program.sources.files import Substitution
 from viewer.resources import SAMPLES
 from viewer.view.state import Area, SliceRef
+from viewer.view.ties import Tie
 from viewer.workspace.link_choices import Choices
 from viewer.workspace.workspace import Workspace
 
@@ -812,3 +813,151 @@ def test_undo_highlights_no_operator_of_a_record_that_it_was_linked_to_before(qa
     session.undo()
     assert len(session.traces[0].table.program.operators) <= last
     assert session.state.operators is None
+
+
+# -- clock groups ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(qapp):
+    """Two files on clocks of their own: 1000 and 5000 ns."""
+    session = Session()
+    session.add([trace_of("/a.csv", (0, 1000)), trace_of("/b.csv", (0, 5000))])
+    return session
+
+
+def test_activation_changes_no_range_and_is_no_step(two):
+    before = two.state.all_ranges
+    told = []
+    two.clock_activated.connect(lambda: told.append(two.state.clock))
+    two.range_changed.connect(lambda: told.append("range"))
+    for clock in ("/b.csv", "/b.csv", "/a.csv", "/no such clock"):
+        two.activate(clock)
+    assert told == ["/b.csv", "/a.csv"]
+    assert two.state.all_ranges == before
+    assert not two.history.can_undo
+
+
+def test_undo_restores_the_ranges_of_all_clocks(two):
+    first = two.state
+    two.set_range(100, 200)
+    two.activate("/b.csv")
+    two.set_range(3_000, 4_000)
+    assert two.state.all_ranges == {"/a.csv": (100, 200), "/b.csv": (3_000, 4_000)}
+    two.undo()
+    assert two.state.all_ranges == {"/a.csv": (100, 200), "/b.csv": (-100, 5_100)}
+    two.undo()
+    assert two.state == first
+    two.redo()
+    two.redo()
+    assert two.state.all_ranges == {"/a.csv": (100, 200), "/b.csv": (3_000, 4_000)}
+
+
+def test_back_returns_to_the_clock_that_was_looked_at(two):
+    two.set_range(100, 200)
+    two.activate("/b.csv")
+    two.set_range(3_000, 4_000)
+    two.go_back()
+    assert two.state.range_of("/b.csv") == (-100, 5_100)
+    two.go_back()
+    assert two.state.all_ranges == {"/a.csv": (-20, 1_020), "/b.csv": (-100, 5_100)}
+    two.go_forward()
+    assert two.state.range_of("/a.csv") == (100, 200)
+
+
+def test_bursts_on_two_clocks_are_two_steps(two):
+    navigation.zoom(two, 0.5, 500, now=100)
+    between = two.state
+    two.activate("/b.csv")
+    navigation.zoom(two, 0.5, 500, now=100.1)
+    two.undo()
+    assert two.state.all_ranges == between.all_ranges
+
+
+def test_opening_a_file_keeps_the_ranges_and_gives_it_one_of_its_own(two):
+    two.activate("/b.csv")
+    two.set_range(3_000, 4_000)
+    two.add([trace_of("/c.csv", (0, 50))])
+    assert two.state.clock == "/b.csv"
+    assert two.state.all_ranges == {
+        "/a.csv": (-20, 1_020), "/b.csv": (3_000, 4_000), "/c.csv": (-1, 51),
+    }  # fmt: skip
+
+
+def test_what_is_undone_knows_the_ranges_of_clocks_that_were_opened_later(two):
+    two.set_range(100, 200)
+    two.set_range(300, 400)
+    two.undo()
+    two.add([trace_of("/c.csv", (0, 50))])
+    for step in (two.undo, two.redo, two.redo, two.go_back, two.go_forward):
+        step()
+        assert two.state.ranges.keys() == {"/b.csv", "/c.csv"}
+        assert two.state.range_of("/c.csv") == (-1, 51)
+
+
+def test_a_slice_of_another_clock_activates_it_in_the_same_step(two):
+    two.select_slice(SliceRef(1, 0))
+    assert two.state.clock == "/b.csv"
+    assert two.current_trace == 1
+    two.undo()
+    assert two.state.clock == "/a.csv"
+    assert two.state.slice is None
+
+
+def test_the_rate_of_one_clock_moves_no_range_of_another(qapp):
+    session = opened(CYCLES)
+    session.add([trace_of("/b.csv", (0, 5000))])
+    session.set_range(10_000, 30_000)
+    session.activate("/b.csv")
+    session.set_range(1_000, 2_000)
+    set_clock(session, 0, MHZ_100)
+    assert session.state.all_ranges == {str(CYCLES): (80_000, 240_000), "/b.csv": (1_000, 2_000)}
+    session.undo()
+    assert session.state.all_ranges == {str(CYCLES): (10_000, 30_000), "/b.csv": (1_000, 2_000)}
+
+
+def tie(session, **anchors):
+    """Tie the clocks a and b: the zoom of b is three times that of a."""
+    ties = {
+        f"/{name}.csv": Tie(Fraction(scale), anchors.get(name))
+        for name, scale in (("a", 1), ("b", 3))
+    }
+    session.change(replace(session.state, ties=ties))
+
+
+def test_tied_clocks_zoom_together(two):
+    tie(two)
+    two.set_range(400, 500)
+    first, last = two.state.range_of("/b.csv")
+    assert last - first == 300
+    two.activate("/b.csv")
+    two.set_range(0, 600)
+    first, last = two.state.range_of("/a.csv")
+    assert last - first == 200
+
+
+def test_a_clock_whose_zoom_is_tied_stays_inside_its_limits(two):
+    two.activate("/b.csv")
+    two.set_range(4_600, 4_700)
+    two.activate("/a.csv")
+    two.set_range(0, 30)
+    tie(two)
+    for _ in range(20):
+        navigation.zoom(two, 1.25, 0)
+        first, last = two.state.range_of("/b.csv")
+        assert last - first == 3 * (two.state.t1 - two.state.t0)
+        assert -600 <= first < last <= 5_600
+
+
+def test_aligned_clocks_pan_together_and_show_each_other_s_ends(two):
+    tie(two, a=500, b=2_000)
+    two.set_range(400, 600)
+    assert two.state.range_of("/b.csv") == (1_700, 2_300)
+    navigation.pan(two, 100)
+    assert two.state.range_of("/b.csv") == (2_000, 2_600)
+    navigation.pan(two, 10**9)
+    # b ends 3000 after its anchor, so 1000 after that of a at a third of the scale.
+    last = 500 + 1_000
+    assert last < two.state.t1 <= last + 200
+    two.change(replace(two.state, ties={}))
+    assert two.state.t1 <= 1_100, "alone, it ends a tenth after its axis"

@@ -13,8 +13,8 @@ from dataclasses import replace
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.view import alignment
-from viewer.view.alignment import Anchors, group_name
-from viewer.view.clock_groups import ClockGroup
+from viewer.view.alignment import Anchors
+from viewer.view.clock_groups import ClockGroup, group_title
 from viewer.view.selected_slices import nearest_slice
 from viewer.view.state import SliceRef, ViewState
 from viewer.view.ties import aligned_keys, without
@@ -118,7 +118,7 @@ def _align(session: Session, state: ViewState, anchors: Anchors, what: str) -> s
 
 
 def _names(session: Session, groups: Iterable[ClockGroup]) -> str:
-    return ", ".join(group_name(group, session.traces) for group in groups)
+    return ", ".join(group_title(group, session.traces) for group in groups)
 
 
 def shift_by_hand(session: Session, clock: str, by_ns: int, *, joins: bool = False) -> str:
@@ -180,7 +180,7 @@ def release_one(session: Session, clock: str) -> str:
     if clock not in session.state.ties:
         return release_obstacle(session)
     session.change(replace(session.state, ties=without(session.state.ties, {clock})))
-    name = group_name(session.groups.by_key(clock), session.traces)
+    name = group_title(session.groups.by_key(clock), session.traces)
     return f"{name} zooms and pans independently"
 
 

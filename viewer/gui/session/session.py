@@ -428,7 +428,7 @@ class Session(QObject):
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
-        state = group_ranges.tied(self.state, state)
+        state = group_ranges.tied(self.state, state, self.groups)
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
@@ -449,7 +449,10 @@ class Session(QObject):
                 self.history_changed.emit()
 
     def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
-        shown, old, self.state = self.current_trace, self.state, state
+        shown, old = self.current_trace, self.state
+        if old.ties != state.ties and old.rates == state.rates:
+            state = group_ranges.within_limits(state, self.groups)
+        self.state = state
         moved = old.all_ranges != state.all_ranges
         if moved or old.inferences is not state.inferences:
             self.first_view_note = ""
@@ -462,6 +465,7 @@ class Session(QObject):
             )
         if old.inferences is not state.inferences or old.rates != state.rates:
             self._show(state.inferences)
+            self.state = group_ranges.within_limits(state, self.groups)
             self._emit_all()
             return
         if moved:

@@ -183,6 +183,7 @@ class Timeline(QWidget):
         strip.set_header_width(self._header_width)
         strip.resized.connect(self.stack.place)
         strip.header.dragged.connect(partial(self.stack.drag, strip))
+        strip.header.dropped.connect(self.stack.drop)
         strip.header.menu_requested.connect(self.clock_menu_requested)
         strip.view.menu_requested.connect(self.menu_requested)
         strip.ruler.menu_requested.connect(self.ruler_menu_requested)

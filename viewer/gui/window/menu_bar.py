@@ -76,6 +76,7 @@ class MenuBar(QObject):
         self._explain_colors()
         self._offer_clocks()
         timeline.ruler_menu_requested.connect(self._open_ruler_menu)
+        timeline.clock_menu_requested.connect(self._clocks.popup)
         self._help = QToolButton()
         self._help.setDefaultAction(table.actions["help.here"])
         self._help.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog
 from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.settings import EXPORT_FLOWS, EXPORT_GZIP, Settings
 from viewer.gui.session import bookmarks
-from viewer.gui.session.files.export_scope import ALL_AS_RUN, display_order
+from viewer.gui.session.files.export_scope import ALL_AS_RUN
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.window.dialogs.export import ExportDialog, size_text
@@ -228,7 +228,7 @@ def test_the_command_asks_for_a_name_and_writes(controller, qtbot, tmp_path, mon
 
 
 def test_pinned_tracks_come_first_and_hidden_ones_last(qtbot):
-    from viewer.render.arrangement import TrackView, arrange
+    from viewer.render.arrangement import TrackView, arrange, display_order
     from viewer.render.track_table import track_list
 
     session = opened("torq_npu", qtbot)

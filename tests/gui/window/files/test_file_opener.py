@@ -25,7 +25,7 @@ from tests.gui.window.shown import (
 )
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.linking import pair_files
-from viewer.gui.timeline.scene.titles import has_own_clock, process_note
+from viewer.gui.timeline.scene.titles import process_note
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 
@@ -175,7 +175,10 @@ def test_a_second_dump_is_added_and_the_view_stays(attention, qtbot):
     ]  # fmt: skip
     assert (session.state.t0, session.state.t1) == (before.t0, before.t1)
     assert session.state.run == before.run
-    assert has_own_clock(attention.timeline.scene, 1)
+    assert [strip.header.title for strip in attention.timeline.strips] == [
+        "attn_xnnpack_x5.etdp", "demo_str_x4.etdp"
+    ]  # fmt: skip
+    assert session.state.clock == before.clock
 
 
 def test_a_name_that_is_not_unicode_opens(controller, qtbot, tmp_path):

@@ -42,6 +42,7 @@ def test_a_program_file_alone_shows_what_runs_and_says_what_is_missing(controlle
 
 
 def test_a_message_and_another_file_push_no_row_out_of_view(controller, qtbot, data):
+    controller.window.resize(1600, 1200)  # has room for the strips of two clocks beside the panels
     open_files(qtbot, controller, data / "etdump" / "cnn_portable_x10.etdp")
     for more in (ATTENTION_RECORD, DEMO):
         open_files(qtbot, controller, more)

@@ -1,18 +1,22 @@
 """The header of a strip: name, files and ticks of its clock, how it is aligned, and its range.
 
-A press makes the clock active; a drag moves the strip, the chevron or a double click collapses it.
+A press makes the clock active; the chevron or a double click collapses the strip. A drag up or down
+moves the strip, and a drag sideways shifts its times against those of the other clocks.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from enum import Enum
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.alignment import align_obstacle, alignment_text, shift_by_hand
+from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import process_note, process_title
 from viewer.model.times import format_span
@@ -28,18 +32,29 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
+class _Drag(Enum):
+    """What the current drag of a header does."""
+
+    NONE = "nothing yet"
+    MOVE = "moves the strip"
+    SHIFT = "shifts its times"
+
+
 class StripHeader(QWidget):
     """Shows which clock a strip is of, and arranges the strip."""
 
     menu_requested = Signal(QPoint)  # screen position, for the menu of the clock
     dragged = Signal(int)  # y of the mouse on the screen, while the strip is dragged
+    dropped = Signal()  # the drag is over
 
-    def __init__(self, scene: Scene, theme: Theme) -> None:
+    def __init__(self, scene: Scene, theme: Theme, canvas_width: Callable[[], int]) -> None:
+        """canvas_width: the width of the strip's canvas in px."""
         super().__init__()
         self._scene, self._theme = scene, theme
+        self.canvas_width = canvas_width
         self._press: QPoint | None = None
-        self._dragging = False
-        self.alignment = ""  # how the clock is aligned with others, as text
+        self._drag = _Drag.NONE
+        self._shifted: float | None = None  # px, by the current drag once it shifted anything
         self.setFixedHeight(HEIGHT)
         self.fold = self._button()
         self.fold.setGeometry(4, 4, _INDENT - 8, HEIGHT - 8)
@@ -82,6 +97,11 @@ class StripHeader(QWidget):
         return process_note(self._scene, 0) if self._scene.is_titled else ""
 
     @property
+    def alignment(self) -> str:
+        """How the clock is aligned with others, or that their zooms are tied; "" if it is free."""
+        return alignment_text(self._scene.session, self._scene.group.key)
+
+    @property
     def range_text(self) -> str:
         """The visible range."""
         return format_span(*self._scene.visible)
@@ -113,9 +133,7 @@ class StripHeader(QWidget):
 
     def toggle(self) -> None:
         """Collapse or expand the strip."""
-        session = self._scene.session
-        strips = session.state.strips.toggled(self._scene.group.key)
-        session.change(replace(session.state, strips=strips))
+        toggle_strip(self._scene.session, self._scene.group.key)
 
     def _open_menu(self) -> None:
         self._scene.activate()
@@ -193,23 +211,39 @@ class StripHeader(QWidget):
         """Make the clock active, and maybe start a drag."""
         self._scene.activate()
         if event.button() == Qt.MouseButton.LeftButton:
-            self._press, self._dragging = event.position().toPoint(), False
+            self._press, self._drag = event.position().toPoint(), _Drag.NONE
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the strip with the mouse."""
+        """Move the strip with the mouse, or shift its times."""
         if self._press is None:
             return
-        far = abs(event.position().y() - self._press.y()) >= _DRAG_THRESHOLD
-        self._dragging = self._dragging or far
-        if self._dragging:
+        moved = event.position() - QPointF(self._press)
+        if self._drag is _Drag.NONE and moved.manhattanLength() >= _DRAG_THRESHOLD:
+            sideways = abs(moved.x()) > abs(moved.y())
+            self._drag, self._shifted = (_Drag.SHIFT if sideways else _Drag.MOVE), None
+        if self._drag is _Drag.MOVE:
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self.dragged.emit(round(event.globalPosition().y()))
+        elif self._drag is _Drag.SHIFT:
+            self.setCursor(Qt.CursorShape.SizeHorCursor)
+            self._shift_to(moved.x())
+
+    def _shift_to(self, x: float) -> None:
+        """Shift the times so that what was `x` px further left when the drag began is here."""
+        scene, session = self._scene, self._scene.session
+        by = round(((self._shifted or 0.0) - x) * scene.ns_per_pixel(max(self.canvas_width(), 1)))
+        if by == 0 or align_obstacle(session):
+            return
+        shift_by_hand(session, scene.group.key, by, joins=self._shifted is not None)
+        self._shifted = x
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leave the strip where it is."""
-        self._press, self._dragging = None, False
+        if self._dragging:
+            self.dropped.emit()
+        self._press, self._drag = None, _Drag.NONE
         self.unsetCursor()
 
     @guard

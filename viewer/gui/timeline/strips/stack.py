@@ -128,6 +128,10 @@ class StripStack(QScrollArea):
             self._session.change(replace(state, strips=moved), remember=remember)
             self._dropped = self._session.state.strips
 
+    def drop(self) -> None:
+        """End the drag of a strip; the next one is another undo step."""
+        self._dropped = None
+
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the new height."""

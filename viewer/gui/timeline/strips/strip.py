@@ -39,8 +39,8 @@ class ClockStrip(QWidget):
         super().__init__()
         self.scene = Scene(drawings, clock)
         self.scene.font_scale = theme.scale
-        self.header = StripHeader(self.scene, theme)
         self.view = TimelineView(self.scene, theme)
+        self.header = StripHeader(self.scene, theme, self.view.viewport().width)
         self.ruler = RulerBar(self.scene, theme)
         self.marks = BookmarksBar(self.scene, theme)
         RulerDrag(self.ruler, self.view)
