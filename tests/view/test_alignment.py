@@ -20,7 +20,6 @@ from viewer.view.alignment import (
     alignment_text,
     at_same_scale,
     following_run,
-    group_name,
     mark_anchors,
     run_anchors,
     run_of_view,
@@ -416,12 +415,3 @@ def test_an_offset_at_another_scale_is_not_shown():
     groups, _ = groups_of(A, B)
     ties = {"a": Tie(Fraction(2), 10, BY_HAND), "b": Tie(Fraction(1), 90, BY_HAND)}
     assert text(ViewState(clock="a", ties=ties), groups, "b") == "aligned: by hand"
-
-
-def test_a_group_is_named_by_its_files():
-    groups, traces = groups_of(
-        inference_trace("x/a.csv", [(0, CONV)], domain="boot"),
-        B,
-        inference_trace("y.csv", [(5, CONV)], domain="boot"),
-    )
-    assert [group_name(group, traces) for group in groups] == ["a.csv and 1 more", "b"]

@@ -31,7 +31,7 @@ def test_traces_of_one_domain_are_a_group_with_one_axis_and_others_are_alone():
         ("torq host", (0, 2), 30_000),
         ("b.csv", (1,), 4),
     ]
-    assert clock_groups([]) == (NO_GROUP,)
+    assert list(clock_groups([])) == [NO_GROUP]
 
 
 def test_a_group_is_called_by_its_clock_or_its_only_file():

@@ -189,7 +189,7 @@ def test_all_inferences_shows_everything(uneven):
     pick_run(uneven, None)
     assert uneven.state.run is None
     t0, t1 = view_of(uneven)
-    assert t0 < 0 < uneven.span_ns() < t1
+    assert t0 < 0 < uneven.group.span_ns < t1
     uneven.undo()
     assert uneven.state == before
 

@@ -163,7 +163,7 @@ class Monkey:
 
     def do_bookmark(self):
         if self.session.traces:
-            at = self.random.randrange(self.session.span_ns())
+            at = self.random.randrange(self.session.group.span_ns)
             bookmarks.measure(self.session, at)
             bookmarks.keep(self.session, at)
 

@@ -35,7 +35,7 @@ def test_a_choice_in_the_window_is_checked_in_the_menus(controller, dialog):
     assert not controller.theme.dark
     pick(dialog, "Row density", "Compact")
     assert checked["view.density_compact"].isChecked()
-    assert controller.timeline.scene.density is Density.COMPACT
+    assert controller.timeline.scene.used_density is Density.COMPACT
     for name, id in (
         ("Smooth motion", "view.motion"),
         ("Drag to pan (Shift+drag selects)", "view.drag_pans"),
@@ -117,7 +117,7 @@ def test_defaults_are_restored_everywhere(controller, dialog):
     if motion.isChecked():
         motion.click()
     dialog.restore.click()
-    assert controller.timeline.scene.density is Density.AUTOMATIC
+    assert controller.timeline.scene.used_density is Density.AUTOMATIC
     assert motion.isChecked()
     assert controller.timeline.scene.animation.enabled
     assert not controller.timeline.legend.isHidden()

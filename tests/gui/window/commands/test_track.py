@@ -49,7 +49,7 @@ KEYS = [
 def test_density_is_kept_in_the_settings(npu):
     actions, scene = npu.commands.actions, npu.timeline.scene
     actions["view.density_compact"].trigger()
-    assert scene.density is Density.COMPACT
+    assert scene.used_density is Density.COMPACT
     assert actions["view.density_compact"].isChecked()
     assert npu.settings.get(DENSITY) == "compact"
     actions["view.density_automatic"].trigger()
@@ -184,4 +184,4 @@ def test_where_no_track_is_blank_there_are_no_nearest_slices(blank):
     before = shown_range(blank)
     blank.commands.actions["go.nearest_slices"].trigger()
     assert shown_range(blank) == before
-    assert NO_BLANK_TRACK in blank.window.status.currentMessage()
+    assert NO_BLANK_TRACK in blank.window.status.said.text()

@@ -33,7 +33,7 @@ def _go(session: Session, shown: OpenTrace, number: int, place: FindingPlace, sl
         pick_run(session, (number, place.run))
     elif isinstance(place, TimeSpan):
         t0, t1 = _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end)
-        session.activate(session.group_of(number).key)
+        session.activate(session.groups.of(number).key)
         session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
         session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
     elif isinstance(place, OperatorSets) and len(place.sets) == 1:

@@ -224,7 +224,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             interval = answer.shown.grouping.overview.longest(unit, *answer.span)
             if interval is not None:
                 t0, t1 = (shown.axis.to_ns(tick) for tick in interval)
-                self._session.activate(self._session.group_of(number).key)
+                self._session.activate(self._session.groups.of(number).key)
                 self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
         elif key == "operator":
             self._session.select_operators(number, shown.table.sets[group])

@@ -241,7 +241,7 @@ class StripHeader(QWidget):
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leave the strip where it is."""
-        if self._dragging:
+        if self._drag is _Drag.MOVE:
             self.dropped.emit()
         self._press, self._drag = None, _Drag.NONE
         self.unsetCursor()
