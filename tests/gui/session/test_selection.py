@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
-from tests.builders.clocked_traces import profile
 from tests.gui.events import CTRL, LEFT, SHIFT, canvas, column, drag, move, place_of, press, release
 from tests.model.test_queries import slices, trace_of
 from viewer.gui.panels.details.panel import DetailsPanel
@@ -20,7 +19,6 @@ from viewer.gui.session.selection import (
     selected_span_ns,
     slices_of,
 )
-from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
@@ -323,15 +321,3 @@ def opened_of():
         return shown
 
     return make
-
-
-def test_all_tracks_and_times_are_those_of_the_active_clock(qapp):
-    session = Session()
-    session.add([profile("/a.csv", 3, 1000), profile("/b.csv", 2, 5000)])
-    session.activate("/b.csv")
-    select_same(session)
-    area = session.state.area
-    assert area.tracks == {(1, 0), (1, 1)}
-    assert area.t0 <= 0
-    assert area.t1 >= 5000
-    assert session.state.clock == "/b.csv"
