@@ -113,23 +113,17 @@ def revealed(
     return replace(state, t0=t0, t1=t1, tracks=tracks, strips=strips)
 
 
-def tied(before: ViewState, after: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
-    """Return a view in which groups that are tied to the active one have followed its range.
-
-    A group of which only the zoom is tied stays inside its limits.
-    """
+def tied(before: ViewState, after: ViewState) -> ViewState:
+    """Return a view in which groups that are tied to the active one have followed its range."""
     own = before.range_of(after.clock)
     if after.clock not in after.ties or own == (after.t0, after.t1) or after.ties != before.ties:
         return after
     ranges = moved_together(after.ties, after.all_ranges, after.clock, own)
-    for key in {group.key for group in groups} & after.ties.keys() - {after.clock}:
-        if after.ties[key].anchor is None or after.ties[after.clock].anchor is None:
-            ranges[key] = limited_range(after, groups, key, ranges[key])
     return with_ranges(after, ranges)
 
 
 def within_limits(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
-    """Return a view with the range of each group inside its limits, as after ties changed."""
+    """Return a view with the range of each group inside its limits: ties move it out of them."""
     spans = {group.key: state.range_of(group.key) for group in groups}
     return with_ranges(
         state, {key: limited_range(state, groups, key, span) for key, span in spans.items()}

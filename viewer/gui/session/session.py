@@ -428,7 +428,7 @@ class Session(QObject):
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
-        state = group_ranges.tied(self.state, state, self.groups)
+        state = group_ranges.tied(self.state, state)
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
@@ -450,7 +450,7 @@ class Session(QObject):
 
     def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
         shown, old = self.current_trace, self.state
-        if old.ties != state.ties and old.rates == state.rates:
+        if (old.ties or state.ties) and old.rates == state.rates:
             state = group_ranges.within_limits(state, self.groups)
         self.state = state
         moved = old.all_ranges != state.all_ranges

@@ -10,7 +10,7 @@ from tests.gui.events import CTRL, SHIFT, drag, move, press, release, wheel
 from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.search import Search
-from viewer.gui.session.selection import clear
+from viewer.gui.session.selection import clear, select_same
 from viewer.view.state import Bookmark, SliceRef
 from viewer.view.visible_range import with_margin
 
@@ -151,6 +151,16 @@ def test_an_area_is_of_the_tracks_of_its_strip(two):
     assert {trace for trace, _ in area.tracks} == {1}
     assert area.t0 == second.view.time_at(200)
     assert area.t1 == second.view.time_at(400)
+
+
+def test_everything_is_selected_on_the_active_clock_alone(two):
+    two.session.activate("/b.csv")
+    select_same(two.session)
+    area = two.session.state.area
+    assert area.tracks == {(1, 0), (1, 1)}
+    assert area.t0 <= 0
+    assert area.t1 >= 5000
+    assert two.session.state.clock == "/b.csv"
 
 
 def test_the_first_view_of_every_strip_shows_its_content(two):
