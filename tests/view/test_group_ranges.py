@@ -123,13 +123,10 @@ def test_a_slice_out_of_view_is_shown_in_its_group(two):
     assert (revealed(visible, *two, SliceRef(0, 5)).t0) == 240
 
 
-THREE = [ClockGroup("a", (0,), 500), ClockGroup("b", (1,), 500), ClockGroup("c", (2,), 500)]
-
-
 def test_tied_groups_follow_the_active_one():
     ties = {"a": Tie(anchor=0), "b": Tie(anchor=100)}
     before = ViewState(0, 10, "a", {"b": (100, 110), "c": (5, 6)}, ties)
-    after = tied(before, replace(before, t0=3, t1=23), THREE)
+    after = tied(before, replace(before, t0=3, t1=23))
     assert after.all_ranges == {"a": (3, 23), "b": (103, 123), "c": (5, 6)}
 
 
@@ -141,14 +138,14 @@ def test_nothing_follows_an_untied_group_a_new_alignment_or_an_activation():
         before.on("b"),
         replace(before, query="conv"),
     ):
-        assert tied(before, after, THREE) is after
+        assert tied(before, after) is after
     free = replace(before.on("c"), t0=5)
-    assert tied(before, free, THREE) is free
+    assert tied(before, free) is free
 
 
 def test_activating_a_group_and_moving_it_moves_the_tied_ones():
     before = ViewState(0, 10, "a", {"b": (100, 110)}, {"a": Tie(anchor=0), "b": Tie(anchor=100)})
-    after = tied(before, replace(before.on("b"), t0=101, t1=111), THREE)
+    after = tied(before, replace(before.on("b"), t0=101, t1=111))
     assert after.all_ranges == {"a": (1, 11), "b": (101, 111)}
 
 

@@ -76,7 +76,7 @@ class MenuBar(QObject):
         self._explain_colors()
         self._offer_clocks()
         timeline.ruler_menu_requested.connect(self._open_ruler_menu)
-        timeline.clock_menu_requested.connect(self._clocks.popup)
+        timeline.clock_menu_requested.connect(self._open_clock_menu)
         self._help = QToolButton()
         self._help.setDefaultAction(table.actions["help.here"])
         self._help.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
@@ -88,6 +88,10 @@ class MenuBar(QObject):
     @Slot(QPoint)
     def _open_ruler_menu(self, place: QPoint) -> None:
         self.ruler.popup(place)
+
+    @Slot(QPoint)
+    def _open_clock_menu(self, place: QPoint) -> None:
+        self._clocks.popup(place)
 
     @Slot()
     def _explain_colors(self) -> None:
