@@ -204,9 +204,9 @@ NEEDS_A_FILE = {
 NEEDS_A_LAST_SESSION = {"file.last_session"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
 NEEDS_A_SLICE |= {"selection.copy_name", "selection.method", "edit.copy_ns"}
-NEEDS_A_BLANK_TRACK = {"go.nearest_slices"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
+NEEDS_A_TRACE |= {"go.nearest_slices"}
 NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.fit"}
 NEEDS_A_SELECTION |= {"mark.remove"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
@@ -216,7 +216,7 @@ def test_what_makes_no_sense_is_disabled(controller, qtbot):
     everything = {id for id in controller.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
-    everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION | NEEDS_A_BLANK_TRACK
+    everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
     assert enabled(controller) == everything - needy
     open_sample(qtbot, controller, "attention_xnnpack")
     assert enabled(controller) == everything - NEEDS_A_PAST

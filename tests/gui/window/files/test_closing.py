@@ -16,7 +16,11 @@ from viewer.view.state import Bookmark
 
 DATA = Path(__file__).parents[3] / "data"
 CTRL = Qt.KeyboardModifier.ControlModifier
-SLOW = Bookmark(2_000, 3_000, "slow", "why?")
+
+
+def slow(controller):
+    """A bookmark on the clock of what is open."""
+    return Bookmark(2_000, 3_000, "slow", "why?", controller.session.state.clock)
 
 
 @pytest.fixture
@@ -32,7 +36,7 @@ def files(tmp_path):
 def marked(controller, qtbot, files):
     """The window with a dump, its record, and a mark that no file has."""
     open_files(qtbot, controller, *files)
-    set_bookmarks(controller.session, (SLOW,), None, None)
+    set_bookmarks(controller.session, (slow(controller),), None, None)
     return controller
 
 
@@ -40,7 +44,7 @@ def marked(controller, qtbot, files):
 def named(marked, qtbot, files, monkeypatch):
     """The same, saved as mine.opscope, and marked once more since."""
     save_as(qtbot, marked, monkeypatch, files[0].with_name("mine.opscope"))
-    set_bookmarks(marked.session, (SLOW, Bookmark(5_000, 5_000, "late")), None, None)
+    set_bookmarks(marked.session, (slow(marked), Bookmark(5_000, 5_000, "late")), None, None)
     return marked
 
 
@@ -86,7 +90,7 @@ def test_what_close_all_took_away_is_the_last_session(marked, qtbot):
     (button,) = [b for b in page.findChildren(QPushButton) if b.text() == "Reopen last session"]
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     came_back(qtbot, marked)
-    assert marked.session.state.marks == (SLOW,)
+    assert marked.session.state.marks == (slow(marked),)
     assert marked.session_files.path == ""
 
 
@@ -270,7 +274,7 @@ def test_a_session_of_which_nothing_can_be_read_is_not_overwritten_by_others(
 
 def test_a_second_window_takes_no_place_of_the_first(windows, qtbot, files):
     first = take(qtbot, windows, *map(str, files))
-    set_bookmarks(first.controller.session, (SLOW,), None, None)
+    set_bookmarks(first.controller.session, (slow(first.controller),), None, None)
     second = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
     set_bookmarks(second.controller.session, (Bookmark(7, 9, "second"),), None, None)
     sessions = first.controller.session_files.recent
@@ -284,7 +288,7 @@ def test_quitting_asks_about_each_window_and_cancel_keeps_the_rest(
     first = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
     second = take(qtbot, windows, *map(str, files))
     save_as(qtbot, second.controller, monkeypatch, files[0].with_name("mine.opscope"))
-    set_bookmarks(second.controller.session, (SLOW,), None, None)
+    set_bookmarks(second.controller.session, (slow(second.controller),), None, None)
     first.controller.commands.actions["file.quit"].trigger()
     # It is asked before any window is closed.
     assert windows.all == [first, second]

@@ -62,9 +62,12 @@ def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path,
     session = controller.session
     session.select_slice(SliceRef(0, 40))
     session.set_range(1_000, 9_000)
-    set_bookmarks(
-        session, (Bookmark(2_000, 3_000, "slow", "why?"), Bookmark(5_000, 5_000, "now")), 1, None
+    clock = session.state.clock
+    marks = (
+        Bookmark(2_000, 3_000, "slow", "why?", clock),
+        Bookmark(5_000, 5_000, "now", clock=clock),
     )
+    set_bookmarks(session, marks, 1, None)
     Search.of(session).set_query("conv")
     Search.of(session).show_only_hits(True)
     set_scheme(session, "name")
@@ -84,7 +87,9 @@ def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path,
     assert controller.window.windowTitle() == "Opscope"
     take_up(qtbot, controller, moved / "mine.opscope")
     # Its clock is named after the file.
-    assert session.state == replace(was, clock=str(files_in(moved)[0]))
+    clock = str(files_in(moved)[0])
+    marks = tuple(replace(mark, clock=clock) for mark in was.marks)
+    assert session.state == replace(was, clock=clock, marks=marks)
     assert session.workspace.paths == [str(path) for path in files_in(moved)]
     assert errors(controller) == ""
 
