@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.view.ties import Tie, aligned_keys, bounds, moved_together, offset_ns, without
+from viewer.view.ties import (
+    Tie,
+    aligned_keys,
+    bounds,
+    moved_together,
+    offset_ns,
+    same_moment,
+    without,
+)
 
 SECOND = 10**9
 RANGES = st.tuples(st.integers(-SECOND, SECOND), st.integers(1, SECOND)).map(
@@ -82,6 +90,14 @@ def test_the_offset_brings_one_anchor_to_the_other():
     assert offset_ns(ties, "b", "a") == -950
     assert offset_ns(ties, "a", "a") == 0
     assert offset_ns(ties, "a", "c") is offset_ns(ties, "a", "d") is None
+
+
+def test_moments_of_aligned_groups_are_at_the_same_place():
+    ties = {"a": Tie(anchor=10), "b": Tie(Fraction(5, 2), 100), "c": Tie()}
+    assert same_moment(ties, "a", 14, "b") == 110
+    assert same_moment(ties, "b", 110, "a") == 14
+    assert same_moment(ties, "a", 14, "c") is None
+    assert same_moment(ties, "a", 14, "d") is None
 
 
 def test_one_anchor_is_no_alignment():

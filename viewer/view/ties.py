@@ -84,6 +84,17 @@ def offset_ns(ties: Ties, reference: str, key: str) -> int | None:
     return own.anchor - other.anchor
 
 
+def same_moment(ties: Ties, key: str, ns: int, other: str) -> int | None:
+    """Return the time of one group that is at the same place on screen as a time of another one.
+
+    None if the two are not aligned.
+    """
+    own, tie = ties.get(key), ties.get(other)
+    if own is None or tie is None or own.anchor is None or tie.anchor is None:
+        return None
+    return round(tie.anchor + (ns - own.anchor) * tie.scale / own.scale)
+
+
 def aligned_keys(ties: Ties) -> list[str]:
     """Return the aligned groups; fewer than two are no alignment."""
     found = [key for key, tie in ties.items() if tie.anchor is not None]

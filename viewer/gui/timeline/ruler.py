@@ -34,7 +34,7 @@ class RulerBar(QWidget):
         self.setFixedHeight(HEIGHT)
         scene.changed.connect(self.update)
         scene.moved.connect(self.update)
-        scene.pointed.connect(self._point)
+        scene.pointed.connect(self.point)
         theme.changed.connect(self.update)
 
     @property
@@ -47,7 +47,8 @@ class RulerBar(QWidget):
     def _canvas(self) -> Canvas:
         return Canvas(self.width(), self.height(), self.devicePixelRatioF())
 
-    def _point(self, time: int | None) -> None:
+    def point(self, time: int | None) -> None:
+        """Show a time in ns in a chip; None: no longer."""
         if time != self._pointed:
             self._pointed = time
             self.update()

@@ -25,6 +25,7 @@ from viewer.gui.timeline.view import TimelineView
 from viewer.render.arrangement import display_order
 from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density
+from viewer.view.ties import same_moment
 
 _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
@@ -168,6 +169,7 @@ class Timeline(QWidget):
             strip.discard()
         for strip in strips:
             strip.fit()
+            strip.view.show_cursor(None)  # it may no longer be aligned
         replaced = strips != self.strips
         self.stack.show_strips(strips)
         self._cover()
@@ -182,6 +184,7 @@ class Timeline(QWidget):
         strip.view.set_shortcut_hints(self._hints)
         strip.set_header_width(self._header_width)
         strip.resized.connect(self.stack.place)
+        strip.scene.pointed.connect(partial(self._point_in_others, strip))
         strip.header.dragged.connect(partial(self.stack.drag, strip))
         strip.header.dropped.connect(self.stack.drop)
         strip.header.menu_requested.connect(self.clock_menu_requested)
@@ -191,6 +194,16 @@ class Timeline(QWidget):
         strip.headers.width_changed.connect(self.set_header_width)
         strip.headers.width_changed.connect(self.header_width_changed)
         return strip
+
+    def _point_in_others(self, pointed: ClockStrip, time: int | None) -> None:
+        """Show the moment under the mouse in the strips that are aligned with this one."""
+        ties, clock = self._session.state.ties, pointed.scene.clock
+        for strip in self.strips:
+            if strip is not pointed:
+                other = strip.scene.clock
+                moment = None if time is None else same_moment(ties, clock, time, other)
+                strip.view.show_cursor(moment)
+                strip.ruler.point(moment)
 
     def _focus_active(self) -> None:
         """Move the keyboard focus from the canvas of another clock to that of the active one."""

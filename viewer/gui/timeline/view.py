@@ -288,6 +288,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._overlay.dragged = None
         self.viewport().update()
 
+    def show_cursor(self, time: int | None) -> None:
+        """Draw a line at a time in ns, at which the mouse points in an aligned strip."""
+        if time != self._overlay.cursor:
+            self._overlay.cursor = time
+            self.viewport().update()
+
     @property
     def pointed_time(self) -> int | None:
         """The time under the mouse in ns, None if the mouse is elsewhere."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import CTRL, SHIFT, drag, move, press, release, wheel
@@ -12,6 +12,7 @@ from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import clear, select_same
 from viewer.view.state import Bookmark, SliceRef
+from viewer.view.ties import Tie
 from viewer.view.visible_range import with_margin
 
 MIDDLE = QPoint(300, 20)
@@ -287,3 +288,24 @@ def test_clearing_the_selection_leaves_its_clock_active(two):
     clear(two.session)
     assert two.session.state.slice is None
     assert two.session.state.clock == "/b.csv"
+
+
+def test_the_mouse_points_at_the_same_moment_in_aligned_strips(two):
+    first, second = strips(two)
+    before = image_of(second.view.viewport())
+    move(first.view.viewport(), MIDDLE)
+    assert image_of(second.view.viewport()) == before, "not aligned"
+    ties = {"/a.csv": Tie(anchor=0), "/b.csv": Tie(anchor=100)}
+    span = first.scene.range
+    two.session.change(
+        replace(two.session.state, ties=ties, ranges={"/b.csv": (span[0] + 100, span[1] + 100)})
+    )
+    two.settle()
+    free = image_of(second.view.viewport())
+    move(first.view.viewport(), MIDDLE + QPoint(1, 0))
+    pointed = image_of(second.view.viewport())
+    other = {x for x in range(free.width()) if pointed.pixel(x, 3) != free.pixel(x, 3)}
+    assert len(other) == 1
+    assert abs(other.pop() - MIDDLE.x() - 1) <= 1
+    two.timeline.strips[0].view.leaveEvent(QEvent(QEvent.Type.Leave))
+    assert image_of(second.view.viewport()) == free

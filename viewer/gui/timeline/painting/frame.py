@@ -48,13 +48,14 @@ class Overlay:
     """What the mouse adds to a frame.
 
     That is: its position, the slice under it or the counter band under it, and the area being
-    selected.
+    selected. cursor: the time in ns that is under the mouse in an aligned strip.
     """
 
     mouse: QPoint | None = None
     hovered: SliceRef | None = None
     counter: int | None = None
     dragged: Area | None = None
+    cursor: int | None = None
 
 
 class FramePainter:
@@ -154,6 +155,10 @@ class FramePainter:
         self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.own)
         self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
         paint_marks(painter, scene, canvas, theme, overlay.mouse)
+        if overlay.mouse is None and overlay.cursor is not None:
+            x = canvas.x(int(xmap.pixel_of(np.array([overlay.cursor]))[0]))
+            painter.setPen(QPen(theme.color("line"), 1))
+            painter.drawLine(QPointF(x, 0), QPointF(x, height))
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
