@@ -309,3 +309,14 @@ def test_the_mouse_points_at_the_same_moment_in_aligned_strips(two):
     assert abs(other.pop() - MIDDLE.x() - 1) <= 1
     two.timeline.strips[0].view.leaveEvent(QEvent(QEvent.Type.Leave))
     assert image_of(second.view.viewport()) == free
+
+
+def test_screen_readers_are_told_the_clock_of_each_part(two):
+    for strip, title in zip(strips(two), ("a.csv", "b.csv"), strict=True):
+        assert strip.view.accessibleName() == f"Timeline, {title}"
+        assert strip.headers.accessibleName() == f"Processes and tracks, {title}"
+        assert strip.header.accessibleName().startswith(f"{title}, 1")
+    two.session.close_all()
+    two.session.add([profile("/a.csv", 3, 1000)])
+    two.settle()
+    assert strips(two)[0].view.accessibleName() == "Timeline"

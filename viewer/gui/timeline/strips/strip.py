@@ -70,6 +70,8 @@ class ClockStrip(QWidget):
         self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.marks.left.connect(self.view.setFocus)
+        named = (self.view, self.headers, self.overview, self.marks, self.corner.filter)
+        self._names = [(part, part.accessibleName()) for part in named]
         self._told_height = (-1, -1)  # when it last asked for another height
         self.set_header_width(self.headers.width())
         self.fit()
@@ -112,12 +114,19 @@ class ClockStrip(QWidget):
         self.corner.fit()
         self.header.setVisible(not self.is_alone)
         self.header.refresh()
+        self._name_parts()
         shown = not self.is_collapsed
         for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
             part.setVisible(shown)
         self.marks.follow(shown=shown)
         self.edge.setVisible(shown and not self.is_alone)
         self._fit_bar()
+
+    def _name_parts(self) -> None:
+        """Tell screen readers which clock a part belongs to, if there are several."""
+        of = "" if self.is_alone else f", {self.header.title}"
+        for part, name in self._names:
+            part.setAccessibleName(f"{name}{of}")
 
     @property
     def fixed_height(self) -> int:
