@@ -1,11 +1,14 @@
 """The header of a strip: what it says, and how it collapses and moves the strip."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import LEFT, move, press, release
+from viewer.model.inference_views import Inferences
 
 AT = QPoint(400, 8)
 
@@ -123,3 +126,38 @@ def test_the_menu_of_a_clock_is_asked_for_by_its_button_and_a_right_click(two, q
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, AT, header.mapToGlobal(AT))
     QApplication.sendEvent(header, event)
     assert told[1] == header.mapToGlobal(AT)
+
+
+def drag_sideways(harness, number, by):
+    header = headers(harness)[number]
+    press(header, AT)
+    for share in range(1, 5):
+        move(header, AT + QPoint(by * share // 4, 0), LEFT)
+    release(header, AT + QPoint(by, 0))
+
+
+def test_a_drag_sideways_shifts_its_times_against_the_others_as_one_step(two):
+    session = two.session
+    before = session.state
+    width = two.timeline.strips[1].view.viewport().width()
+    drag_sideways(two, 1, 200)
+    first, second = (session.state.range_of(key) for key in ("/a.csv", "/b.csv"))
+    assert first == before.range_of("/a.csv")
+    t0, t1 = before.range_of("/b.csv")
+    shifted = (t1 - t0) * 200 / width
+    assert abs(t0 - second[0] - shifted) < 5
+    assert second[1] - second[0] == t1 - t0
+    assert headers(two)[0].alignment == "aligned: by hand"
+    drag_sideways(two, 1, -40)
+    session.undo()
+    assert session.state.range_of("/b.csv") == second
+    session.undo()
+    assert session.state.all_ranges == before.all_ranges
+    assert [header.alignment for header in headers(two)] == ["", ""]
+
+
+def test_with_one_inference_view_nothing_is_shifted(two):
+    two.session.change(replace(two.session.state, inferences=Inferences.ALIGNED))
+    before = two.session.state
+    drag_sideways(two, 1, 200)
+    assert two.session.state.all_ranges == before.all_ranges
