@@ -164,6 +164,6 @@ def test_compact_rows_have_compact_plans_with_two_lines_of_text(harness, torq):
     open_planned(harness, torq, LOWERED, PROFILE)
     harness.timeline.scene_of(0).set_density(Density.COMPACT)
     area, texts = drawn(harness)
-    assert len(area) == 14
+    assert len(area) == 24
     assert (area[:, 214] == color(harness, "text1")).all()
     assert (texts == color(harness, "warning")).any()
