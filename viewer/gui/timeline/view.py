@@ -407,8 +407,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)
         elif modifiers & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
             self._pan_pixels(-turn.along, now)
-        else:
+        elif self.rows.scroll_limit:
             self.rows.scroll_by(-turn.down)
+        else:
+            event.ignore()  # the stack of strips may scroll
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:

@@ -2,13 +2,16 @@
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint
 
 from tests.builders.clocked_traces import profile
+from tests.gui.events import CTRL, wheel
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.strips.stack import LEAST_ROWS
 from viewer.gui.timeline.strips.strip import ClockStrip
 from viewer.view.state import SliceRef
+
+AT = QPoint(40, 10)
 
 
 def opened(harness, *tracks):
@@ -110,3 +113,18 @@ def test_a_strip_stays_where_another_file_is_opened(two):
     two.settle()
     assert two.timeline.strips[:2] == before
     assert alive(two) == (3, 3)
+
+
+def test_the_wheel_over_a_strip_that_shows_all_rows_is_left_to_the_stack(harness):
+    strips = opened(harness, *[2] * 9)
+    assert not wheel(strips[0].view.viewport(), AT, -1)
+    assert not wheel(strips[0].headers, AT, -1)
+    assert not wheel(strips[0].header, AT, -1)
+    assert wheel(strips[0].view.viewport(), AT, -1, held=CTRL), "zooms"
+
+
+def test_the_wheel_over_a_strip_that_scrolls_is_not_for_the_stack(harness):
+    strips = opened(harness, *[60] * 6)
+    assert wheel(strips[0].view.viewport(), AT, -1)
+    assert strips[0].scene.scroll > 0
+    assert harness.timeline.stack.verticalScrollBar().value() == 0

@@ -331,8 +331,10 @@ class Headers(HeaderColumn):
         turn, modifiers = turn_of(event), event.modifiers()
         if modifiers & BOTH == BOTH:
             grow_rows(self._scene, event.position().toPoint().y(), turn.sign)
-        else:
+        elif self._scene.scroll_limit:
             self._scene.scroll_by(-turn.down)
+        else:
+            event.ignore()  # the stack of strips may scroll
 
     # -- menu and tips -----------------------------------------------------------------------------
 
