@@ -40,6 +40,17 @@ def test_columns_are_the_exact_floor_of_x(t0, span, width, ratio, offset, data):
             assert edges[p] == ceil((Fraction(p * span, width) + t0 - offset) / ratio)
 
 
+@given(
+    t0=st.integers(-(10**18), 10**18),
+    span=st.integers(1, 10**13),
+    width=st.integers(1, 4000),
+    share=st.integers(-20, 120),
+)
+def test_the_column_of_one_time_is_that_of_many(t0, span, width, share):
+    xmap, time = XMap(t0, t0 + span, width), t0 + span * share // 100
+    assert [xmap.column_of(time)] == xmap.pixel_of(np.array([time])).tolist()
+
+
 @pytest.mark.parametrize("span", [1, 2, 7, 1000, HOUR])
 def test_a_window_at_unix_time_loses_nothing(span):
     xmap = XMap(EPOCH + 13, EPOCH + 13 + span, 1920)

@@ -180,6 +180,21 @@ def test_a_known_slice_that_left_the_view_makes_a_track_blank():
     assert seen == [0, 0, 0, 1, 1, 0, 0, 0, 1]
 
 
+@given(
+    spans=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9)), min_size=1, max_size=6),
+    views=st.lists(st.tuples(st.integers(-20, 330), st.integers(1, 60)), max_size=8),
+)
+def test_what_is_remembered_of_earlier_views_changes_nothing(spans, views):
+    trace = trace_of(("p", [(start, start + length) for start, length in spans]))
+    listed, traces = tracks_of(trace), [(raster_of(trace), Axis())]
+    layout = stack(listed, TrackView())
+    moved = TracksInView(layout, (0, 1000), COMPACT_ROW)
+    for t0, span in views:
+        xmap = XMap(t0, t0 + span, 10)
+        fresh = TracksInView(layout, (0, 1000), COMPACT_ROW)
+        assert list(moved.blank(listed, traces, xmap)) == list(fresh.blank(listed, traces, xmap))
+
+
 def test_the_one_name_of_all_slices(monkeypatch):
     side = OffScreen(5, 0, 9, ((2, 4), (7, 10)))
     codes = np.array([0, 0, 6, 6, 1, 1, 1, 6, 6, 6], np.uint32)

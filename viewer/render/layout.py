@@ -168,6 +168,11 @@ class XMap:
             column[ticks < edges[0]] = 0
         return column
 
+    def column_of(self, time: int) -> int:
+        """Return the column of one time in ns of the shared axis, as `pixel_of` does for many."""
+        column = (time - self.t0) * self.width // (self.t1 - self.t0)
+        return min(max(column, 0), self.width)
+
     @cached_property
     def ends(self) -> Ints:
         """The first and the last edge."""

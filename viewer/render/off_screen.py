@@ -55,6 +55,12 @@ class OffScreenSides:
     before: OffScreen | None
     after: OffScreen | None
 
+    def is_around(self, xmap: XMap) -> bool:
+        """Return whether everything is surely out of view; xmap: in ticks of the trace."""
+        low, high = xmap.ends.tolist()
+        before, after = self.before, self.after
+        return (before is None or before.last < low) and (after is None or after.first >= high)
+
 
 @dataclass(frozen=True, slots=True)
 class BlankTrack:
@@ -72,7 +78,8 @@ class BlankTrack:
 class TracksInView:
     """The tracks on some lines of a layout, and which of them are blank in a time range.
 
-    It remembers a slice in view for each track: most of them are in view in the next frame too.
+    It remembers a slice in view for each track, as most of them are in view in the next frame too,
+    and what surrounds the view on blank ones.
     """
 
     def __init__(self, layout: TimelineLayout, lines: tuple[int, int], least: int) -> None:
@@ -86,6 +93,7 @@ class TracksInView:
         is_first[1:] |= trace[1:] != trace[:-1]
         first = bands[is_first]
         self._trace = layout.trace[first]
+        self._traces: list[int] = np.unique(self._trace).tolist()
         self._owners: list[tuple[int, int, int, int]] = np.column_stack(
             [layout.process[first], self._trace, layout.track[first], layout.row[first]]
         ).tolist()
@@ -94,6 +102,7 @@ class TracksInView:
         self._roomy = np.full(len(first), -1, np.int64)
         self._roomy[track_of_roomy] = bands[roomy[at]]
         self._known = np.full(len(first), -1, np.int64)  # a drawn slice of the first row of each
+        self._blank: dict[int, OffScreenSides] = {}  # of tracks that were blank
 
     def blank(
         self, track_list: TrackList, traces: Sequence[tuple[RowRaster, Axis]], xmap: XMap
@@ -110,12 +119,15 @@ class TracksInView:
                 continue
             raster, axis = traces[trace]
             here = xmap.on(axis)
-            lo, hi = raster.in_view(row, here)
-            if hi > lo:
-                self._known[at] = (lo + hi) // 2
-                continue
-            sides = off_screen(raster, track_list, (trace, track), here)
+            sides = self._blank.get(at)
+            if sides is None or not sides.is_around(here):
+                lo, hi = raster.in_view(row, here)
+                if hi > lo:
+                    self._known[at] = (lo + hi) // 2
+                    continue
+                sides = off_screen(raster, track_list, (trace, track), here)
             if sides is not None:
+                self._blank[at] = sides
                 band = int(self._roomy[at])
                 if band >= 0:
                     done.add(process)
@@ -124,7 +136,8 @@ class TracksInView:
     def _without_known(self, traces: Sequence[tuple[RowRaster, Axis]], xmap: XMap) -> Ints:
         """Return the positions of the tracks whose known slice, if there is one, is not in view."""
         lost = np.ones(len(self._known), np.bool_)
-        for number, (raster, axis) in enumerate(traces):
+        for number in self._traces:
+            raster, axis = traces[number]
             own = np.flatnonzero((self._trace == number) & (self._known >= 0))
             if len(own):
                 # In view is what starts before the last edge and reaches the end of a column.

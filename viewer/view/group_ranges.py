@@ -12,7 +12,7 @@ from viewer.view import visible_range
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import Range, bounds, moved_together, without
+from viewer.view.ties import Range, all_bounds, moved_together, without
 from viewer.view.visible_range import FirstView, first_view, with_margin
 
 
@@ -77,10 +77,20 @@ def limited_range(state: ViewState, groups: Sequence[ClockGroup], clock: str, sp
 
     For an aligned group, the extents of the groups aligned to it count, too.
     """
+    return _limited(state, groups, {clock: span})[clock]
+
+
+def _limited(
+    state: ViewState, groups: Sequence[ClockGroup], ranges: Mapping[str, Range]
+) -> dict[str, Range]:
+    """Return the nearest ranges that clock groups can show, by key."""
     spans = {group.key: group.span_ns for group in groups}
-    low, high = bounds(state.ties, spans, clock)
-    t0, t1 = visible_range.limited(span[0] - low, span[1] - low, high - low)
-    return t0 + low, t1 + low
+    result = {}
+    for key, (low, high) in all_bounds(state.ties, spans, ranges).items():
+        t0, t1 = ranges[key]
+        t0, t1 = visible_range.limited(t0 - low, t1 - low, high - low)
+        result[key] = t0 + low, t1 + low
+    return result
 
 
 def restored(
@@ -124,10 +134,8 @@ def tied(before: ViewState, after: ViewState) -> ViewState:
 
 def within_limits(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
     """Return a view with the range of each group inside its limits: ties move it out of them."""
-    spans = {group.key: state.range_of(group.key) for group in groups}
-    return with_ranges(
-        state, {key: limited_range(state, groups, key, span) for key, span in spans.items()}
-    )
+    ranges = {group.key: state.range_of(group.key) for group in groups}
+    return with_ranges(state, _limited(state, groups, ranges))
 
 
 def with_ranges(state: ViewState, ranges: Mapping[str, Range]) -> ViewState:

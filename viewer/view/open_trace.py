@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -65,6 +66,11 @@ class OpenTrace:
     drawing: tuple[Palette, RowRaster] | None = None
     inferences: Inferences = Inferences.AS_RUN
     _operators: dict[str, Palette] = field(default_factory=dict)
+
+    @cached_property
+    def whole_span_ns(self) -> tuple[int, int]:
+        """Start and end of the displayed trace on the axis of its clock group."""
+        return self.axis.to_ns(self.trace.start), self.axis.to_ns(self.trace.end)
 
     @property
     def counters(self) -> tuple[CounterRaster, ...]:

@@ -8,7 +8,7 @@ of the axis of their group, and the arithmetic is exact up to one rounding to wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -126,15 +126,24 @@ def without(ties: Ties, gone: set[str]) -> dict[str, Tie]:
 
 
 def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:
-    """Return the extent that a group's range may show, in ns of its axis, without margins.
+    """Return the extent that the range of one group may show; see `all_bounds`."""
+    return all_bounds(ties, spans, (key,))[key]
+
+
+def all_bounds(ties: Ties, spans: Mapping[str, int], keys: Iterable[str]) -> dict[str, Range]:
+    """Return the extents that the ranges of groups may show, in ns of their axes, without margins.
 
     spans: the length of the axis of each group. Tied groups have extents in proportion, long enough
     for each of them; those of aligned groups cover the same times, which may begin before an axis.
     """
-    own = ties.get(key)
-    if own is None:
-        return 0, spans[key]
-    # All of this is in units of the scales. Aligned groups are placed by their anchors.
+    # In units of the scales; the same for all of them.
+    common = _extent(ties, spans) if ties else (Fraction(), Fraction())
+    return {key: _scaled(ties[key], *common) if key in ties else (0, spans[key]) for key in keys}
+
+
+def _extent(ties: Ties, spans: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+    """Return the start and the length of what tied groups may show, in units of their scales."""
+    # Aligned groups are placed by their anchors.
     starts, ends, lengths = [], [], []
     for other, tie in ties.items():
         if other not in spans:
@@ -146,7 +155,11 @@ def bounds(ties: Ties, spans: Mapping[str, int], key: str) -> Range:
             starts.append(-tie.anchor / tie.scale)
             ends.append(starts[-1] + length)
     start = min(starts, default=Fraction(0))
-    length = max([*lengths, *(end - start for end in ends)])
+    return start, max([*lengths, *(end - start for end in ends)], default=Fraction())
+
+
+def _scaled(own: Tie, start: Fraction, length: Fraction) -> Range:
+    """Return an extent in ns of the axis of one group."""
     if own.anchor is None:
         return 0, round(length * own.scale)
     low = round(own.anchor + start * own.scale)

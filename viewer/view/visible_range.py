@@ -63,7 +63,7 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     if not traces:
         return everything
     first = traces[0]
-    spans = [file_span_ns(shown) for shown in traces]
+    spans = [shown.whole_span_ns for shown in traces]
     if sum(end - start for start, end in spans) < MOSTLY_FILES * whole:
         name = display_name(first.file.path)
         note = f"Showing {name} · the other files are far away in time"
@@ -88,11 +88,6 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
         note += f" (skipping {' and '.join(skipped)})" if skipped else ""
     position = first.trace.runs.index(run)
     return FirstView(*with_margin(*run_span_ns(first, run)), position, note)
-
-
-def file_span_ns(shown: OpenTrace) -> tuple[int, int]:
-    """Return start and end of a trace on the axis."""
-    return shown.axis.to_ns(shown.trace.start), shown.axis.to_ns(shown.trace.end)
 
 
 def run_span_ns(shown: OpenTrace, run: Run) -> tuple[int, int]:

@@ -12,7 +12,6 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
-from viewer.view.visible_range import file_span_ns
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 
@@ -212,7 +211,7 @@ HOUR = 3_600_000_000  # µs
 def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp):
     session = Session()
     session.add([host_profile("a", 5 * HOUR), host_profile("b", 7 * HOUR), host_profile("c", HOUR)])
-    spans = [file_span_ns(shown) for shown in session.traces]
+    spans = [shown.whole_span_ns for shown in session.traces]
     assert spans == [(s * HOUR * 1000, s * HOUR * 1000 + 900_000) for s in (4, 6, 0)]
     air = 900_000 // 50
     seen = [(first - air, last + air) for first, last in spans]

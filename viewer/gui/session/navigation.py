@@ -17,7 +17,7 @@ from viewer.model.trace import RunKind
 from viewer.view.alignment import following_run
 from viewer.view.group_ranges import limited, limited_range
 from viewer.view.state import SliceRef
-from viewer.view.visible_range import file_span_ns, run_in_view, with_margin, zoomed
+from viewer.view.visible_range import run_in_view, with_margin, zoomed
 
 _SLIVER = 8  # an inference narrower than the view by this factor is zoomed to
 
@@ -54,7 +54,7 @@ def fit_file(session: Session, trace: int | None = None) -> None:
     ranges = [
         (group.key, *limited_range(session.state, session.groups, group.key, with_margin(*span)))
         for group, span in (
-            (session.groups.of(number), file_span_ns(shown))
+            (session.groups.of(number), shown.whole_span_ns)
             for number, shown in enumerate(session.traces)
         )
     ]

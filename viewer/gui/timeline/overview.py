@@ -193,7 +193,7 @@ class Overview(QWidget):
             self._rows += [(n, row) for row in rows]
 
     def _window_room(self, xmap: XMap) -> QRect:
-        x0, x1 = (int(x) for x in xmap.pixel_of(np.array(self._scene.range)))
+        x0, x1 = map(xmap.column_of, self._scene.range)
         return QRect(x0, self.sizes.band, max(x1 - x0, 3), self.sizes.lanes - 2)
 
     def _window(self, painter: QPainter, xmap: XMap) -> None:

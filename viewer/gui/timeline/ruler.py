@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from PySide6.QtCore import QLineF, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QPainter, QPaintEvent, QPen
@@ -16,9 +18,12 @@ from viewer.model.times import format_time
 from viewer.render.canvas import Canvas
 
 HEIGHT = 26
-# Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _MOST_ROWS = 64  # rows whose highlighted slices are marked; an operator has two or three
+
+
+@lru_cache(maxsize=1 << 14)  # both kinds of ticks on each pixel; a frame makes a hundred
+def _tick(x: float, tall: int) -> QLineF:
+    return QLineF(x, HEIGHT - tall, x, HEIGHT)
 
 
 class RulerBar(QWidget):
@@ -70,15 +75,12 @@ class RulerBar(QWidget):
         painter.setPen(QPen(theme.color("line"), 1))
         major = [canvas.x(column) for column in lines.major.tolist()]
         minor = [canvas.x(column) for column in lines.minor.tolist()]
-        painter.drawLines(
-            [QLineF(x, HEIGHT - 4, x, HEIGHT) for x in minor]
-            + [QLineF(x, HEIGHT - 9, x, HEIGHT) for x in major]
-        )
+        painter.drawLines([_tick(x, 4) for x in minor] + [_tick(x, 9) for x in major])
         painter.setPen(theme.color("text2"))
-        metrics = painter.fontMetrics()
+        texts = theme.texts("ruler")
         for x, text in zip(major, lines.labels, strict=True):
-            if x + 5 + metrics.horizontalAdvance(text) <= width:
-                painter.drawText(QRectF(x + 5, 0, 200, HEIGHT - 6), _LEFT, text)
+            if x + 5 + texts.width(text) <= width:
+                texts.draw(painter, x + 5, 0, HEIGHT - 6, text)
             # Otherwise the label would be cut off and read as another number.
         self._taken = None
         self._hits(painter, canvas)
@@ -144,7 +146,7 @@ class RulerBar(QWidget):
             self._chip(painter, middle, format_time(span[1] - span[0]), "raised", "text1")
 
     def _chip(self, painter: QPainter, x: float, text: str, fill: str, ink: str) -> None:
-        wide = painter.fontMetrics().horizontalAdvance(text) + 14
+        wide = self._theme.texts("ruler").width(text) + 14
         left = min(max(x - wide // 2, 0.0), max(self.width() - wide, 0.0))
         if self._taken is not None and left < self._taken[1] and left + wide > self._taken[0]:
             # Move it next to the previous chip, on the side where the mouse is.

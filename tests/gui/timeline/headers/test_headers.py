@@ -15,7 +15,6 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackOrder
 from viewer.render.layout import BandKind
-from viewer.view.visible_range import file_span_ns
 
 OPENED: list[QMenu] = []
 LONG = "worker " + "very " * 30 + "long"
@@ -256,7 +255,7 @@ def test_the_menu_of_a_header_does_what_it_says(tracks):
     assert view(tracks).order is TrackOrder.TIME
     pick(tracks, at(tracks, (0, "a.csv")), "Hide")
     assert names(tracks) == ["b.csv", LONG]
-    first, last = file_span_ns(tracks.session.traces[1])
+    first, last = tracks.session.traces[1].whole_span_ns
     pick(tracks, at(tracks, (1, 0)), "Zoom to this file")
     air = (last - first) // 50
     assert (tracks.session.state.t0, tracks.session.state.t1) == (first - air, last + air)

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from viewer.gui.qt.theme import style_sheet
 from viewer.gui.qt.theme.fonts import FONT_SIZES, FontRole, make_font
+from viewer.gui.qt.theme.prepared_texts import PreparedTexts
 from viewer.gui.qt.theme.tokens import DARK, LIGHT, Tokens, mix
 from viewer.resources import resource
 
@@ -87,6 +88,7 @@ class Theme(QObject):
         relative = FONT_SIZES[font_size] / FONT_SIZES["normal"]
         self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX * relative
         self._fonts: dict[FontRole, QFont] = {}
+        self._texts: dict[FontRole, PreparedTexts] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
         # A style sheet can load images from files only, so recolored icons are written here.
         self._pictures = QTemporaryDir()
@@ -138,6 +140,12 @@ class Theme(QObject):
         if role not in self._fonts:
             self._fonts[role] = make_font(role, self.scale)
         return QFont(self._fonts[role])
+
+    def texts(self, role: FontRole) -> PreparedTexts:
+        """Measures and draws lines of text in the font of a role; shared, with a cache."""
+        if role not in self._texts:
+            self._texts[role] = PreparedTexts(self.font(role))
+        return self._texts[role]
 
     def px(self, size: float) -> int:
         """A design length in px, scaled up for larger system fonts but never down."""

@@ -199,12 +199,15 @@ class FramePainter:
 
     def _stamp_counters(self, image: Pixels, xmap: XMap) -> None:
         layout, theme = self.scene.layout, self.theme
+        bands = self._bands(BandKind.COUNTER)
+        if not bands:
+            return
         area, peak, line, ground = (
             theme.color(token).rgb() | 0xFF000000
             for token in ("counter_area", "counter_peak", "counter_line", "hairline")
         )
         colors = CounterColors(area, peak, line, ground)
-        for band in self._bands(BandKind.COUNTER):
+        for band in bands:
             shown = self.scene.rasters[int(layout.trace[band])].shown
             plot = shown.counters[int(layout.counter[band])]
             y, tall = (self._canvas.device(part) for part in self._plot(band))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRect
 from PySide6.QtGui import QPainter, QPen
 
 from viewer.gui.qt.theme.theme import Theme
@@ -29,19 +29,20 @@ def paint_process_header(
     painter.setPen(QPen(theme.color("hairline"), 1))
     painter.drawLine(room.bottomLeft(), room.bottomRight())
     name, record = process_title(scene, process)
-    left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+    names, others = theme.texts("process"), theme.texts("caption")
+    top, tall, right = room.top(), room.height(), room.left() + room.width()
     x = room.left() + indent
-    painter.setFont(theme.font("process"))
-    painter.setPen(theme.color("text1"))
-    name_width = painter.fontMetrics().horizontalAdvance(name)
-    painter.drawText(QRect(x, room.top(), name_width + 4, room.height()), left, name)
-    painter.setFont(theme.font("caption"))
-    painter.setPen(theme.color("text2"))
-    record_x = x + name_width + 16
-    wide = painter.fontMetrics().horizontalAdvance(record)
-    painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
+    record_x = x + names.width(name) + 16
+    note_x = record_x + others.width(record) + 16
+    if record_x > room.left():
+        painter.setFont(names.font)
+        painter.setPen(theme.color("text1"))
+        names.draw(painter, x, top, tall, name)
+    painter.setFont(others.font)
+    if note_x > room.left():
+        painter.setPen(theme.color("text2"))
+        others.draw(painter, record_x, top, tall, record)
     note = process_note(scene, process) if with_note else ""
-    if note and room.width() > record_x + wide + painter.fontMetrics().horizontalAdvance(note) + 32:
+    if note and room.width() > note_x + others.width(note) + 16:
         painter.setPen(theme.color("text3"))
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(room.adjusted(0, 0, -12, 0), right, note)
+        others.draw(painter, right - 12 - others.width(note), top, tall, note)

@@ -34,11 +34,14 @@ def stamp_selected(
 
     `section` is the range of canvas lines, in logical pixels, that the image covers.
     """
+    chosen = scene.drawings.selected_rasters.rasters
+    if not chosen:
+        return
     layout, scroll = scene.layout, scene.scroll + section[0]
     ring = theme.color("ring").rgb() | _OPAQUE
     ground = theme.color("canvas").rgb() | _OPAQUE
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
-    for trace, raster in scene.drawings.selected_rasters.rasters.items():
+    for trace, raster in chosen.items():
         trace_xmap = xmap.on(scene.rasters[trace].shown.axis)
         visible = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
         rows = [band for band in visible if layout.kind[band] == BandKind.ROW]

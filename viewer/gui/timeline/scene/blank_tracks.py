@@ -31,7 +31,8 @@ class BlankTracks:
     def in_view(self, canvas: Canvas) -> tuple[BlankTrack, ...]:
         """The blank tracks on the canvas: per process up to the first with room for a chip.
 
-        None while only search hits are drawn. The same object as long as nothing has changed.
+        None while only search hits are drawn. The same object as long as they are the same, and at
+        the same place.
         """
         scene = self._scene
         hides_slices = scene.search.dims and scene.search.shows_only_hits
@@ -42,13 +43,16 @@ class BlankTracks:
         lines = scene.scroll, scene.scroll + canvas.height
         known = None if self._layout is None else self._layout()
         if self._tracks is None or known is not scene.layout or lines != self._lines:
-            self._layout, self._lines, self._asked = weakref.ref(scene.layout), lines, ()
+            self._layout, self._lines = weakref.ref(scene.layout), lines
+            self._asked, self._found = (), ()
             self._tracks = TracksInView(scene.layout, lines, COMPACT_ROW)
         if asked != self._asked:
-            self._asked = asked
+            same_canvas, self._asked = self._asked[1:] == asked[1:], asked
             traces = [(drawn.raster, drawn.shown.axis) for drawn in scene.rasters]
             xmap = scene.xmap(canvas.columns)
-            self._found = tuple(self._tracks.blank(scene.track_list, traces, xmap))
+            found = tuple(self._tracks.blank(scene.track_list, traces, xmap))
+            if found != self._found or not same_canvas:
+                self._found = found
         return self._found
 
     def span_ns(self, trace: int, side: OffScreen) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from viewer.model.times import RateOrigin, counted, format_position
 from viewer.render.canvas import Canvas
 from viewer.render.layout import HeaderPart
 from viewer.view.open_trace import OpenTrace
-from viewer.view.visible_range import file_span_ns
 
 # A file that takes less than 1/20 of the view is called a sliver.
 SLIVER_RATIO = 20
@@ -130,6 +129,6 @@ def _is_sliver(scene: Scene, process: int) -> bool:
     trace = scene.processes[process].trace
     if process and scene.processes[process - 1].trace == trace:
         return False
-    first, last = file_span_ns(scene.session.traces[trace])
+    first, last = scene.session.traces[trace].whole_span_ns
     t0, t1 = scene.visible
     return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0
