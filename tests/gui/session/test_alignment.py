@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from tests.builders.inference_trace import inference_trace
 from viewer.gui.session import navigation
 from viewer.gui.session.alignment import (
@@ -22,7 +23,7 @@ from viewer.gui.session.alignment import (
     shift_by_hand,
     use_same_scale,
 )
-from viewer.gui.session.bookmarks import keep
+from viewer.gui.session.bookmarks import keep, measure
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_strip
@@ -353,3 +354,41 @@ def test_a_closed_group_ends_its_alignment(session):
     session.close_all()
     assert session.state.ties == {}
     assert alignment_text(session, "b.csv") == ""
+
+
+def test_an_earlier_file_of_one_clock_moves_nothing_away_from_its_slices(qapp):
+    """The axis of a clock starts with the earliest of its files, so it starts earlier now."""
+    session = Session()
+    session.add([clocked_trace("late.csv", HOST, (1000, 1100)), clocked_trace("c.csv", NS, (0, 9))])
+    bookmark(session, "torq host", 100_000)  # the end of the slice
+    bookmark(session, "c.csv", 9)
+    session.select_slice(SliceRef(0, 0))
+    measure(session, None)
+    released = session.state
+    align_at_bookmarks(session)
+    before = session.state
+    t0, t1 = before.range_of("torq host")
+    session.add([clocked_trace("early.csv", HOST, (500, 600))])
+    assert session.traces[0].span_ns(0) == (500_000, 600_000)
+    now = session.state
+    assert now.range_of("torq host") == (t0 + 500_000, t1 + 500_000)
+    assert now.ties["torq host"].anchor == 600_000
+    assert [(mark.clock, mark.t0) for mark in now.marks] == [("torq host", 600_000), ("c.csv", 9)]
+    assert (now.measured_on, now.measured) == ("torq host", (500_000, 600_000))
+    assert now.range_of("c.csv") == before.range_of("c.csv")
+    assert now.ties["c.csv"] == before.ties["c.csv"]
+    session.undo()
+    t0, t1 = released.range_of("torq host")
+    assert session.state.range_of("torq host") == (t0 + 500_000, t1 + 500_000)
+    assert session.state.marks == now.marks
+    session.redo()
+    assert session.state == now
+
+
+def test_a_later_file_of_one_clock_moves_nothing(qapp):
+    session = Session()
+    session.add([clocked_trace("early.csv", HOST, (500, 600))])
+    bookmark(session, "torq host", 100_000)
+    before = session.state
+    session.add([clocked_trace("late.csv", HOST, (1000, 1100))])
+    assert session.state == before
