@@ -94,6 +94,11 @@ def group_key(shown: OpenTrace) -> str:
     return shown.file.clock.domain or shown.file.path
 
 
+def axis_spans(groups: Iterable[ClockGroup]) -> dict[str, int]:
+    """Return the length of the axis of each group in ns, by its key."""
+    return {group.key: group.span_ns for group in groups}
+
+
 def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:
     """Return by the key of each group at which ns of its clock its axis starts.
 

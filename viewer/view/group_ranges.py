@@ -10,10 +10,16 @@ from dataclasses import replace
 
 from viewer.model.inference_views import Inferences
 from viewer.view import visible_range
-from viewer.view.clock_groups import ClockGroup, ClockGroups, axis_zeros, group_key
+from viewer.view.clock_groups import (
+    ClockGroup,
+    ClockGroups,
+    axis_spans,
+    axis_zeros,
+    group_key,
+)
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import Range, bounds, moved_together, without
+from viewer.view.ties import Range, are_in_reach, bounds, moved_together, without
 from viewer.view.visible_range import FirstView, first_view, with_margin
 
 
@@ -41,6 +47,8 @@ def opened(
     active = state.clock if state.clock in keys else keys[0]
     t0, t1 = ranges.pop(active)
     ties = without(state.ties, set(state.ties) - set(keys))
+    if not are_in_reach(ties, axis_spans(groups)):
+        ties = {}  # a file that was opened on one of their clocks is too long
     return replace(state, clock=active, t0=t0, t1=t1, ranges=ranges, ties=ties)
 
 
@@ -140,8 +148,7 @@ def limited_range(state: ViewState, groups: Sequence[ClockGroup], clock: str, sp
 
     For an aligned group, the extents of the groups aligned to it count, too.
     """
-    spans = {group.key: group.span_ns for group in groups}
-    low, high = bounds(state.ties, spans, clock)
+    low, high = bounds(state.ties, axis_spans(groups), clock)
     t0, t1 = visible_range.limited(span[0] - low, span[1] - low, high - low)
     return t0 + low, t1 + low
 

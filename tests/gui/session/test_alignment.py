@@ -1,6 +1,7 @@
 """Clock groups are aligned on request: one undo step, and a sentence on what was left out."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -30,7 +31,7 @@ from viewer.gui.session.tracks import toggle_strip
 from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.resources import SAMPLES
-from viewer.view.state import SliceRef
+from viewer.view.state import Bookmark, SliceRef
 from viewer.view.ties import Tie
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]
@@ -267,6 +268,31 @@ def test_locked_zooms(session):
     others = ranges(session)["b.csv"]
     navigation.pan(session, 30)
     assert ranges(session)["b.csv"] == others
+
+
+def test_zooms_that_differ_too_much_are_not_locked(qapp):
+    """To show all of the first clock, the second would have to show more ns than int64 holds."""
+    session = Session()
+    session.add([clocked_trace(f"{name}.csv", NS, (0, 10**11)) for name in "ab"])
+    session.set_range(7, 8)
+    before = session.state
+    assert lock_zooms(session) == "Not locked: the zooms of the clocks differ too much"
+    assert session.state == before
+    # Nor are they aligned by hand at these scales.
+    assert shift_by_hand(session, "b.csv", 10) == "Not aligned: the times are too far apart"
+    assert session.state == before
+
+
+def test_clocks_are_not_aligned_at_moments_too_far_apart(session):
+    session.change(
+        replace(
+            session.state,
+            marks=(Bookmark(-(2**61), 0, clock="b.csv"), Bookmark(2**62 - 1, 2**62, clock="c.csv")),
+        )
+    )
+    before = session.state
+    assert align_at_bookmarks(session) == "Not aligned: the times are too far apart"
+    assert session.state == before
 
 
 def test_release(session):

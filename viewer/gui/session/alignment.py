@@ -19,6 +19,8 @@ from viewer.view.selected_slices import nearest_slice
 from viewer.view.state import SliceRef, ViewState
 from viewer.view.ties import aligned_keys, without
 
+TOO_FAR = "Not aligned: the times are too far apart"
+
 
 def tie_obstacle(session: Session) -> str:
     """Why zooms cannot be tied together; "" if they can."""
@@ -110,7 +112,10 @@ def _align(session: Session, state: ViewState, anchors: Anchors, what: str) -> s
     missing = f"no {what} in {_names(session, lacking)}" if lacking else ""
     if len(anchors) < 2:
         return f"Not aligned: {missing}"
-    session.change(alignment.aligned(state, session.groups, anchors))
+    moved = alignment.aligned(state, session.groups, anchors)
+    if moved is state:
+        return TOO_FAR
+    session.change(moved)
     reasons = list(dict.fromkeys(anchor.reason for anchor in anchors.values()))
     own = [group for group in session.groups if group.key in anchors]
     sentence = f"Aligned at {' and '.join(reasons)}: {_names(session, own)}"
@@ -131,6 +136,8 @@ def shift_by_hand(session: Session, clock: str, by_ns: int, *, joins: bool = Fal
     if obstacle:
         return obstacle
     moved = alignment.shifted(session.state, session.groups, clock, by_ns)
+    if moved is session.state:
+        return TOO_FAR
     session.change(moved, remember=not joins, by_hand=True)
     aligned = set(aligned_keys(moved.ties))
     own = [group for group in session.groups if group.key in aligned]
@@ -157,7 +164,10 @@ def lock_zooms(session: Session) -> str:
     obstacle = tie_obstacle(session)
     if obstacle:
         return obstacle
-    session.change(alignment.with_zooms_locked(session.state, session.groups))
+    locked = alignment.with_zooms_locked(session.state, session.groups)
+    if locked is session.state and not are_zooms_locked(session):
+        return "Not locked: the zooms of the clocks differ too much"
+    session.change(locked)
     return "All clocks zoom together"
 
 
