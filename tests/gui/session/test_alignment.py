@@ -19,7 +19,6 @@ from viewer.gui.session.alignment import (
     operator_obstacle,
     release,
     release_obstacle,
-    release_one,
     run_obstacle,
     shift_by_hand,
     use_same_scale,
@@ -299,10 +298,6 @@ def test_release(session):
     assert release_obstacle(session) == release(session) == "No clocks are aligned or locked"
     lock_zooms(session)
     tied = session.state
-    assert release_one(session, "b.csv") == "b.csv zooms and pans independently"
-    assert set(session.state.ties) == {"x/a.csv", "c.csv"}
-    assert release_one(session, "b.csv") == ""
-    assert reverted(session, tied)
     assert release(session) == "Every clock zooms and pans independently"
     assert session.state.ties == {}
     assert ranges(session) == tied.all_ranges

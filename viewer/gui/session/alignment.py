@@ -17,7 +17,7 @@ from viewer.view.alignment import Anchors
 from viewer.view.clock_groups import ClockGroup, group_title
 from viewer.view.selected_slices import nearest_slice
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import aligned_keys, without
+from viewer.view.ties import aligned_keys
 
 TOO_FAR = "Not aligned: the times are too far apart"
 
@@ -183,15 +183,6 @@ def release(session: Session) -> str:
         return obstacle
     session.change(replace(session.state, ties={}))
     return "Every clock zooms and pans independently"
-
-
-def release_one(session: Session, clock: str) -> str:
-    """Let one group zoom and pan independently; nothing moves, and the others stay tied."""
-    if clock not in session.state.ties:
-        return release_obstacle(session)
-    session.change(replace(session.state, ties=without(session.state.ties, {clock})))
-    name = group_title(session.groups.by_key(clock), session.traces)
-    return f"{name} zooms and pans independently"
 
 
 def alignment_text(session: Session, clock: str) -> str:
