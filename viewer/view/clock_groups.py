@@ -1,6 +1,6 @@
 """Clock groups: the open traces, grouped by the clock that timed them. No Qt.
 
-Traces of one clock share an axis, which starts at 0 with the first of them. Times of different
+Traces of one clock share an axis, which starts at 0 with the earliest of them. Times of different
 groups cannot be compared, so each group has an axis, a visible range and a ruler of its own. The
 key of a group is the domain of its clock, or the path of its only trace.
 """

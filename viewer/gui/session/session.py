@@ -24,7 +24,7 @@ The modules next to this one are functions on a session: navigation, selection, 
 clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) compute results for panels.
 
 Times are ns on the axis of a clock group; files that share a clock are in one group, whose axis
-starts at 0 with the first of them. `state.t0` and `t1` are the range of the active group.
+starts at 0 with the earliest of them. `state.t0` and `t1` are the range of the active group.
 """
 
 from __future__ import annotations
