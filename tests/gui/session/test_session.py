@@ -744,11 +744,7 @@ def test_a_rate_that_was_chosen_with_the_files_is_part_of_the_first_view(qapp):
     session = Session()
     session.add([read(str(CYCLES))], Choices(clocks=((str(CYCLES), MHZ_100),)))
     assert session.state.clocks == {str(CYCLES): MHZ_100}
-    assert (
-        session.state.t1
-        > session.group.span_ns
-        == 8 * session.traces[0].trace.end * 5 // 4
-    )
+    assert session.state.t1 > session.group.span_ns == 8 * session.traces[0].trace.end * 5 // 4
     set_clock(session, 0, None)
     session.undo()
     assert session.traces[0].axis.ns_per_tick == MHZ_100
