@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.builders.clocked_traces import HOST, clocked_trace
 from tests.builders.inference_trace import inference_trace
 from viewer.model.inference_views import Inferences
 from viewer.view.clock_groups import clock_groups
 from viewer.view.group_ranges import (
+    adapted,
+    axis_moves,
     everything,
     first_views,
     limited_range,
@@ -17,10 +20,11 @@ from viewer.view.group_ranges import (
     restored,
     revealed,
     tied,
+    with_axes_moved,
     with_ranges,
 )
 from viewer.view.open_trace import views_of
-from viewer.view.state import Bookmark, SliceRef, StripView, ViewState
+from viewer.view.state import Area, Bookmark, SliceRef, StripView, ViewState
 from viewer.view.ties import Tie
 from viewer.workspace.workspace import Workspace
 
@@ -158,3 +162,43 @@ def test_ranges_are_given_by_key():
 def test_bookmarks_of_a_group_are_found_by_number():
     marks = tuple(Bookmark(0, 0, clock=clock) for clock in "abca")
     assert marks_on(ViewState(marks=marks), "a") == [0, 3]
+
+
+# -- the start of an axis --------------------------------------------------------------------------
+
+LATE, EARLY = clocked_trace("late", HOST, (10, 12)), clocked_trace("early", HOST, (4, 5))
+
+
+def test_an_earlier_file_moves_the_times_of_its_clock():
+    assert axis_moves(groups_of(LATE, A)[1], groups_of(LATE, A, EARLY)[1]) == {"torq host": 6000}
+    assert axis_moves(groups_of(EARLY, A)[1], groups_of(EARLY, A, LATE)[1]) == {}
+    # Nothing is known of a clock of which no file is left.
+    assert axis_moves(groups_of(LATE)[1], groups_of(EARLY)[1]) == {}
+
+
+def test_a_view_shows_and_marks_the_same_moments_of_a_moved_axis():
+    groups, _ = groups_of(LATE, A, EARLY)
+    state = ViewState(
+        t0=10, t1=20, clock="a", ranges={"torq host": (0, 5)},
+        ties={"a": Tie(anchor=1), "torq host": Tie(anchor=2, reason="by hand")},
+        area=Area(1, 3, frozenset({(0, 0)})), measured=(1, 1), measured_on="torq host",
+        marks=(Bookmark(1, 2, clock="a"), Bookmark(1, 2, clock="torq host")),
+    )  # fmt: skip
+    moved = with_axes_moved(state, groups, {"torq host": 100})
+    assert moved == replace(
+        state, ranges={"torq host": (100, 105)},
+        ties={"a": Tie(anchor=1), "torq host": Tie(anchor=102, reason="by hand")},
+        area=Area(101, 103, frozenset({(0, 0)})), measured=(101, 101),
+        marks=(Bookmark(1, 2, clock="a"), Bookmark(101, 102, clock="torq host")),
+    )  # fmt: skip
+    # Aligned inferences start at 0 on every axis, but bookmarks are of those as they ran.
+    aligned = replace(state, inferences=Inferences.ALIGNED)
+    moved = with_axes_moved(aligned, groups, {"torq host": 100})
+    assert (moved.all_ranges, moved.area) == (aligned.all_ranges, aligned.area)
+    assert moved.marks[1].t0 == 101
+
+
+def test_an_earlier_view_gets_the_ranges_of_groups_that_came_later(two):
+    past = ViewState(t0=3, t1=4, clock="a")
+    now = ViewState(t0=5, t1=6, clock="b", ranges={"a": (0, 1)})
+    assert adapted(past, now, two[0], {}) == replace(past, ranges={"b": (5, 6)})

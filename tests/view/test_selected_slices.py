@@ -2,11 +2,12 @@
 
 import pytest
 
+from tests.builders.clocked_traces import NS, clocked_trace, shown_traces
 from tests.builders.workspaces import opened
 from viewer.model.inference_views import Inferences
 from viewer.view import selected_slices
 from viewer.view.open_trace import OpenTrace, views_of
-from viewer.view.selected_slices import place_among
+from viewer.view.selected_slices import SelectedSpan, place_among
 from viewer.view.state import SliceRef, SliceSet
 
 LOAD, EXECUTE, INIT, CALL = range(4)  # 900, 8000, 800 and 7000 ticks
@@ -38,3 +39,13 @@ def test_the_lengths_of_very_many_slices_are_not_compared(shown, monkeypatch):
     monkeypatch.setattr(selected_slices, "AT_ONCE", 2)
     assert place(shown, EXECUTE, LOAD, EXECUTE) == "longest of 2 selected"
     assert place(shown, EXECUTE, LOAD, EXECUTE, CALL) == "one of 3 selected"
+
+
+def test_the_span_of_a_selection_is_that_on_the_clock_of_its_primary_slice():
+    traces = shown_traces(
+        clocked_trace("a", NS, (0, 10), (20, 30)), clocked_trace("b", NS, (0, 5), (600, 700))
+    )
+    span, others = SelectedSpan(), SliceSet.of_refs([SliceRef(0, 1), SliceRef(1, 1)])
+    assert span.of(traces, SliceRef(0, 0), others, (0,)) == (0, 30)
+    assert span.of(traces, SliceRef(1, 0), others, (1,)) == (0, 700)
+    assert span.of(traces, SliceRef(1, 0), others, (0, 1)) == (0, 700)

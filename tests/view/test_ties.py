@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from viewer.view.ties import (
     Tie,
     aligned_keys,
+    are_in_reach,
     bounds,
     moved_together,
     offset_ns,
@@ -133,6 +134,17 @@ def test_a_locked_group_can_be_as_wide_as_the_others():
     spans = {"a": 1000, "b": 100}
     assert bounds({"a": Tie(), "b": Tie()}, spans, "b") == (0, 1000)
     assert bounds({"a": Tie(Fraction(10)), "b": Tie()}, spans, "b") == (0, 100)
+
+
+def test_ties_are_in_reach_as_long_as_int64_holds_what_they_move():
+    spans = {"a": 10, "b": 10}
+    far = 2**62 - 10
+    assert are_in_reach({"a": Tie(anchor=far), "b": Tie(anchor=0)}, spans)
+    assert not are_in_reach({"a": Tie(anchor=far + 1), "b": Tie(anchor=0)}, spans)
+    assert not are_in_reach({"a": Tie(), "b": Tie(Fraction(2**62))}, spans)
+    assert are_in_reach({}, spans)
+    # A closed group moves nothing.
+    assert are_in_reach({"closed": Tie(Fraction(2**62)), "b": Tie()}, spans)
 
 
 def test_the_order_of_ties_does_not_matter_for_bounds():

@@ -80,7 +80,7 @@ def test_an_input_that_changed_after_it_was_read_is_told(tmp_path):
 def test_a_range_is_told_with_what_becomes_of_its_edges(tmp_path):
     workspace = opened("attention_xnnpack")
     trace = workspace.traces[0]
-    span = workspace.clocks.span_ns()
+    span = trace.end - trace.start
     wish = PerfettoOptions(RANGE, (span // 2, span // 2 + span // 100))
     job = PerfettoJob(Snapshot.of(workspace), wish)
     count, facts = written(job, tmp_path / "a.pftrace")
@@ -151,7 +151,8 @@ def test_flows_are_looked_up_once_for_the_size_and_the_file(monkeypatch, tmp_pat
     workspace, flows = opened("attention_xnnpack"), ExportFlows()
     PerfettoJob(Snapshot.of(workspace), PerfettoOptions(), flows).size()
     written(PerfettoJob(Snapshot.of(workspace), PerfettoOptions(), flows), tmp_path / "a.pftrace")
-    part = PerfettoOptions(RANGE, (0, workspace.clocks.span_ns() // 3))
+    trace = workspace.traces[0]
+    part = PerfettoOptions(RANGE, (0, (trace.end - trace.start) // 3))
     for _ in range(2):
         PerfettoJob(Snapshot.of(workspace), part, flows).size()
     assert len(asked) == 2

@@ -3,9 +3,10 @@
 Both are pure and exact. All drawing, labeling and hit testing uses them, so that a slice, its label
 and the ruler line above it always align.
 
-The shared axis counts integer nanoseconds. A file counts ticks of its own; its `Axis` maps them to
-the shared axis. Column p shows the times [edge p, edge p + 1). The edges are exact fractions, and
-`XMap.edges` has the first integer tick at or after each. The column of a tick is always floor(x).
+The axis of a clock counts integer nanoseconds. A file counts ticks of its own; its `Axis` maps them
+to the axis of its clock. Column p shows the times [edge p, edge p + 1). The edges are exact
+fractions, and `XMap.edges` has the first integer tick at or after each. The column of a tick is
+always floor(x).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ COUNTER_HEIGHT = 34
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Maps the ticks of one file to the shared axis: ns = tick * ns_per_tick + offset_ns."""
+    """Maps the ticks of one file to the axis of its clock: ns = tick * ns_per_tick + offset_ns."""
 
     ns_per_tick: Fraction = Fraction(1)
     offset_ns: int = 0
@@ -52,14 +53,14 @@ class Axis:
         return tick_to_ns(tick, self.ns_per_tick) + self.offset_ns
 
     def to_ticks_floor(self, ns: int) -> int:
-        """Return the last tick that is not after a time on the shared axis."""
+        """Return the last tick that is not after a time on the axis of the clock."""
         ratio = self.ns_per_tick
         return (ns - self.offset_ns) * ratio.denominator // ratio.numerator
 
 
 @dataclass(frozen=True)
 class XMap:
-    """The visible range [t0, t1) ns of the shared axis on `width` pixel columns.
+    """The visible range [t0, t1) ns of the axis of a clock on `width` pixel columns.
 
     `on(axis)` gives the same view for the ticks of one file; "ticks" below are ticks of `axis`.
     Raises ValueError for an empty range or no columns.
@@ -85,7 +86,7 @@ class XMap:
     def part(self, first: int, last: int, ns_per_tick: Fraction, zero_ns: Fraction) -> XMap:
         """Return the columns [first, last) alone, for a file whose tick 0 is at an exact time.
 
-        zero_ns: on the shared axis. The columns have exactly the edges that they have in this view.
+        zero_ns: on the axis in ns. The columns have exactly the edges that they have in this view.
         """
         # In units of which a column, and the time of tick 0, are whole numbers.
         scale = self.width * zero_ns.denominator

@@ -110,7 +110,7 @@ class TracksInView:
         """Yield blank tracks from top to bottom, per process up to the first with room for a chip.
 
         The pinned tracks count as one process. traces: per trace its rows and the axis of their
-        ticks. xmap: the visible range on the shared axis.
+        ticks. xmap: the visible range on the axis in ns.
         """
         done: set[int] = set()
         for at in self._without_known(traces, xmap).tolist():

@@ -366,7 +366,7 @@ def draw_frame(
 ) -> Pixels:
     """Return the lines [y0, y0 + height) of the content as (height, width) pixels 0xffRRGGBB.
 
-    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the shared axis;
+    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the axis in ns;
     its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
     `sources` stay empty. ratio: device pixels per line of the content; the image height is scaled
     by it.

@@ -44,9 +44,9 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the ruler counts: ns of the shared axis from `origin`, or cycles of one file.
+    """What the ruler counts: ns of an axis from `origin`, or cycles of one file.
 
-    cycles: maps cycles to the shared axis, None to count ns; if given, `origin` is in cycles.
+    cycles: maps cycles to that axis, None to count ns; if given, `origin` is in cycles.
     start: a description of the origin, "trace start".
     """
 
@@ -68,7 +68,7 @@ class Scale:
         return f"{unit[0]} from {self.start}"
 
     def text(self, ns: int, resolution_ns: float = 1) -> str:
-        """Format a time on the shared axis like the ruler: "1.250 µs", "1 000 cycles".
+        """Format a time on the axis like the ruler: "1.250 µs", "1 000 cycles".
 
         resolution_ns: the ns per pixel of the view, by default whole ns.
         """
@@ -78,7 +78,7 @@ class Scale:
         return f"{group_digits(cycles)}{NARROW_SPACE}cycles"
 
     def span_text(self, first: int, last: int) -> str:
-        """Format two times on the shared axis like the ruler: "0 to 200 µs", "10 to 20 cycles"."""
+        """Format two times on the axis like the ruler: "0 to 200 µs", "10 to 20 cycles"."""
         if self.cycles is None:
             return format_from_to(first - self.origin, last - self.origin)
         cycles = (self.cycles.to_ticks_floor(ns) - self.origin for ns in (first, last))

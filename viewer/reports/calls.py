@@ -47,7 +47,7 @@ _UNNAMED = "(no name)"
 class CallOptions:
     """What to report.
 
-    key: one of `KEYS`. inverted: bottom-up. span: ns from the start of the shared axis; None:
+    key: one of `KEYS`. inverted: bottom-up. span: ns from the start of each clock; None:
     everything. inference: only those of this number. depth: at most so many levels of frames;
     bottom-up, of all names of a path. least: leave out rows with a smaller share, in percent, of
     the total of their thread; bottom-up, of all self time. most: of each profile, only so many rows

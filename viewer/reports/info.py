@@ -86,7 +86,7 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
 
 
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
-    """Return when each inference ran, in ns of the shared axis, as for `opscope stats --range`.
+    """Return when each inference ran, in ns of its clock's axis, as for `opscope stats --range`.
 
     `index`: its number in its scope, from 1, as for `--method`. `finished`: False if it failed or
     was cut short. `warm_up`: whether figures per inference leave it out.

@@ -46,7 +46,7 @@ class NoSuchGroups(Exception):
 def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -> Facts:
     """Return the statistics by a key, as `opscope stats --json` prints them.
 
-    span: ns from the start of the shared axis; None: everything. `files` has for each profile its
+    span: ns from the start of each clock; None: everything. `files` has for each profile its
     clock, the ticks of the span, the total that shares are relative to, how many inferences are
     left out of it because they did not finish (`unfinished`), and why it has no such groups
     (`missing`). `rows` are the groups of all profiles, file by file; those with slices whose rate
@@ -84,7 +84,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
 
 
 def ticks_within(workspace: Workspace, trace: Trace, span: tuple[int, int]) -> tuple[int, int]:
-    """Return the ticks of a range of the shared axis within the trace; empty if outside.
+    """Return the ticks of a range of the axis of its clock within a trace; empty if outside.
 
     A range after the trace starts one tick after its end, because a slice that starts exactly at
     the end is not in it.

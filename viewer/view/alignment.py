@@ -18,11 +18,11 @@ from viewer.arrays import Ints
 from viewer.model.scope import TimeScope, starts_in
 from viewer.model.times import format_time
 from viewer.model.trace import Run, RunKind
-from viewer.view.clock_groups import ClockGroup
+from viewer.view.clock_groups import ClockGroup, axis_spans
 from viewer.view.group_ranges import limited_range, with_ranges
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import Tie, aligned_keys, moved_together, offset_ns
+from viewer.view.ties import Tie, aligned_keys, are_in_reach, moved_together, offset_ns
 from viewer.view.visible_range import run_in_view, run_span_ns, with_margin
 
 BY_HAND = "by hand"
@@ -204,9 +204,12 @@ def aligned(state: ViewState, groups: Sequence[ClockGroup], anchors: Anchors) ->
     """Return a view with anchors at one place on screen, at one scale; other groups are not tied.
 
     It shows the longest of what starts there with a margin. If nothing has a length, the active
-    group keeps its span, and moves only if its anchor is out of view.
+    group keeps its span, and moves only if its anchor is out of view. Anchors too far apart for
+    int64 change nothing.
     """
     ties = {key: Tie(Fraction(1), anchor.at_ns, anchor.reason) for key, anchor in anchors.items()}
+    if not are_in_reach(ties, axis_spans(groups)):
+        return state
     result = replace(state, ties=ties)
     lead = state.clock if state.clock in anchors else next(iter(anchors))
     t0, t1 = result.range_of(lead)
@@ -258,7 +261,7 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
 
     As in panning, it shows later times if by_ns is positive. A group that is not aligned yet is
     aligned as everything is on screen now: with the aligned groups, else with the active one, or
-    with the topmost other one.
+    with the topmost other one. A move too far for int64 changes nothing.
     """
     keys = state.strips.ordered([group.key for group in groups])
     others = [key for key in keys if key != clock]
@@ -284,6 +287,8 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
         # What is left of an alignment is no longer one with the group that was moved away.
         shared = sum(ties[other].reason == ties[key].reason for other in aligned_keys(ties))
         ties[key] = ties[key] if shared > 1 else replace(ties[key], reason=BY_HAND)
+    if not are_in_reach(ties, axis_spans(groups)):
+        return state
     moved = with_ranges(replace(state, ties=ties), {clock: (t0 + by_ns, t1 + by_ns)})
     limit = limited_range(moved, groups, moved.clock, (moved.t0, moved.t1))
     return moved if limit == (moved.t0, moved.t1) else placed_by(moved, moved, groups, moved.clock)
@@ -316,12 +321,15 @@ def at_same_scale(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
 def with_zooms_locked(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
     """Return a view in which all groups zoom together; nothing moves.
 
-    Anchors are kept if all groups are aligned already.
+    Anchors are kept if all groups are aligned already. Nothing changes if the zooms differ too much
+    for int64 to hold what is visible of one group when all of another is.
     """
     if len(aligned_keys(state.ties)) == len(groups):
         return state
-    spans = {group.key: state.range_of(group.key) for group in groups}
-    return replace(state, ties={key: Tie(Fraction(t1 - t0)) for key, (t0, t1) in spans.items()})
+    ranges = {group.key: state.range_of(group.key) for group in groups}
+    ties = {key: Tie(Fraction(t1 - t0)) for key, (t0, t1) in ranges.items()}
+    within = are_in_reach(ties, axis_spans(groups))
+    return replace(state, ties=ties) if within else state
 
 
 # -- texts -----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Clock groups: the open traces, grouped by the clock that timed them. No Qt.
 
-Traces of one clock share an axis, which starts at 0 with the first of them. Times of different
+Traces of one clock share an axis, which starts at 0 with the earliest of them. Times of different
 groups cannot be compared, so each group has an axis, a visible range and a ruler of its own. The
 key of a group is the domain of its clock, or the path of its only trace.
 """
@@ -13,7 +13,7 @@ from typing import overload
 
 from viewer.analysis.torq.estimates import is_compiled
 from viewer.model.text import display_name, one_line
-from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin
+from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin, tick_to_ns
 from viewer.view.open_trace import OpenTrace
 
 # Of the name of a clock in a file, in characters.
@@ -92,6 +92,24 @@ def clock_groups(traces: Sequence[OpenTrace]) -> ClockGroups:
 def group_key(shown: OpenTrace) -> str:
     """Return the key of the group that a trace belongs to."""
     return shown.file.clock.domain or shown.file.path
+
+
+def axis_spans(groups: Iterable[ClockGroup]) -> dict[str, int]:
+    """Return the length of the axis of each group in ns, by its key."""
+    return {group.key: group.span_ns for group in groups}
+
+
+def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:
+    """Return by the key of each group at which ns of its clock its axis starts.
+
+    That is with the first slice of its traces as they ran, at their current rates.
+    """
+    zeros: dict[str, int] = {}
+    for shown in traces:
+        if len(shown.file.slices):
+            start = tick_to_ns(shown.file.start, shown.axis.ns_per_tick)
+            zeros[group_key(shown)] = min(zeros.get(group_key(shown), start), start)
+    return zeros
 
 
 def _length(traces: Iterable[OpenTrace]) -> int:

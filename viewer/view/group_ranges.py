@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from viewer.model.inference_views import Inferences
 from viewer.view import visible_range
-from viewer.view.clock_groups import ClockGroup
+from viewer.view.clock_groups import (
+    ClockGroup,
+    ClockGroups,
+    axis_spans,
+    axis_zeros,
+    group_key,
+)
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import Range, all_bounds, moved_together, without
+from viewer.view.ties import Range, all_bounds, are_in_reach, moved_together, without
 from viewer.view.visible_range import FirstView, first_view, with_margin
 
 
@@ -40,7 +47,71 @@ def opened(
     active = state.clock if state.clock in keys else keys[0]
     t0, t1 = ranges.pop(active)
     ties = without(state.ties, set(state.ties) - set(keys))
+    if not are_in_reach(ties, axis_spans(groups)):
+        ties = {}  # a file that was opened on one of their clocks is too long
     return replace(state, clock=active, t0=t0, t1=t1, ranges=ranges, ties=ties)
+
+
+def axis_moves(before: Sequence[OpenTrace], now: Sequence[OpenTrace]) -> dict[str, int]:
+    """Return what to add to times of the clock groups whose axes start at another moment now.
+
+    An axis starts with the earliest of its files, so an earlier one that is opened moves it. Only
+    groups that keep a trace count: their clock is the same. before, now: all open traces.
+    """
+    rates = {id(shown.file.slices.start): shown.axis.ns_per_tick for shown in before}
+    zeros, found = axis_zeros(before), axis_zeros(now)
+    kept = [
+        group_key(shown)
+        for shown in now
+        if rates.get(id(shown.file.slices.start)) == shown.axis.ns_per_tick
+    ]
+    return {
+        key: zeros[key] - found[key] for key in kept if key in zeros and zeros[key] != found[key]
+    }
+
+
+def with_axes_moved(state: ViewState, groups: ClockGroups, moves: Mapping[str, int]) -> ViewState:
+    """Return a view that shows and marks the same moments after `axis_moves`.
+
+    Only inferences as they ran move with the axis: others start at 0.
+    """
+    if not moves:
+        return state
+    area, measured = state.area, state.measured
+    if measured is not None:
+        measured = _moved(measured, moves.get(state.measured_on, 0))
+    marks = []
+    for mark in state.marks:
+        t0, t1 = _moved((mark.t0, mark.t1), moves.get(mark.clock, 0))
+        marks.append(replace(mark, t0=t0, t1=t1))
+    state = replace(state, measured=measured, marks=tuple(marks))
+    if state.inferences is not Inferences.AS_RUN:
+        return state
+    if area is not None and area.tracks:
+        owner = groups.of(min(area.tracks)[0]).key
+        t0, t1 = _moved((area.t0, area.t1), moves.get(owner, 0))
+        area = replace(area, t0=t0, t1=t1)
+    ties = {
+        key: tie if tie.anchor is None else replace(tie, anchor=tie.anchor + moves.get(key, 0))
+        for key, tie in state.ties.items()
+    }
+    ranges = {key: _moved(span, moves.get(key, 0)) for key, span in state.all_ranges.items()}
+    return with_ranges(replace(state, area=area, ties=ties), ranges)
+
+
+def _moved(span: Range, by: int) -> Range:
+    return span[0] + by, span[1] + by
+
+
+def adapted(
+    past: ViewState, now: ViewState, groups: ClockGroups, moves: Mapping[str, int]
+) -> ViewState:
+    """Return an earlier view for files that were opened after it.
+
+    now: the current view, whose ranges new groups get. moves: see `axis_moves`.
+    """
+    moved = with_axes_moved(past, groups, moves)
+    return with_ranges(moved, {**now.all_ranges, **moved.all_ranges})
 
 
 def reset(
@@ -84,7 +155,7 @@ def _limited(
     state: ViewState, groups: Sequence[ClockGroup], ranges: Mapping[str, Range]
 ) -> dict[str, Range]:
     """Return the nearest ranges that clock groups can show, by key."""
-    spans = {group.key: group.span_ns for group in groups}
+    spans = axis_spans(groups)
     result = {}
     for key, (low, high) in all_bounds(state.ties, spans, ranges).items():
         t0, t1 = ranges[key]

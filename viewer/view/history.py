@@ -7,10 +7,10 @@ returns to the previous place (range and selection), and leaves everything else 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 from viewer.view.state import ViewState
-from viewer.view.ties import Ranges
 
 LONGEST = 500  # states are small and share common parts
 _States = deque[ViewState]
@@ -32,25 +32,12 @@ class History:
 
     def without_operators(self) -> None:
         """Clear the operator highlight in all states, after the links of traces have changed."""
-        for states in (self._undo, self._redo, self._back, self._forward):
-            known = [replace(state, operators=None) for state in states]
-            states.clear()
-            states.extend(known)
+        self.adapt(lambda state: replace(state, operators=None))
 
-    def with_ranges(self, ranges: Ranges) -> None:
-        """Give all states the ranges of clock groups that were opened after them."""
+    def adapt(self, adapted: Callable[[ViewState], ViewState]) -> None:
+        """Replace each state, after files were opened that it does not know."""
         for states in (self._undo, self._redo, self._back, self._forward):
-            known = [
-                replace(
-                    state,
-                    ranges={
-                        key: span
-                        for key, span in {**ranges, **state.ranges}.items()
-                        if key != state.clock
-                    },
-                )
-                for state in states
-            ]
+            known = [adapted(state) for state in states]
             states.clear()
             states.extend(known)
 

@@ -20,7 +20,7 @@ import numpy as np
 from viewer.model.inference_views import Inferences
 from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart
-from viewer.view.clock_groups import ClockGroup, clock_groups, group_key
+from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
 from viewer.view.open_trace import OpenTrace
 from viewer.view.session_file import (
     RowHeight,
@@ -48,15 +48,13 @@ from viewer.view.state import (
     TrackView,
     ViewState,
 )
-from viewer.view.ties import Range, Tie, Ties, bounds
+from viewer.view.ties import Range, Tie, Ties, are_in_reach
 
 # Beyond this many selected slices only the first is saved: they come from a search or an area.
 MOST_SLICES = 100_000
 # Two numbers of 63 bits and "/" are 39 characters.
 _LONGEST_SCALE = 40
 _SCALE = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)
-# A tie that would move a range farther than this, in ns, is dropped.
-_FARTHEST = 2**62
 _E = TypeVar("_E", bound=Enum)
 
 
@@ -306,9 +304,7 @@ class _Shower:
             ties.setdefault(place[0].key, Tie(scale, anchor, reason))
         if len(ties) < 2:
             return {}
-        spans = {group.key: group.span_ns for group in self._groups}
-        reach = [ns for key in ties for ns in bounds(ties, spans, key)]
-        return ties if min(reach) >= -_FARTHEST and max(reach) <= _FARTHEST else {}
+        return ties if are_in_reach(ties, axis_spans(self._groups)) else {}
 
     def _strips(self, saved: SavedView) -> StripView:
         order = [place[0].key for one in saved.strips if (place := self._place_of(one))]

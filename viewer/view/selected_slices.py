@@ -148,12 +148,12 @@ class SelectedSpan:
         others: Sequence[SliceRef],
         members: Container[int],
     ) -> tuple[int, int] | None:
-        """Return the span of a slice and others; cached while the others are the same.
+        """Return the span of a slice and others; cached while all but the first are the same.
 
         members: the traces whose times can be compared; slices of others do not count.
         """
-        arguments = (traces, others)
-        same = len(self._asked) == 2 and all(
+        arguments: tuple[object, ...] = traces, others, members
+        same = bool(self._asked) and all(
             a is b for a, b in zip(arguments, self._asked, strict=True)
         )
         if not same:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+_FARTHEST = 2**62  # ns
 Range = tuple[int, int]
 # By the key of a clock group.
 Ranges = Mapping[str, Range]
@@ -164,3 +165,12 @@ def _scaled(own: Tie, start: Fraction, length: Fraction) -> Range:
         return 0, round(length * own.scale)
     low = round(own.anchor + start * own.scale)
     return low, low + round(length * own.scale)
+
+
+def are_in_reach(ties: Ties, spans: Mapping[str, int]) -> bool:
+    """Return whether no tie can move a range farther than 146 years, so that int64 holds its ns.
+
+    spans: as in `bounds`.
+    """
+    reach = [ns for key in ties if key in spans for ns in bounds(ties, spans, key)]
+    return min(reach, default=0) >= -_FARTHEST and max(reach, default=0) <= _FARTHEST

@@ -1,4 +1,4 @@
-"""The tick lengths of open traces, and their positions on the common axis. No Qt."""
+"""The tick lengths of open traces, and where they start on the axes of their clocks. No Qt."""
 
 from __future__ import annotations
 
@@ -68,11 +68,6 @@ class Clocks:
         """Return the open traces with the same clock, including this one, in order of opening."""
         domain = trace.clock.domain
         return [t for t in self.traces if t is trace or (domain and t.clock.domain == domain)]
-
-    def span_ns(self) -> int:
-        """Return the length of the common axis in ns: the latest end of any trace."""
-        ends = (tick_to_ns(t.end, self.ns_per_tick(t)) + self.offset_ns(t) for t in self.traces)
-        return max(ends, default=0)
 
     def check_rate(self, trace: Trace, ns_per_tick: Fraction, name: str) -> None:
         """Raise ValueError for a trace that states its rate, and for an invalid rate.

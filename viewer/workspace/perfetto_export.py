@@ -47,7 +47,7 @@ class PerfettoOptions:
     """What to write of the open files, and with which extras.
 
     Traces are named by their numbers among the open ones, and a range is in ns of the axis of a
-    clock, which starts at 0 with the first of its traces.
+    clock, which starts at 0 with the earliest of its traces.
 
     what: WHOLE, RANGE or SELECTION. ns_range: the same range of every clock; ranges: the range of
     each trace instead, the same for all of a clock. For a selection they apply to counters and

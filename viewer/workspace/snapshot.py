@@ -22,8 +22,8 @@ NO_TIMES = "Nothing to export: a program file has no timing data. Also open its 
 class LinkedTrace:
     """One open profile: its links, its clock, and its display names among the open files.
 
-    offset_ns: to add to its times on the common axis. name: of its file; processes: the process
-    name of each track.
+    offset_ns: what to add to its times so that its clock starts at 0. name: of its file; processes:
+    the process name of each track.
     """
 
     table: LinkTable

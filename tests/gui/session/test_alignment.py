@@ -1,9 +1,11 @@
 """Clock groups are aligned on request: one undo step, and a sentence on what was left out."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
+from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from tests.builders.inference_trace import inference_trace
 from viewer.gui.session import navigation
 from viewer.gui.session.alignment import (
@@ -17,19 +19,18 @@ from viewer.gui.session.alignment import (
     operator_obstacle,
     release,
     release_obstacle,
-    release_one,
     run_obstacle,
     shift_by_hand,
     use_same_scale,
 )
-from viewer.gui.session.bookmarks import keep
+from viewer.gui.session.bookmarks import keep, measure
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_strip
 from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.resources import SAMPLES
-from viewer.view.state import SliceRef
+from viewer.view.state import Bookmark, SliceRef
 from viewer.view.ties import Tie
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]
@@ -268,14 +269,35 @@ def test_locked_zooms(session):
     assert ranges(session)["b.csv"] == others
 
 
+def test_zooms_that_differ_too_much_are_not_locked(qapp):
+    """To show all of the first clock, the second would have to show more ns than int64 holds."""
+    session = Session()
+    session.add([clocked_trace(f"{name}.csv", NS, (0, 10**11)) for name in "ab"])
+    session.set_range(7, 8)
+    before = session.state
+    assert lock_zooms(session) == "Not locked: the zooms of the clocks differ too much"
+    assert session.state == before
+    # Nor are they aligned by hand at these scales.
+    assert shift_by_hand(session, "b.csv", 10) == "Not aligned: the times are too far apart"
+    assert session.state == before
+
+
+def test_clocks_are_not_aligned_at_moments_too_far_apart(session):
+    session.change(
+        replace(
+            session.state,
+            marks=(Bookmark(-(2**61), 0, clock="b.csv"), Bookmark(2**62 - 1, 2**62, clock="c.csv")),
+        )
+    )
+    before = session.state
+    assert align_at_bookmarks(session) == "Not aligned: the times are too far apart"
+    assert session.state == before
+
+
 def test_release(session):
     assert release_obstacle(session) == release(session) == "No clocks are aligned or locked"
     lock_zooms(session)
     tied = session.state
-    assert release_one(session, "b.csv") == "b.csv zooms and pans independently"
-    assert set(session.state.ties) == {"x/a.csv", "c.csv"}
-    assert release_one(session, "b.csv") == ""
-    assert reverted(session, tied)
     assert release(session) == "Every clock zooms and pans independently"
     assert session.state.ties == {}
     assert ranges(session) == tied.all_ranges
@@ -353,3 +375,41 @@ def test_a_closed_group_ends_its_alignment(session):
     session.close_all()
     assert session.state.ties == {}
     assert alignment_text(session, "b.csv") == ""
+
+
+def test_an_earlier_file_of_one_clock_moves_nothing_away_from_its_slices(qapp):
+    """The axis of a clock starts with the earliest of its files, so it starts earlier now."""
+    session = Session()
+    session.add([clocked_trace("late.csv", HOST, (1000, 1100)), clocked_trace("c.csv", NS, (0, 9))])
+    bookmark(session, "torq host", 100_000)  # the end of the slice
+    bookmark(session, "c.csv", 9)
+    session.select_slice(SliceRef(0, 0))
+    measure(session, None)
+    released = session.state
+    align_at_bookmarks(session)
+    before = session.state
+    t0, t1 = before.range_of("torq host")
+    session.add([clocked_trace("early.csv", HOST, (500, 600))])
+    assert session.traces[0].span_ns(0) == (500_000, 600_000)
+    now = session.state
+    assert now.range_of("torq host") == (t0 + 500_000, t1 + 500_000)
+    assert now.ties["torq host"].anchor == 600_000
+    assert [(mark.clock, mark.t0) for mark in now.marks] == [("torq host", 600_000), ("c.csv", 9)]
+    assert (now.measured_on, now.measured) == ("torq host", (500_000, 600_000))
+    assert now.range_of("c.csv") == before.range_of("c.csv")
+    assert now.ties["c.csv"] == before.ties["c.csv"]
+    session.undo()
+    t0, t1 = released.range_of("torq host")
+    assert session.state.range_of("torq host") == (t0 + 500_000, t1 + 500_000)
+    assert session.state.marks == now.marks
+    session.redo()
+    assert session.state == now
+
+
+def test_a_later_file_of_one_clock_moves_nothing(qapp):
+    session = Session()
+    session.add([clocked_trace("early.csv", HOST, (500, 600))])
+    bookmark(session, "torq host", 100_000)
+    before = session.state
+    session.add([clocked_trace("late.csv", HOST, (1000, 1100))])
+    assert session.state == before

@@ -17,7 +17,9 @@ from viewer.view.alignment import Anchors
 from viewer.view.clock_groups import ClockGroup, group_title
 from viewer.view.selected_slices import nearest_slice
 from viewer.view.state import SliceRef, ViewState
-from viewer.view.ties import aligned_keys, without
+from viewer.view.ties import aligned_keys
+
+TOO_FAR = "Not aligned: the times are too far apart"
 
 
 def tie_obstacle(session: Session) -> str:
@@ -110,7 +112,10 @@ def _align(session: Session, state: ViewState, anchors: Anchors, what: str) -> s
     missing = f"no {what} in {_names(session, lacking)}" if lacking else ""
     if len(anchors) < 2:
         return f"Not aligned: {missing}"
-    session.change(alignment.aligned(state, session.groups, anchors))
+    moved = alignment.aligned(state, session.groups, anchors)
+    if moved is state:
+        return TOO_FAR
+    session.change(moved)
     reasons = list(dict.fromkeys(anchor.reason for anchor in anchors.values()))
     own = [group for group in session.groups if group.key in anchors]
     sentence = f"Aligned at {' and '.join(reasons)}: {_names(session, own)}"
@@ -131,6 +136,8 @@ def shift_by_hand(session: Session, clock: str, by_ns: int, *, joins: bool = Fal
     if obstacle:
         return obstacle
     moved = alignment.shifted(session.state, session.groups, clock, by_ns)
+    if moved is session.state:
+        return TOO_FAR
     session.change(moved, remember=not joins, by_hand=True)
     aligned = set(aligned_keys(moved.ties))
     own = [group for group in session.groups if group.key in aligned]
@@ -157,7 +164,10 @@ def lock_zooms(session: Session) -> str:
     obstacle = tie_obstacle(session)
     if obstacle:
         return obstacle
-    session.change(alignment.with_zooms_locked(session.state, session.groups))
+    locked = alignment.with_zooms_locked(session.state, session.groups)
+    if locked is session.state and not are_zooms_locked(session):
+        return "Not locked: the zooms of the clocks differ too much"
+    session.change(locked)
     return "All clocks zoom together"
 
 
@@ -173,15 +183,6 @@ def release(session: Session) -> str:
         return obstacle
     session.change(replace(session.state, ties={}))
     return "Every clock zooms and pans independently"
-
-
-def release_one(session: Session, clock: str) -> str:
-    """Let one group zoom and pan independently; nothing moves, and the others stay tied."""
-    if clock not in session.state.ties:
-        return release_obstacle(session)
-    session.change(replace(session.state, ties=without(session.state.ties, {clock})))
-    name = group_title(session.groups.by_key(clock), session.traces)
-    return f"{name} zooms and pans independently"
 
 
 def alignment_text(session: Session, clock: str) -> str:

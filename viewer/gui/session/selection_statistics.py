@@ -22,6 +22,7 @@ from viewer.analysis.statistics.selection import (
 from viewer.arrays import Ints
 from viewer.gui.session.feed import Feed
 from viewer.gui.session.session import Session
+from viewer.view.clock_groups import group_key
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.selected_slices import chosen_in, span_ns
 from viewer.view.state import Area, SliceRef, SliceSet
@@ -29,25 +30,28 @@ from viewer.view.state import Area, SliceRef, SliceSet
 
 @dataclass(frozen=True, slots=True)
 class TraceStatistics:
-    """Statistics of the selected slices of one trace, at index `number` in the session."""
+    """Statistics of the selected slices of one trace, at index `number` in the session.
+
+    span: the area's time range, or the first start and last end of the selected slices on the clock
+    of the trace, in ns of its axis.
+    """
 
     number: int
     shown: OpenTrace
     found: SelectionStatistics
+    span: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionAnswer:
     """Statistics of an area or of slices, one part per trace.
 
-    `span` is the area's time range, or the first start and last end of the slices, in ns of the
-    axis. `tracks` is the number of tracks with selected slices; for an area, all its tracks.
+    `tracks` is the number of tracks with selected slices; for an area, all its tracks.
     """
 
     subject: Area | SliceSet
     key: str
     parts: tuple[TraceStatistics, ...]
-    span: tuple[int, int]
     tracks: int
 
     @property
@@ -161,7 +165,7 @@ def _answer(
 ) -> SelectionAnswer:
     if isinstance(subject, Area):
         selected = chosen_in(subject, traces)
-        span = subject.t0, subject.t1
+        spans = dict.fromkeys(selected, (subject.t0, subject.t1))
         tracks = len(subject.tracks)
     else:
         selected = {
@@ -173,14 +177,26 @@ def _answer(
             )
             for number, numbers in subject.of.items()
         }
-        span = span_ns(traces, subject) or (0, 0)
+        spans = _spans(traces, subject)
         tracks = sum(_tracks(one) for one in selected.values())
     parts = tuple(
-        TraceStatistics(number, shown, selection_statistics(one, key, shown.grouping))
+        TraceStatistics(
+            number, shown, selection_statistics(one, key, shown.grouping), spans[number]
+        )
         for number, one in selected.items()
         for shown in (traces[number],)
     )
-    return SelectionAnswer(subject, key, parts, span, tracks)
+    return SelectionAnswer(subject, key, parts, tracks)
+
+
+def _spans(traces: Sequence[OpenTrace], selected: SliceSet) -> dict[int, tuple[int, int]]:
+    """The first start and last end of the selected slices on the clock of each of their traces."""
+    found: dict[int, tuple[int, int]] = {}
+    for trace in selected.of:
+        clock = group_key(traces[trace])
+        own = selected.among([n for n in selected.of if group_key(traces[n]) == clock])
+        found[trace] = span_ns(traces, own) or (0, 0)
+    return found
 
 
 def _tracks(selected: SelectedSlices) -> int:

@@ -24,7 +24,7 @@ The modules next to this one are functions on a session: navigation, selection, 
 clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) compute results for panels.
 
 Times are ns on the axis of a clock group; files that share a clock are in one group, whose axis
-starts at 0 with the first of them. `state.t0` and `t1` are the range of the active group.
+starts at 0 with the earliest of them. `state.t0` and `t1` are the range of the active group.
 """
 
 from __future__ import annotations
@@ -195,8 +195,7 @@ class Session(QObject):
             self.change(self.state.on(clock), remember=False)
 
     def _rebuild(self, *, reset: bool) -> None:
-        before = [t.file.slices.start for t in self.traces]
-        programs = [t.table.program for t in self.traces]
+        before = self.traces
         if reset:
             self.state = first_state(self.workspace, self.preferred())
         self._show(self.state.inferences)
@@ -205,22 +204,25 @@ class Session(QObject):
             state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
             self.state = state.at_rates_of(self.workspace.choices)
         else:
+            groups, moves = self.groups, group_ranges.axis_moves(before, self.traces)
             state = replace(self.state, slice=None, others=(), operators=None, area=None)
-            state = group_ranges.opened(state, self.groups, self.traces)
-            self.history.with_ranges(state.all_ranges)
+            state = group_ranges.with_axes_moved(state, groups, moves)
+            state = group_ranges.opened(state, groups, self.traces)
             self.state = state.at_rates_of(self.workspace.choices)
             # A trace that was linked again keeps its slices, and so the identity of their array.
-            now = [t.file.slices.start for t in self.traces[: len(before)]]
-            if [id(starts) for starts in now] != [id(starts) for starts in before]:
+            now = [id(t.file.slices.start) for t in self.traces[: len(before)]]
+            if now != [id(t.file.slices.start) for t in before]:
                 # View states refer to traces and slices by position, which is no longer valid.
                 tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
                 self.state = replace(self.state, run=None, tracks=tracks)
                 self._clear_history()
-            elif any(
-                t.table.program is not previous
-                for t, previous in zip(self.traces, programs, strict=False)
-            ):
-                self.history.without_operators()
+            else:
+                self.history.adapt(lambda past: group_ranges.adapted(past, state, groups, moves))
+                if any(
+                    t.table.program is not previous.table.program
+                    for t, previous in zip(self.traces, before, strict=False)
+                ):
+                    self.history.without_operators()
         self._emit_all()
 
     def _emit_all(self) -> None:

@@ -246,6 +246,8 @@ class Overview(QWidget):
         x = event.position().toPoint().x()
         xmap = self._xmap()
         session = self._scene.session
+        if self._drag:
+            self._scene.activate()  # a key may have activated another clock since the press
         state, at, now = session.state, xmap.t_of(x), time.monotonic()
         if self._drag == "left":
             session.set_range(min(at, state.t1 - 1), state.t1, now=now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -25,6 +25,7 @@ from viewer.gui.timeline.view import TimelineView
 from viewer.render.arrangement import display_order
 from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density
+from viewer.view.state import SliceRef
 from viewer.view.ties import same_moment
 
 _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
@@ -65,7 +66,7 @@ class Timeline(QWidget):
         self.drawings.reopened.connect(self._follow)
         session.strips_changed.connect(self._follow)
         session.clock_activated.connect(self._focus_active)
-        session.revealed.connect(lambda ref: self.stack.bring_into_view(self.strip))
+        session.revealed.connect(self._bring_into_view)
 
     # -- the strips --------------------------------------------------------------------------
 
@@ -209,6 +210,11 @@ class Timeline(QWidget):
         """Move the keyboard focus from the canvas of another clock to that of the active one."""
         if any(strip.view.hasFocus() for strip in self.strips if strip is not self.strip):
             self.view.setFocus()
+
+    @Slot(object)
+    def _bring_into_view(self, ref: SliceRef) -> None:
+        """Scroll the stack to the strip of a slice, whose rows its scene scrolls."""
+        self.stack.bring_into_view(self.strip)
 
     def focus_view(self) -> None:
         """Give the canvas of the active clock the keyboard focus."""

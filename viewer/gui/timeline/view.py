@@ -1,9 +1,9 @@
 """The canvas of the timeline: mouse, wheel and keyboard input, and the visible range.
 
-It uses three coordinate spaces. *Time* is in whole ns of the common axis and is stored in the
-session. *Columns* are pixels of the canvas; only `XMap` converts between time and columns. *Lines*
-are pixels of the content, which the scene scrolls. The pyqtgraph ViewBox keeps one range and is
-never read, because floats hold ns exactly only near zero.
+It uses three coordinate spaces. *Time* is in whole ns of the axis of the strip's clock; the session
+stores the visible range. *Columns* are pixels of the canvas; only `XMap` converts between time and
+columns. *Lines* are pixels of the content, which the scene scrolls. The pyqtgraph ViewBox keeps
+one range and is never read, because floats hold ns exactly only near zero.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         return Canvas(port.width(), port.height(), port.devicePixelRatioF())
 
     def time_at(self, x: float) -> int:
-        """The time at a canvas x, in ns of the common axis."""
+        """The time at a canvas x, in ns of the axis."""
         return self.rows.xmap(max(self.viewport().width(), 1)).t_of(x)
 
     def slice_at(self, position: QPoint) -> SliceRef | None:

@@ -9,12 +9,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QFileDialog
 
+from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from tests.gui.events import canvas, open_files, place_of, settle
 from viewer.gui.panels.selection.panel import SelectionPanel
-from viewer.gui.panels.selection.table import COLUMNS, SelectionColumn
+from viewer.gui.panels.selection.table import COLUMNS, SelectionColumn, contents_of
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.selection import selected_span_ns
 from viewer.gui.session.selection_statistics import SelectionFeed
+from viewer.gui.session.session import Session
 from viewer.view.state import Area, SliceRef, SliceSet
 
 
@@ -204,6 +206,25 @@ def test_two_files_have_a_row_each_with_their_file(opened, show_panel, tmp_path)
     session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
     assert texts(panel, SelectionColumn.FILE) == ["f1.csv", "f0.csv"]
     assert texts(panel, SelectionColumn.TOTAL) == ns("20", "10")
+
+
+def test_selected_times_of_different_clocks_are_not_one_time(qapp):
+    session = Session()
+    session.add(
+        [
+            clocked_trace("a.csv", NS, (0, 1000)),
+            clocked_trace("late.csv", HOST, (7, 8), (9, 11)),
+            clocked_trace("early.csv", HOST, (1, 2)),
+        ]
+    )
+    ends = SliceSet.of_refs([SliceRef(0, 0), SliceRef(1, 1), SliceRef(2, 0)])
+    session.select_slices(ends, SliceRef(0, 0))
+    answer = SelectionFeed.of(session).answer
+    # Both host files are on one clock: from 1 to 11 µs, of which 2 and 1 µs are busy.
+    assert [part.span for part in answer.parts] == [(0, 1000), (0, 10_000), (0, 10_000)]
+    found = contents_of(answer)
+    busy = found.columns[SelectionColumn.BUSY]
+    assert dict(zip(found.part.tolist(), busy.tolist(), strict=True)) == {0: 100, 1: 20, 2: 10}
 
 
 def test_figures_that_take_their_time_are_not_those_of_before(panel):

@@ -320,3 +320,15 @@ def test_screen_readers_are_told_the_clock_of_each_part(two):
     two.session.add([profile("/a.csv", 3, 1000)])
     two.settle()
     assert strips(two)[0].view.accessibleName() == "Timeline"
+
+
+def test_a_drag_on_an_overview_moves_its_strip_even_if_a_key_activates_another_clock(two):
+    overview, before = strips(two)[0].overview, ranges(two)
+    y = overview.sizes.band + overview.sizes.lanes // 2
+    press(overview, QPoint(overview.width() // 2, y))
+    navigation.step_clock(two.session, 1)
+    move(overview, QPoint(overview.width() // 2 + 40, y))
+    release(overview, QPoint(overview.width() // 2 + 40, y))
+    now = ranges(two)
+    assert now["/b.csv"] == before["/b.csv"]
+    assert now["/a.csv"][0] > before["/a.csv"][0]

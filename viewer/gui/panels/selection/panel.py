@@ -198,7 +198,7 @@ def subject_text(answer: SelectionAnswer) -> str:
     """Return the subject of the table: "area 1.200 – 3.400 ms · 3 tracks"."""
     tracks = counted(answer.tracks, "track")
     if isinstance(answer.subject, Area):
-        return f"area {format_span(*answer.span)} · {tracks}"
+        return f"area {format_span(answer.subject.t0, answer.subject.t1)} · {tracks}"
     return f"{counted(answer.slices, 'selected slice')} · {tracks}"
 
 
@@ -207,10 +207,11 @@ def summary_text(answer: SelectionAnswer) -> str:
     busy = sum(
         float(part.found.whole.busy[0] * part.shown.axis.ns_per_tick) for part in answer.parts
     )
-    span = answer.span[1] - answer.span[0]
     texts = [f"{counted(answer.slices, 'slice')}, {format_time(answer.total_ns)} in total"]
-    if len(answer.parts) == 1 and span:
-        texts.append(f"busy {format_share(busy, span)} of {format_time(span)}")
+    if len(answer.parts) == 1:
+        first, last = answer.parts[0].span
+        if last > first:
+            texts.append(f"busy {format_share(busy, last - first)} of {format_time(last - first)}")
     cut = sum(part.found.cut for part in answer.parts)
     if cut:
         cross = "crosses" if cut == 1 else "cross"

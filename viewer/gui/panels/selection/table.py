@@ -96,12 +96,12 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
     part = np.repeat(np.arange(len(sizes)), sizes)
     group = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
     labels = [label for answer_part in answer.parts for label in answer_part.found.labels]
-    span = max(answer.span[1] - answer.span[0], 1)
     gathered: dict[SelectionColumn, list[NDArray[Any]]] = {
         cell: [np.empty(0)] for cell in COLUMNS[2:]
     }
     for answer_part in answer.parts:
         figures, rate = answer_part.found.figures, float(answer_part.shown.axis.ns_per_tick)
+        span = max(answer_part.span[1] - answer_part.span[0], 1)
         statistics = figures.statistics
         for cell, ticks in (
             (SelectionColumn.TOTAL, statistics.total),

@@ -56,7 +56,7 @@ class BlankTracks:
         return self._found
 
     def span_ns(self, trace: int, side: OffScreen) -> tuple[int, int]:
-        """The first start and the last end of some slices of a trace on the shared axis."""
+        """The first start and the last end of some slices of a trace, in ns of its axis."""
         axis = self._scene.rasters[trace].shown.axis
         return axis.to_ns(side.first), axis.to_ns(side.last)
 

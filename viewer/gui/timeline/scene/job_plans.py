@@ -140,7 +140,7 @@ def narrow_rooms(plans: TrackPlans, here: XMap, wide: Ints) -> PlanRooms:
 
 
 def zero_of(plans: TrackPlans, index: int, shown: OpenTrace) -> Fraction:
-    """The exact time of tick 0 of the compile profile in a plan, in ns of the common axis.
+    """The exact time of tick 0 of the compile profile in a plan, in ns of the job's axis.
 
     shown: the trace of the measured job, which has a profile.
     """

@@ -226,6 +226,9 @@ MOUSE_HELP = (
     ("Ctrl+click", "Add a slice to the selection, or remove it"),
     ("Shift+click", "Select a range of slices in a row"),
     ("Drag on the ruler", "Select a time range on all tracks"),
+    ("Drag on the header of a clock", "Sideways: align it by hand; up or down: move its strip"),
+    ("Double-click the header of a clock", "Collapse or expand its strip"),
+    ("Drag on the lower edge of a strip", "Change its height"),
 )
 _SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
 

@@ -226,7 +226,7 @@ def _copying(focus: QWidget) -> CopyAction | None:
 
 
 def _slices_tsv(session: Session) -> str:
-    """The selected slices with headings as tab-separated text, times in ns on the common axis."""
+    """The selected slices with headings as tab-separated text, in ns of their axes."""
     lines = ["Name\tStart, ns\tDuration, ns\tProcess\tTrack"]
     chosen = session.state.slices
     for ref in islice(chosen, MOST_COPIED):
