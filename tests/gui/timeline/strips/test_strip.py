@@ -287,3 +287,43 @@ def test_clearing_the_selection_leaves_its_clock_active(two):
     clear(two.session)
     assert two.session.state.slice is None
     assert two.session.state.clock == "/b.csv"
+
+
+@pytest.mark.parametrize("part", ["header", "ruler", "overview", "corner"])
+def test_a_click_beside_the_canvas_gives_the_canvas_the_keyboard(two, qtbot, part):
+    first, second = strips(two)
+    first.headers.setFocus()
+    qtbot.mouseClick(getattr(second, part), Qt.MouseButton.LeftButton, pos=QPoint(60, 3))
+    assert second.view.hasFocus()
+
+
+def stops(harness):
+    """The parts of strips in the order of Tab, from the first one on."""
+    own = [part for strip in strips(harness) for part in strip.tab_stops]
+    found, part = [own[0]], own[0].nextInFocusChain()
+    while part is not own[0]:
+        found += [part] if part in own else []
+        part = part.nextInFocusChain()
+    return found
+
+
+def test_tab_goes_through_the_strips_from_top_to_bottom(two):
+    for before in (None, "/a.csv"):
+        if before:
+            state = two.session.state
+            moved = state.strips.placed_before("/b.csv", before, two.session.groups.keys)
+            two.session.change(replace(state, strips=moved))
+        order = [part for strip in strips(two) for part in strip.tab_stops]
+        assert stops(two) == order
+
+
+def test_a_screen_reader_tells_the_strips_apart(two):
+    names = [(s.view.accessibleName(), s.headers.accessibleName()) for s in strips(two)]
+    assert names == [
+        ("Timeline, a.csv", "Processes and tracks, a.csv"),
+        ("Timeline, b.csv", "Processes and tracks, b.csv"),
+    ]
+    two.session.close_all()
+    two.session.add([profile("/a.csv", 3, 1000)])
+    two.settle()
+    assert strips(two)[0].view.accessibleName() == "Timeline"
