@@ -127,9 +127,9 @@ class ClockStrip(QWidget):
         for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
             part.setVisible(shown)
         self.marks.follow(shown=shown)
-        for part, name in self._names.items():
+        for named, name in self._names.items():
             # A screen reader tells the strips apart by their clocks.
-            part.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
+            named.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
         self.edge.setVisible(shown and not self.is_alone)
         self._fit_bar()
 
