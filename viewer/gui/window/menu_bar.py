@@ -7,7 +7,7 @@ from html import escape
 from PySide6.QtCore import QObject, QPoint, Qt, Slot
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.session.coloring import scheme_problem
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
@@ -55,6 +55,8 @@ class MenuBar(QObject):
         table.add_to(menus["View"].addMenu("&Move"), MOVE_MENU)
         table.add_to(menus["View"].addMenu("Row &density"), DENSITY_MENU)
         self._clocks = menus["View"].addMenu("Cloc&ks")
+        self._clocks.setToolTipsVisible(True)
+        self._clocks.aboutToShow.connect(self._explain_clocks)
         table.add_to(self._clocks, CLOCKS_MENU)
         menus["View"].addMenu(clock.rates)
         table.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
@@ -106,6 +108,15 @@ class MenuBar(QObject):
     def _offer_clocks(self) -> None:
         """Hide the menu of clocks while there is only one."""
         self._clocks.menuAction().setVisible(len(self._session.groups) > 1)
+
+    @Slot()
+    def _explain_clocks(self) -> None:
+        """Set the tooltip of each command about clocks: what it needs while it is unavailable."""
+        for name in CLOCKS_MENU:
+            if name != SEPARATOR:
+                command = self._table.commands[name]
+                need = "" if command.is_possible else f"Needs {command.need}"
+                self._table.actions[name].setToolTip(need)
 
     @Slot()
     def _retheme(self) -> None:

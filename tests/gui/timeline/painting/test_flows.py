@@ -237,3 +237,14 @@ def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(harness, monkey
     x0, x1 = ((ns - t0) * width / (t1 - t0) for ns in (start, end))
     assert any(a == pytest.approx(x0, abs=1) and b == pytest.approx(x0, abs=1) for a, b in lines)
     assert any(a == pytest.approx(x1, abs=1) and b == pytest.approx(x1, abs=1) for a, b in lines)
+
+
+def test_the_strip_of_another_clock_shows_no_flows(attention, data):
+    attention.open(data / "etdump" / "cnn_portable_x10.etdp")
+    attention.session.select_slice(attention.chosen)
+    show(attention, *attention.session.traces[0].span_ns(attention.chosen.index))
+    first, second = (strip.view for strip in attention.timeline.strips)
+    assert first.frames.flows.chips
+    second.viewport().repaint()
+    other = second.frames.flows
+    assert (other.chips, other.note, other.drawn) == ([], "", 0)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtWidgets import QApplication
 
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import CTRL, SHIFT, drag, move, press, release, wheel
@@ -311,11 +312,41 @@ def test_the_mouse_points_at_the_same_moment_in_aligned_strips(two):
     assert image_of(second.view.viewport()) == free
 
 
-def test_screen_readers_are_told_the_clock_of_each_part(two):
-    for strip, title in zip(strips(two), ("a.csv", "b.csv"), strict=True):
-        assert strip.view.accessibleName() == f"Timeline, {title}"
-        assert strip.headers.accessibleName() == f"Processes and tracks, {title}"
-        assert strip.header.accessibleName().startswith(f"{title}, 1")
+@pytest.mark.parametrize("part", ["header", "ruler", "overview", "corner"])
+def test_a_click_beside_the_canvas_gives_the_canvas_the_keyboard(two, qtbot, part):
+    first, second = strips(two)
+    first.headers.setFocus()
+    qtbot.mouseClick(getattr(second, part), Qt.MouseButton.LeftButton, pos=QPoint(60, 3))
+    assert second.view.hasFocus()
+
+
+def stops(harness, qtbot):
+    """The parts of strips that Tab goes through, from the first one on."""
+    own = [part for strip in strips(harness) for part in strip.tab_stops]
+    own[0].setFocus()
+    found = []
+    while (part := QApplication.focusWidget()) not in found:
+        found.append(part)
+        qtbot.keyClick(part, Qt.Key.Key_Tab)
+    return [part for part in found if part in own]
+
+
+def test_tab_goes_through_the_strips_from_top_to_bottom(two, qtbot):
+    for before in (None, "/a.csv"):
+        if before:
+            state = two.session.state
+            moved = state.strips.placed_before("/b.csv", before, two.session.groups.keys)
+            two.session.change(replace(state, strips=moved))
+        order = [part for strip in strips(two) for part in strip.tab_stops]
+        assert stops(two, qtbot) == order
+
+
+def test_a_screen_reader_tells_the_strips_apart(two):
+    names = [(s.view.accessibleName(), s.headers.accessibleName()) for s in strips(two)]
+    assert names == [
+        ("Timeline, a.csv", "Processes and tracks, a.csv"),
+        ("Timeline, b.csv", "Processes and tracks, b.csv"),
+    ]
     two.session.close_all()
     two.session.add([profile("/a.csv", 3, 1000)])
     two.settle()

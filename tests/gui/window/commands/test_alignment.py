@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtWidgets import QWidget
 
+from tests.builders.clocked_traces import profile
 from tests.builders.inference_trace import inference_trace
 from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.session.bookmarks import keep
@@ -125,3 +126,18 @@ def test_the_menu_is_there_with_two_clocks(controller):
     assert menu.isVisible()
     controller.session.close_all()
     assert not menu.isVisible()
+
+
+def test_the_menu_says_what_an_unavailable_entry_needs(controller):
+    controller.session.add([A, profile("/c.csv", 1, 1000)])
+    menu = controller.window.menus["View"]
+    (clocks,) = (a.menu() for a in menu.actions() if a.text().replace("&", "") == "Clocks")
+    clocks.aboutToShow.emit()
+    assert clocks.toolTipsVisible()
+    tips = {
+        id: controller.commands.actions[f"clocks.{id}"].toolTip() for id in ("align_run", "next")
+    }
+    assert tips == {
+        "align_run": "Needs inferences on two clocks, as they ran",
+        "next": "Next clock",  # its title, which needs no tooltip
+    }

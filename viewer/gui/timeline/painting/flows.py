@@ -149,9 +149,11 @@ class FlowPainter:
         painter.restore()
 
     def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
-        """Whether the answer is for a trace that is still shown."""
+        """Whether the answer is for a trace that this scene still shows."""
         all_rasters = self._scene.rasters
-        return ref.trace < len(all_rasters) and all_rasters[ref.trace].shown is answer.shown
+        if ref.trace not in self._scene.group.traces or ref.trace >= len(all_rasters):
+            return False
+        return all_rasters[ref.trace].shown is answer.shown
 
     def _is_of_npu(self, ref: SliceRef) -> bool:
         trace = self._scene.rasters[ref.trace].shown.trace

@@ -44,12 +44,12 @@ class StripStack(QScrollArea):
             if strip.parentWidget() is not self._content:
                 strip.setParent(self._content)
                 strip.show()
-        before: QWidget | None = None
+        # Tab goes through the strips from top to bottom.
+        before = self._content
         for strip in strips:
-            # Tab goes through the strips from top to bottom.
-            if before is not None:
-                QWidget.setTabOrder(before, strip.view)
-            before = strip.view
+            for part in strip.tab_stops:
+                QWidget.setTabOrder(before, part)
+                before = part
         self.place()
 
     @property

@@ -70,8 +70,12 @@ class ClockStrip(QWidget):
         self.scene.session.bookmarks_changed.connect(self._check_height)
         self.corner.filter.left.connect(self.view.setFocus)
         self.marks.left.connect(self.view.setFocus)
+        for part in (self.header, self.ruler, self.overview, self.corner):
+            # A click on them makes the clock active, so that keys act on its canvas.
+            part.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            part.setFocusProxy(self.view)
         named = (self.view, self.headers, self.overview, self.marks, self.corner.filter)
-        self._names = [(part, part.accessibleName()) for part in named]
+        self._names = {part: part.accessibleName() for part in named}
         self._told_height = (-1, -1)  # when it last asked for another height
         self.set_header_width(self.headers.width())
         self.fit()
@@ -96,6 +100,11 @@ class ClockStrip(QWidget):
             self.edge,
         )
 
+    @property
+    def tab_stops(self) -> tuple[QWidget, ...]:
+        """The parts that Tab goes through, in this order."""
+        return self.header.fold, self.header.align, self.headers, self.view
+
     # -- heights -----------------------------------------------------------------------------
 
     @property
@@ -114,19 +123,15 @@ class ClockStrip(QWidget):
         self.corner.fit()
         self.header.setVisible(not self.is_alone)
         self.header.refresh()
-        self._name_parts()
         shown = not self.is_collapsed
         for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
             part.setVisible(shown)
         self.marks.follow(shown=shown)
+        for named, name in self._names.items():
+            # A screen reader tells the strips apart by their clocks.
+            named.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
         self.edge.setVisible(shown and not self.is_alone)
         self._fit_bar()
-
-    def _name_parts(self) -> None:
-        """Tell screen readers which clock a part belongs to, if there are several."""
-        of = "" if self.is_alone else f", {self.header.title}"
-        for part, name in self._names:
-            part.setAccessibleName(f"{name}{of}")
 
     @property
     def fixed_height(self) -> int:
