@@ -1,7 +1,8 @@
 """Frames of two clocks in two strips, beside the same files on one clock in one strip.
 
 python -m pytest tests/bench/test_bench_strips.py --benchmark-enable -s
-OPSCOPE_BENCH_SLICES=10000000 python -m pytest tests/bench/test_bench_strips.py --benchmark-enable -s
+OPSCOPE_BENCH_SLICES=10000000 python -m pytest \
+    tests/bench/test_bench_strips.py --benchmark-enable -s
 
 Both windows have the same size, and show the same two files of half of the slices each. The strips
 are aligned, so that both of them move in every frame, or free, so that one does. No range comes
