@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 _FARTHEST = 2**62  # ns
 Range = tuple[int, int]
@@ -33,6 +34,7 @@ class Tie:
 
 
 Ties = Mapping[str, Tie]
+_NO_EXTENT = Fraction(), Fraction()
 
 
 def moved_together(ties: Ties, ranges: Ranges, moved: str, before: Range) -> dict[str, Range]:
@@ -138,18 +140,22 @@ def all_bounds(ties: Ties, spans: Mapping[str, int], keys: Iterable[str]) -> dic
     for each of them; those of aligned groups cover the same times, which may begin before an axis.
     """
     # In units of the scales; the same for all of them.
-    common = _extent(ties, spans) if ties else (Fraction(), Fraction())
+    common = _extent(tuple(ties.items()), tuple(spans.items())) if ties else _NO_EXTENT
     return {key: _scaled(ties[key], *common) if key in ties else (0, spans[key]) for key in keys}
 
 
-def _extent(ties: Ties, spans: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+@lru_cache(maxsize=4)  # the same in all frames of a motion, and slow to work out
+def _extent(
+    ties: tuple[tuple[str, Tie], ...], spans: tuple[tuple[str, int], ...]
+) -> tuple[Fraction, Fraction]:
     """Return the start and the length of what tied groups may show, in units of their scales."""
+    length_of = dict(spans)
     # Aligned groups are placed by their anchors.
     starts, ends, lengths = [], [], []
-    for other, tie in ties.items():
-        if other not in spans:
+    for other, tie in ties:
+        if other not in length_of:
             continue
-        length = spans[other] / tie.scale
+        length = length_of[other] / tie.scale
         if tie.anchor is None:
             lengths.append(length)
         else:

@@ -69,7 +69,6 @@ class RulerBar(QWidget):
         painter = QPainter(self)
         theme, width, canvas = self._theme, self.width(), self._canvas
         painter.fillRect(self.rect(), theme.color("panel"))
-        xmap = self._scene.xmap(canvas.columns)
         lines = self._scene.ruler(canvas)
         painter.setFont(theme.font("ruler"))
         painter.setPen(QPen(theme.color("line"), 1))
@@ -87,7 +86,7 @@ class RulerBar(QWidget):
         self._selection(painter, canvas)
         self._measured(painter, canvas)
         if self._pointed is not None:
-            x = canvas.x(int(xmap.pixel_of(np.array([self._pointed]))[0]))
+            x = canvas.x(self._scene.xmap(canvas.columns).column_of(self._pointed))
             text = self._scene.scale.text(self._pointed, self._scene.ns_per_pixel(width))
             self._chip(painter, x, text, "raised", "text1")
         painter.setPen(QPen(theme.color("line"), 1))
@@ -96,10 +95,10 @@ class RulerBar(QWidget):
 
     def _hits(self, painter: QPainter, canvas: Canvas) -> None:
         """Mark where highlighted operators have slices, no matter how small."""
-        xmap = self._scene.xmap(canvas.columns)
         for picture in (self._scene.rasters[number] for number in self._scene.group.traces):
             if picture.hits is None:
                 continue
+            xmap = self._scene.xmap(canvas.columns)
             rows = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
             if not len(rows):
                 continue

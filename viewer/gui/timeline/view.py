@@ -160,6 +160,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         super().resizeEvent(event)
         if hasattr(self, "rows"):
             self.rows.set_viewport_height(self.viewport().height())
+            if self.viewport().size() != self.contentsRect().size():
+                # The scroll bar appeared and made the view narrower, which Qt ignores in here.
+                self.setViewportMargins(0, 0, 0, 0)
 
     # -- hit testing -------------------------------------------------------------------------
 

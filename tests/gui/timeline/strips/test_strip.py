@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
+from tests.builders import many_slices
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import CTRL, SHIFT, drag, move, press, release, wheel
 from viewer.gui.session import bookmarks, navigation
@@ -76,6 +77,18 @@ def test_two_etdumps_are_on_two_clocks(attention, data):
     assert [strip.header.title for strip in strips(attention)] == [
         "attn_xnnpack_x5.etdp", "SYN_qnn_like.etdp",
     ]  # fmt: skip
+
+
+def test_canvas_and_ruler_of_every_strip_are_as_wide_when_the_bars_appear(harness):
+    whole = many_slices.trace(2000)
+    clocks = [replace(whole.clock, domain=domain) for domain in ("a", "b")]
+    harness.window.resize(1600, 900)
+    harness.session.add([replace(whole, path=c.domain, clock=c) for c in clocks])
+    harness.settle()
+    shown = harness.timeline.strips
+    assert [strip.scrolls for strip in shown] == [True, True]
+    widths = {(strip.view.viewport().width(), strip.ruler.width()) for strip in shown}
+    assert widths == {(shown[0].view.width(), shown[0].view.width())}
 
 
 @pytest.mark.parametrize("number", [0, 1])

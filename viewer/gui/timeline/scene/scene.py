@@ -146,7 +146,8 @@ class Scene(QObject):
     @property
     def range(self) -> Range:
         """The visible range of the group in the session, in ns of its axis."""
-        return self.session.state.range_of(self.group.key)
+        session = self.session
+        return session.state.range_of(session.groups.by_key(self.clock).key)
 
     def show_clock(self, clock: str) -> None:
         """Show another clock group."""

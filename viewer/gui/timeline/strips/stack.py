@@ -91,6 +91,7 @@ class StripStack(QScrollArea):
         for strip, rows in zip(strips, heights, strict=True):
             tall = strip.fixed_height + rows
             strip.setGeometry(QRect(0, y, port.width(), tall))
+            strip.take_height()  # or each of many strips would request a place for all of them
             y += tall
         self._keep_columns()
 

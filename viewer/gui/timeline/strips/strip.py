@@ -155,10 +155,14 @@ class ClockStrip(QWidget):
         return not self.is_collapsed and self.scene.scroll_limit > 0
 
     def _check_height(self) -> None:
-        height = self.fixed_height + self.rows_height, self.full_height
-        if height != self._told_height:
-            self._told_height = height
+        if self.take_height():
             self.resized.emit()
+
+    def take_height(self) -> bool:
+        """Remember the height that it wants as known; returns whether it is another one."""
+        height = self.fixed_height + self.rows_height, self.full_height
+        is_new, self._told_height = height != self._told_height, height
+        return is_new
 
     def keep_room_for_bar(self, kept: bool) -> None:
         """Leave the width of a scroll bar free, so that the columns of all strips line up."""
