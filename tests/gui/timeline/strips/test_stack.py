@@ -110,3 +110,15 @@ def test_a_strip_stays_where_another_file_is_opened(two):
     two.settle()
     assert two.timeline.strips[:2] == before
     assert alive(two) == (3, 3)
+
+
+def test_a_strip_that_shows_another_clock_does_not_go_on_with_its_animation(two):
+    second = two.timeline.strips[1]
+    two.timeline.set_animated(True)
+    two.session.activate("/b.csv")
+    two.session.set_range(1000, 2000)
+    assert second.scene.animation.is_moving
+    two.session.close_all()
+    two.session.add([profile("/c.csv", 1, 70), profile("/d.csv", 1, 30)])
+    assert not two.timeline.is_moving
+    assert [strip.scene.visible for strip in two.timeline.strips] == [(-1, 71), (-1, 31)]
