@@ -216,7 +216,7 @@ def test_any_saved_view_gives_ranges_that_can_be_shown(saved):
     restored = group_ranges.restored(state, groups, shown)
     assert set(restored.all_ranges) == {group.key for group in groups}
     assert len(restored.ties) != 1
-    moved = group_ranges.tied(restored, replace(restored, t0=restored.t0 + 1))
+    moved = group_ranges.tied(restored, replace(restored, t0=restored.t0 - 1))
     for t0, t1 in (*restored.all_ranges.values(), *moved.all_ranges.values()):
         assert -(2**63) < t0 < t1 < 2**63
 
