@@ -310,3 +310,14 @@ def test_a_click_on_a_bookmark_makes_its_clock_active(two):
     press(bar, QPoint(int(flag.x) + 2, bar.height() // 2))
     release(bar, QPoint(int(flag.x) + 2, bar.height() // 2))
     assert (two.session.state.clock, two.session.state.mark) == ("/b.csv", 0)
+
+
+def test_only_the_active_canvas_describes_the_selection(two):
+    first, second = (strip.view for strip in strips(two))
+    two.timeline.set_shortcut_hints("keys")
+    two.timeline.announce("slice of a")
+    assert first.accessibleDescription() == "slice of a"
+    two.session.activate("/b.csv")
+    two.timeline.announce("slice of b")
+    assert second.accessibleDescription() == "slice of b"
+    assert first.accessibleDescription() == "keys"
