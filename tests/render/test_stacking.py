@@ -377,9 +377,9 @@ def test_a_track_of_one_row_can_be_folded_if_it_has_plans():
 
 
 def test_rows_of_plans_have_room_for_their_lanes_and_two_lines_of_text():
-    assert [plan_height(6, 30), plan_height(6, 14), plan_height(6, 30, 1.5)] == [62, 40, 76]
+    assert [plan_height(6, 30), plan_height(6, 14), plan_height(6, 30, 1.5)] == [62, 50, 76]
     assert plan_room(62, 6) == PlanRoom(area=36, line=13, first=0, lane=6)
-    assert plan_room(40, 6) == PlanRoom(area=14, line=13, first=1, lane=2)
+    assert plan_room(50, 6) == PlanRoom(area=24, line=13, first=0, lane=4)
     # Few lanes are in the middle; for many, the row is taller.
     assert plan_room(62, 2) == PlanRoom(area=36, line=13, first=12, lane=6)
     assert plan_room(plan_height(0, 30), 0).area == 36
