@@ -8,6 +8,7 @@ import numpy as np
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind, Trace
+from viewer.view.clock_groups import ClockGroups, clock_groups
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.workspace import Workspace
 
@@ -57,3 +58,9 @@ def shown_traces(*traces: Trace) -> list[OpenTrace]:
     space = space_of(traces)
     views = views_of(space, {Inferences.AS_RUN}, {})
     return [views[trace, Inferences.AS_RUN] for trace in space.traces]
+
+
+def groups_of(*traces: Trace) -> tuple[ClockGroups, list[OpenTrace]]:
+    """The clock groups of some traces, opened in this order, and the window's data on them."""
+    shown = shown_traces(*traces)
+    return clock_groups(shown), shown

@@ -29,6 +29,8 @@ def open_planned(
 
 
 def plan_band(harness: TimelineHarness) -> int:
-    """The band of plans, -1 if there is none."""
-    found = np.flatnonzero(harness.timeline.scene_of(0).layout.kind == BandKind.PLAN)
+    """The band of plans below the jobs of trace 0, -1 if there is none."""
+    timeline = harness.timeline
+    scene = timeline.scene_of(0) if harness.session.traces else timeline.scene
+    found = np.flatnonzero(scene.layout.kind == BandKind.PLAN)
     return int(found[0]) if len(found) else -1

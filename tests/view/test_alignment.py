@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders.clocked_traces import groups_of
 from tests.builders.inference_trace import inference_trace
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.view.alignment import (
@@ -27,12 +27,9 @@ from viewer.view.alignment import (
     slice_anchors,
     with_zooms_locked,
 )
-from viewer.view.clock_groups import clock_groups
 from viewer.view.group_ranges import limited_range, opened, tied
-from viewer.view.open_trace import views_of
 from viewer.view.state import Bookmark, SliceRef, StripView, ViewState
 from viewer.view.ties import Tie, aligned_keys
-from viewer.workspace.workspace import Workspace
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]
 # Three inferences of 100 ns, 1000 ns apart, after a load of 500 ns; the axis begins with the load.
@@ -42,15 +39,6 @@ B = inference_trace(
     "b", [(40, [("add", 10), ("conv", 390), ("conv", 200)]), (940, [("conv", 590), ("end", 10)])]
 )
 NO_RUNS = inference_trace("c", [], load=70)
-
-
-def groups_of(*traces):
-    space = Workspace()
-    for trace in traces:
-        space.add(trace)
-    views = views_of(space, {Inferences.AS_RUN}, {})
-    shown = [views[trace, Inferences.AS_RUN] for trace in space.traces]
-    return clock_groups(shown), shown
 
 
 def state_of(groups, traces):

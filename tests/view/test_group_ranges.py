@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders.clocked_traces import HOST, clocked_trace
+from tests.builders.clocked_traces import HOST, clocked_trace, groups_of
 from tests.builders.inference_trace import inference_trace
 from viewer.model.inference_views import Inferences
-from viewer.view.clock_groups import clock_groups
 from viewer.view.group_ranges import (
     adapted,
     axis_moves,
@@ -23,25 +22,14 @@ from viewer.view.group_ranges import (
     with_axes_moved,
     with_ranges,
 )
-from viewer.view.open_trace import views_of
 from viewer.view.state import Area, Bookmark, SliceRef, StripView, ViewState
 from viewer.view.ties import Tie
-from viewer.workspace.workspace import Workspace
 
 CONV = [("conv", 50), ("add", 50)]
 A = inference_trace("a", [(0, CONV), (100, CONV), (200, CONV)])
 B = inference_trace("b", [(7, [("conv", 400)]), (407, [("conv", 600)])])
 # An inference of 100 ns after a load of 900 ns.
 LOADED = inference_trace("loaded", [(900, CONV)], load=900)
-
-
-def groups_of(*traces):
-    space = Workspace()
-    for trace in traces:
-        space.add(trace)
-    views = views_of(space, {Inferences.AS_RUN}, {})
-    shown = [views[trace, Inferences.AS_RUN] for trace in space.traces]
-    return clock_groups(shown), shown
 
 
 @pytest.fixture

@@ -230,11 +230,15 @@ class BookmarksBar(QWidget):
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Make the bookmark under the mouse current; cycle if several share the flag."""
+        """Make the bookmark under the mouse current; cycle if several share the flag.
+
+        Its clock becomes the active one.
+        """
         flag = self._at(event.position().x())
         if flag is None or event.button() != Qt.MouseButton.LeftButton:
             return
         session = self._scene.session
+        self._scene.activate()
         numbers, current = sorted(flag.marks), session.state.mark
         chosen = (
             numbers[(numbers.index(current) + 1) % len(numbers)]

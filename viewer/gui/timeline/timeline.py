@@ -216,6 +216,11 @@ class Timeline(QWidget):
         """Scroll the stack to the strip of a slice, whose rows its scene scrolls."""
         self.stack.bring_into_view(self.strip)
 
+    def announce(self, text: str) -> None:
+        """Tell screen readers what is selected, on the canvas of the active clock alone."""
+        for strip in self.strips:
+            strip.view.announce(text if strip is self.strip else "")
+
     def focus_view(self) -> None:
         """Give the canvas of the active clock the keyboard focus."""
         self.view.setFocus()

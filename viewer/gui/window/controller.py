@@ -309,7 +309,7 @@ class WindowController(QObject):
     def _show_selection(self) -> None:
         self.window.status.show_selection(selection_text(self.session))
         self.clock.follow()
-        self.timeline.view.announce(spoken_text(self.session))
+        self.timeline.announce(spoken_text(self.session))
 
     @Slot()
     def _selection_counted(self) -> None:

@@ -15,7 +15,7 @@ from viewer.gui.timeline.scene.plan_texts import plan_header_tip, plan_title, pl
 from viewer.render.canvas import Canvas
 from viewer.render.lod import FULL_SHADE
 from viewer.render.palette import INNER
-from viewer.render.stacking import Density, plan_room
+from viewer.render.stacking import COMPACT_PLAN_AREA, Density, plan_room
 from viewer.view.state import SliceRef
 
 WIDE = 700  # px
@@ -164,6 +164,6 @@ def test_compact_rows_have_compact_plans_with_two_lines_of_text(harness, torq):
     open_planned(harness, torq, LOWERED, PROFILE)
     harness.timeline.scene_of(0).set_density(Density.COMPACT)
     area, texts = drawn(harness)
-    assert len(area) == 24
+    assert len(area) == COMPACT_PLAN_AREA
     assert (area[:, 214] == color(harness, "text1")).all()
     assert (texts == color(harness, "warning")).any()

@@ -128,3 +128,15 @@ def test_the_wheel_over_a_strip_that_scrolls_is_not_for_the_stack(harness):
     assert wheel(strips[0].view.viewport(), AT, -1)
     assert strips[0].scene.scroll > 0
     assert harness.timeline.stack.verticalScrollBar().value() == 0
+
+
+def test_a_strip_that_shows_another_clock_does_not_go_on_with_its_animation(two):
+    second = two.timeline.strips[1]
+    two.timeline.set_animated(True)
+    two.session.activate("/b.csv")
+    two.session.set_range(1000, 2000)
+    assert second.scene.animation.is_moving
+    two.session.close_all()
+    two.session.add([profile("/c.csv", 1, 70), profile("/d.csv", 1, 30)])
+    assert not two.timeline.is_moving
+    assert [strip.scene.visible for strip in two.timeline.strips] == [(-1, 71), (-1, 31)]

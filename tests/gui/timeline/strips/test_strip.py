@@ -376,3 +376,25 @@ def test_a_drag_on_an_overview_moves_its_strip_even_if_a_key_activates_another_c
     now = ranges(two)
     assert now["/b.csv"] == before["/b.csv"]
     assert now["/a.csv"][0] > before["/a.csv"][0]
+
+
+def test_a_click_on_a_bookmark_makes_its_clock_active(two):
+    set_bookmarks(two.session, (Bookmark(2500, 2500, "x", clock="/b.csv"),), None, None)
+    two.settle()
+    assert two.session.state.clock == "/a.csv"
+    bar = strips(two)[1].marks
+    (flag,) = bar.flags()
+    press(bar, QPoint(int(flag.x) + 2, bar.height() // 2))
+    release(bar, QPoint(int(flag.x) + 2, bar.height() // 2))
+    assert (two.session.state.clock, two.session.state.mark) == ("/b.csv", 0)
+
+
+def test_only_the_active_canvas_describes_the_selection(two):
+    first, second = (strip.view for strip in strips(two))
+    two.timeline.set_shortcut_hints("keys")
+    two.timeline.announce("slice of a")
+    assert first.accessibleDescription() == "slice of a"
+    two.session.activate("/b.csv")
+    two.timeline.announce("slice of b")
+    assert second.accessibleDescription() == "slice of b"
+    assert first.accessibleDescription() == "keys"

@@ -323,6 +323,7 @@ class Scene(QObject):
             self.plans.lanes,
         )
         self._range = self.range
+        self.animation.keep_to(*self._range)
         self._lay_out()
 
     @property
