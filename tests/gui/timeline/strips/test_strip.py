@@ -12,6 +12,7 @@ from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import clear, select_same
+from viewer.model.inference_views import Inferences
 from viewer.view.state import Bookmark, SliceRef
 from viewer.view.visible_range import with_margin
 
@@ -329,3 +330,13 @@ def test_a_screen_reader_tells_the_strips_apart(two):
     two.session.add([profile("/a.csv", 3, 1000)])
     two.settle()
     assert strips(two)[0].view.accessibleName() == "Timeline"
+
+
+def test_no_room_is_kept_for_inferences_that_are_not_shown_as_they_ran(attention, data):
+    attention.open(data / "etdump" / "cnn_portable_x10.etdp")
+    heights = []
+    for view in (Inferences.AS_RUN, Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
+        attention.session.show_inferences(view)
+        attention.settle()
+        heights.append({strip.overview.height() for strip in strips(attention)})
+    assert heights == [{48}, {26}, {26}, {48}]
