@@ -134,7 +134,7 @@ def _mouse(widget, kind, at, button, buttons, held):
 
 
 def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
-    """Turn the wheel: positive is away from the user."""
+    """Turn the wheel: positive is away from the user. Returns whether the widget took it."""
     point = QPointF(at)
     event = QWheelEvent(
         point, widget.mapToGlobal(point), pixels or QPoint(),
@@ -142,6 +142,7 @@ def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
         Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(widget, event)
+    return event.isAccepted()
 
 
 def drop(controller, urls: Iterable[str] = (), text="", onto=None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -193,7 +194,12 @@ class Timeline(QWidget):
         return strip
 
     def _focus_active(self) -> None:
-        """Move the keyboard focus from the canvas of another clock to that of the active one."""
+        """Show the active strip, and move the keyboard focus from another canvas to its own.
+
+        A strip under the mouse stays where it is: it became active by a click or the wheel.
+        """
+        if not self.stack.shows_at(self.strip, QCursor.pos()):
+            self.stack.bring_into_view(self.strip)
         if any(strip.view.hasFocus() for strip in self.strips if strip is not self.strip):
             self.view.setFocus()
 

@@ -401,8 +401,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)
         elif modifiers & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
             self._pan_pixels(-turn.along, now)
-        else:
-            self.rows.scroll_by(-turn.down)
+        elif not self.rows.scroll_by(-turn.down):
+            event.ignore()  # the stack of strips scrolls instead
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:

@@ -331,8 +331,8 @@ class Headers(HeaderColumn):
         turn, modifiers = turn_of(event), event.modifiers()
         if modifiers & BOTH == BOTH:
             grow_rows(self._scene, event.position().toPoint().y(), turn.sign)
-        else:
-            self._scene.scroll_by(-turn.down)
+        elif not self._scene.scroll_by(-turn.down):
+            event.ignore()  # the stack of strips scrolls instead
 
     # -- menu and tips -----------------------------------------------------------------------------
 
