@@ -340,3 +340,15 @@ def test_no_room_is_kept_for_inferences_that_are_not_shown_as_they_ran(attention
         attention.settle()
         heights.append({strip.overview.height() for strip in strips(attention)})
     assert heights == [{48}, {26}, {26}, {48}]
+
+
+def test_the_parts_of_a_strip_keep_their_room_when_all_tracks_are_filtered_out(two):
+    tracks = replace(two.session.state.tracks, filter="in no name")
+    two.session.change(replace(two.session.state, tracks=tracks))
+    two.settle()
+    for strip in strips(two):
+        parts = [strip.header, strip.overview, strip.ruler, strip.view, strip.edge]
+        tops = [part.mapTo(strip, QPoint(0, 0)).y() for part in parts]
+        ends = [top + part.height() for top, part in zip(tops, parts, strict=True)]
+        assert tops[1:] == ends[:-1]
+        assert ends[-1] == strip.height()

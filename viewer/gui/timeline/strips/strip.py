@@ -28,6 +28,7 @@ from viewer.gui.timeline.view import TimelineView
 
 ABOVE = FULL_SIZES.height + RULER_HEIGHT
 BELOW_ROWS = 12
+_LOWEST_ROWS = 44  # px, for the sentence that is shown without rows
 
 
 class ClockStrip(QWidget):
@@ -62,6 +63,7 @@ class ClockStrip(QWidget):
         grid.addWidget(self._bar, 3, 2)
         grid.addWidget(self.edge, 4, 0, 1, 3)
         grid.setRowStretch(3, 1)
+        self.view.setMinimumHeight(1)  # its hint would take the room of the parts above low rows
         grid.setColumnStretch(1, 1)
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
@@ -142,12 +144,12 @@ class ClockStrip(QWidget):
     @property
     def rows_height(self) -> int:
         """The height at which all rows are visible without scrolling, in px; 0 if collapsed."""
-        return 0 if self.is_collapsed else self.scene.layout.total_height + BELOW_ROWS
+        return 0 if self.is_collapsed else _with_room(self.scene.layout.total_height)
 
     @property
     def full_height(self) -> int:
         """Like `rows_height`, with rows as high as they are if there is room for them."""
-        return 0 if self.is_collapsed else self.scene.full_height + BELOW_ROWS
+        return 0 if self.is_collapsed else _with_room(self.scene.full_height)
 
     @property
     def scrolls(self) -> bool:
@@ -187,6 +189,11 @@ class ClockStrip(QWidget):
         self._bar.setValue(self.scene.scroll)
         self._bar.blockSignals(False)
         self._bar.setVisible(self.scrolls)
+
+
+def _with_room(rows: int) -> int:
+    """The height of a canvas for rows of a height, in px."""
+    return max(rows + BELOW_ROWS, _LOWEST_ROWS)
 
 
 def _stacked(*widgets: QWidget) -> QVBoxLayout:
