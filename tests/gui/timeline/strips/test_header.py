@@ -123,3 +123,12 @@ def test_the_menu_of_a_clock_is_asked_for_by_its_button_and_a_right_click(two, q
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, AT, header.mapToGlobal(AT))
     QApplication.sendEvent(header, event)
     assert told[1] == header.mapToGlobal(AT)
+
+
+def test_taller_buttons_of_a_large_font_stay_in_the_middle(two):
+    header = headers(two)[0]
+    for button in (header.fold, header.align):
+        button.setMinimumHeight(22)
+    header.refresh()
+    for button in (header.fold, header.align):
+        assert button.y() == header.height() - (button.y() + button.height()) == 2
