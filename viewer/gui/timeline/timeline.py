@@ -194,14 +194,15 @@ class Timeline(QWidget):
         return strip
 
     def _focus_active(self) -> None:
-        """Show the active strip, and move the keyboard focus from another canvas to its own.
+        """Show the active strip, and move the keyboard focus from another strip to it.
 
         A strip under the mouse stays where it is: it became active by a click or the wheel.
         """
         if not self.stack.shows_at(self.strip, QCursor.pos()):
             self.stack.bring_into_view(self.strip)
-        if any(strip.view.hasFocus() for strip in self.strips if strip is not self.strip):
-            self.view.setFocus()
+        others = [strip for strip in self.strips if strip is not self.strip]
+        if any(strip.view.hasFocus() or strip.header.fold.hasFocus() for strip in others):
+            self.strip.take_focus()
 
     def focus_view(self) -> None:
         """Give the canvas of the active clock the keyboard focus."""

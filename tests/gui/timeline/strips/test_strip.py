@@ -12,6 +12,7 @@ from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import clear, select_same
+from viewer.gui.session.tracks import toggle_strip
 from viewer.model.inference_views import Inferences
 from viewer.view.state import Bookmark, SliceRef
 from viewer.view.visible_range import with_margin
@@ -352,3 +353,14 @@ def test_the_parts_of_a_strip_keep_their_room_when_all_tracks_are_filtered_out(t
         ends = [top + part.height() for top, part in zip(tops, parts, strict=True)]
         assert tops[1:] == ends[:-1]
         assert ends[-1] == strip.height()
+
+
+def test_the_keyboard_stays_in_a_strip_that_is_collapsed(two):
+    first, second = strips(two)
+    first.view.setFocus()
+    toggle_strip(two.session, first.scene.clock)
+    assert first.header.fold.hasFocus()
+    navigation.step_clock(two.session, 1)
+    assert second.view.hasFocus()
+    navigation.step_clock(two.session, 1)
+    assert first.header.fold.hasFocus()

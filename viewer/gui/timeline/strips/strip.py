@@ -107,6 +107,16 @@ class ClockStrip(QWidget):
         """The parts that Tab goes through, in this order."""
         return self.header.fold, self.header.align, self.headers, self.view
 
+    @property
+    def has_focus(self) -> bool:
+        """Whether a part of the strip has the keyboard focus."""
+        focused = self.focusWidget()
+        return focused is not None and focused.hasFocus()
+
+    def take_focus(self) -> None:
+        """Give the keyboard to the canvas, or to the chevron while the strip is collapsed."""
+        (self.header.fold if self.is_collapsed else self.view).setFocus()
+
     # -- heights -----------------------------------------------------------------------------
 
     @property
@@ -126,6 +136,8 @@ class ClockStrip(QWidget):
         self.header.setVisible(not self.is_alone)
         self.header.refresh()
         shown = not self.is_collapsed
+        if not shown and self.has_focus:
+            self.header.fold.setFocus()  # otherwise Qt gives the focus to the next strip
         for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
             part.setVisible(shown)
         self.marks.follow(shown=shown)
