@@ -134,7 +134,7 @@ def _mouse(widget, kind, at, button, buttons, held):
 
 
 def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
-    """Turn the wheel: positive is away from the user; returns whether it was accepted."""
+    """Turn the wheel: positive is away from the user. Returns whether the widget took it."""
     point = QPointF(at)
     event = QWheelEvent(
         point, widget.mapToGlobal(point), pixels or QPoint(),

@@ -76,11 +76,14 @@ FULL_SIZES = OverviewSizes()
 def sizes_for(scene: Scene) -> OverviewSizes:
     """The sizes of the overview of a strip: lower if there are several strips.
 
-    Then the band is left out for a clock without inferences.
+    Then the band is left out for a clock without inferences, and where they are not as they ran.
     """
-    if len(scene.session.groups) < 2:
+    session = scene.session
+    if len(session.groups) < 2:
         return FULL_SIZES
-    has_runs = any(scene.session.traces[number].trace.runs for number in scene.group.traces)
+    has_runs = session.state.inferences is Inferences.AS_RUN and any(
+        session.traces[number].trace.runs for number in scene.group.traces
+    )
     return OverviewSizes(BAND_HEIGHT if has_runs else 0, lanes=26, lane=9, gap=2)
 
 

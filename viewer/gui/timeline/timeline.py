@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -207,9 +208,15 @@ class Timeline(QWidget):
                 strip.ruler.point(moment)
 
     def _focus_active(self) -> None:
-        """Move the keyboard focus from the canvas of another clock to that of the active one."""
-        if any(strip.view.hasFocus() for strip in self.strips if strip is not self.strip):
-            self.view.setFocus()
+        """Show the active strip, and move the keyboard focus from another strip to it.
+
+        A strip under the mouse stays where it is: it became active by a click or the wheel.
+        """
+        if not self.stack.shows_at(self.strip, QCursor.pos()):
+            self.stack.bring_into_view(self.strip)
+        others = [strip for strip in self.strips if strip is not self.strip]
+        if any(strip.view.hasFocus() or strip.header.fold.hasFocus() for strip in others):
+            self.strip.take_focus()
 
     @Slot(object)
     def _bring_into_view(self, ref: SliceRef) -> None:

@@ -404,10 +404,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)
         elif modifiers & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
             self._pan_pixels(-turn.along, now)
-        elif self.rows.scroll_limit:
-            self.rows.scroll_by(-turn.down)
-        else:
-            event.ignore()  # the stack of strips may scroll
+        elif not self.rows.scroll_by(-turn.down):
+            event.ignore()  # the stack of strips scrolls instead
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:

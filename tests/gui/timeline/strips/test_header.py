@@ -161,3 +161,12 @@ def test_with_one_inference_view_nothing_is_shifted(two):
     before = two.session.state
     drag_sideways(two, 1, 200)
     assert two.session.state.all_ranges == before.all_ranges
+
+
+def test_taller_buttons_of_a_large_font_stay_in_the_middle(two):
+    header = headers(two)[0]
+    for button in (header.fold, header.align):
+        button.setMinimumHeight(22)
+    header.refresh()
+    for button in (header.fold, header.align):
+        assert button.y() == header.height() - (button.y() + button.height()) == 2

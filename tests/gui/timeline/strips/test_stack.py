@@ -3,9 +3,11 @@
 import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint
+from PySide6.QtGui import QCursor
 
 from tests.builders.clocked_traces import profile
-from tests.gui.events import CTRL, wheel
+from tests.gui.events import wheel
+from viewer.gui.session.navigation import step_clock
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.strips.stack import LEAST_ROWS
 from viewer.gui.timeline.strips.strip import ClockStrip
@@ -115,21 +117,6 @@ def test_a_strip_stays_where_another_file_is_opened(two):
     assert alive(two) == (3, 3)
 
 
-def test_the_wheel_over_a_strip_that_shows_all_rows_is_left_to_the_stack(harness):
-    strips = opened(harness, *[2] * 9)
-    assert not wheel(strips[0].view.viewport(), AT, -1)
-    assert not wheel(strips[0].headers, AT, -1)
-    assert not wheel(strips[0].header, AT, -1)
-    assert wheel(strips[0].view.viewport(), AT, -1, held=CTRL), "zooms"
-
-
-def test_the_wheel_over_a_strip_that_scrolls_is_not_for_the_stack(harness):
-    strips = opened(harness, *[60] * 6)
-    assert wheel(strips[0].view.viewport(), AT, -1)
-    assert strips[0].scene.scroll > 0
-    assert harness.timeline.stack.verticalScrollBar().value() == 0
-
-
 def test_a_strip_that_shows_another_clock_does_not_go_on_with_its_animation(two):
     second = two.timeline.strips[1]
     two.timeline.set_animated(True)
@@ -140,3 +127,33 @@ def test_a_strip_that_shows_another_clock_does_not_go_on_with_its_animation(two)
     two.session.add([profile("/c.csv", 1, 70), profile("/d.csv", 1, 30)])
     assert not two.timeline.is_moving
     assert [strip.scene.visible for strip in two.timeline.strips] == [(-1, 71), (-1, 31)]
+
+
+def test_the_wheel_scrolls_rows_to_their_end_and_then_is_left_to_the_stack(harness):
+    strips = opened(harness, *[60] * 6)
+    second = strips[3]
+    for part in (second.view.viewport(), second.headers):
+        for end, turn in ((second.scene.scroll_limit, -1), (0, 1)):
+            second.scene.scroll_to(second.scene.scroll_limit // 2)
+            assert wheel(part, QPoint(30, 20), turn)
+            second.scene.scroll_to(end)
+            assert not wheel(part, QPoint(30, 20), turn)
+
+
+def test_a_strip_that_becomes_active_is_brought_into_view(harness):
+    strips = opened(harness, *[60] * 6)
+    stack = harness.timeline.stack
+    QCursor.setPos(stack.mapToGlobal(QPoint(-50, -50)))
+    for step, number in ((-1, 5), (1, 0), (1, 1), (1, 2), (1, 3)):
+        step_clock(harness.session, step)
+        top = strips[number].mapTo(stack, QPoint(0, 0)).y()
+        assert 0 <= top <= stack.height() - strips[number].height()
+
+
+def test_a_strip_under_the_mouse_stays_where_it_is_when_it_becomes_active(harness):
+    strips = opened(harness, *[60] * 6)
+    stack = harness.timeline.stack
+    assert strips[2].y() < stack.height() < strips[2].y() + strips[2].height()
+    QCursor.setPos(strips[2].mapToGlobal(QPoint(300, 10)))
+    harness.session.activate(strips[2].scene.clock)
+    assert stack.verticalScrollBar().value() == 0

@@ -13,6 +13,8 @@ from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.search import Search
 from viewer.gui.session.selection import clear, select_same
+from viewer.gui.session.tracks import toggle_strip
+from viewer.model.inference_views import Inferences
 from viewer.view.state import Bookmark, SliceRef
 from viewer.view.ties import Tie
 from viewer.view.visible_range import with_margin
@@ -398,3 +400,36 @@ def test_only_the_active_canvas_describes_the_selection(two):
     two.timeline.announce("slice of b")
     assert second.accessibleDescription() == "slice of b"
     assert first.accessibleDescription() == "keys"
+
+
+def test_no_room_is_kept_for_inferences_that_are_not_shown_as_they_ran(attention, data):
+    attention.open(data / "etdump" / "cnn_portable_x10.etdp")
+    heights = []
+    for view in (Inferences.AS_RUN, Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
+        attention.session.show_inferences(view)
+        attention.settle()
+        heights.append({strip.overview.height() for strip in strips(attention)})
+    assert heights == [{48}, {26}, {26}, {48}]
+
+
+def test_the_parts_of_a_strip_keep_their_room_when_all_tracks_are_filtered_out(two):
+    tracks = replace(two.session.state.tracks, filter="in no name")
+    two.session.change(replace(two.session.state, tracks=tracks))
+    two.settle()
+    for strip in strips(two):
+        parts = [strip.header, strip.overview, strip.ruler, strip.view, strip.edge]
+        tops = [part.mapTo(strip, QPoint(0, 0)).y() for part in parts]
+        ends = [top + part.height() for top, part in zip(tops, parts, strict=True)]
+        assert tops[1:] == ends[:-1]
+        assert ends[-1] == strip.height()
+
+
+def test_the_keyboard_stays_in_a_strip_that_is_collapsed(two):
+    first, second = strips(two)
+    first.view.setFocus()
+    toggle_strip(two.session, first.scene.clock)
+    assert first.header.fold.hasFocus()
+    navigation.step_clock(two.session, 1)
+    assert second.view.hasFocus()
+    navigation.step_clock(two.session, 1)
+    assert first.header.fold.hasFocus()

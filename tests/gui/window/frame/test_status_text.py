@@ -35,7 +35,7 @@ def test_clocks(opened, data):
         f"1 tick = 1{THIN}ns assumed · 627 slices (+100 derived)"
     )
     both = opened(_PATHS["plain_csv"][0], _PATHS["attention_xnnpack"][0])
-    assert clock_text(both) == "2 clocks, 1 assumed · 662 slices (+100 derived)"
+    assert clock_text(both) == "2 clock rates, 1 assumed · 662 slices (+100 derived)"
     cycles = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
     assert clock_text(cycles) == f"800{THIN}MHz assumed · 44 slices"
     set_clock(cycles, 0, Fraction(10))
@@ -45,9 +45,9 @@ def test_clocks(opened, data):
 def test_several_clocks_are_counted_by_who_states_their_rate(opened, data):
     cycles = data / "torq" / "compile_c3_taskid_mtu.csv"
     session = opened(_PATHS["plain_csv"][0], _PATHS["attention_xnnpack"][0], cycles)
-    assert clock_text(session) == "3 clocks, 2 assumed · 706 slices (+100 derived)"
+    assert clock_text(session) == "3 clock rates, 2 assumed · 706 slices (+100 derived)"
     set_clock(session, 2, Fraction(10))
-    assert clock_text(session) == "3 clocks, 1 assumed, 1 chosen · 706 slices (+100 derived)"
+    assert clock_text(session) == "3 clock rates, 1 assumed, 1 chosen · 706 slices (+100 derived)"
 
 
 def test_the_range(opened):

@@ -43,7 +43,7 @@ def test_a_profile_without_runs_offers_none(controller, qtbot, data):
     assert controller.toolbar.run.text() == "No inferences"
     assert not controller.toolbar.run.isEnabled()
     assert not controller.commands.actions["go.next_run"].isEnabled()
-    assert controller.clock.text().startswith("2 clocks, 1 assumed · ")
+    assert controller.clock.text().startswith("2 clock rates, 1 assumed · ")
 
 
 def test_the_link_pill_follows_the_trace_of_the_selection(controller, qtbot):

@@ -331,10 +331,8 @@ class Headers(HeaderColumn):
         turn, modifiers = turn_of(event), event.modifiers()
         if modifiers & BOTH == BOTH:
             grow_rows(self._scene, event.position().toPoint().y(), turn.sign)
-        elif self._scene.scroll_limit:
-            self._scene.scroll_by(-turn.down)
-        else:
-            event.ignore()  # the stack of strips may scroll
+        elif not self._scene.scroll_by(-turn.down):
+            event.ignore()  # the stack of strips scrolls instead
 
     # -- menu and tips -----------------------------------------------------------------------------
 

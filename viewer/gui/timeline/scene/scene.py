@@ -229,13 +229,19 @@ class Scene(QObject):
             self._place_pinned()
             self.scrolled.emit()
 
-    def scroll_by(self, pixels: float) -> None:
-        """Scroll the rows down, or up if negative; fractions of a pixel accumulate."""
+    def scroll_by(self, pixels: float) -> bool:
+        """Scroll the rows down, or up if negative; fractions of a pixel accumulate.
+
+        Returns False if they are at that end already.
+        """
+        if self.scroll == (self.scroll_limit if pixels > 0 else 0):
+            return False
         if pixels * self._scroll_rest < 0:
             self._scroll_rest = 0.0  # reversing takes effect immediately
         whole = int(pixels + self._scroll_rest)
         self._scroll_rest += pixels - whole
         self.scroll_to(self.scroll + whole)
+        return True
 
     def set_viewport_height(self, height: int) -> None:
         """Set the height of the canvas in px."""

@@ -57,7 +57,6 @@ class StripHeader(QWidget):
         self._shifted: float | None = None  # px, by the current drag once it shifted anything
         self.setFixedHeight(HEIGHT)
         self.fold = self._button()
-        self.fold.setGeometry(4, 4, _INDENT - 8, HEIGHT - 8)
         self.fold.clicked.connect(self.toggle)
         self.align = self._button()
         self.align.setText("Align")
@@ -141,11 +140,14 @@ class StripHeader(QWidget):
 
     def _place(self) -> None:
         wide = self.align.sizeHint().width()
-        self.align.setGeometry(self.width() - _AIR - wide, 4, wide, HEIGHT - 8)
+        places = (self.fold, 4, _INDENT - 8), (self.align, self.width() - _AIR - wide, wide)
+        for button, x, width in places:
+            button.resize(width, HEIGHT - 8)  # taller where a large font needs it
+            button.move(x, (HEIGHT - button.height()) // 2)
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the button at the right edge."""
+        """Keep the buttons at the edges."""
         self._place()
 
     @guard

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
@@ -114,6 +114,11 @@ class StripStack(QScrollArea):
         """Scroll the stack as little as possible to show a strip."""
         self.ensureVisible(0, strip.y() + strip.height(), 0, 0)
         self.ensureVisible(0, strip.y(), 0, 0)
+
+    def shows_at(self, strip: ClockStrip, place: QPoint) -> bool:
+        """Whether a strip is at a place on the screen."""
+        parts: tuple[QWidget, ...] = self.viewport(), strip
+        return all(part.rect().contains(part.mapFromGlobal(place)) for part in parts)
 
     def drag(self, strip: ClockStrip, y: int) -> None:
         """Move a strip to where the mouse is; y: on the screen. One drag is one undo step."""

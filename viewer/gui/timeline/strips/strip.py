@@ -28,6 +28,7 @@ from viewer.gui.timeline.view import TimelineView
 
 ABOVE = FULL_SIZES.height + RULER_HEIGHT
 BELOW_ROWS = 12
+_LOWEST_ROWS = 44  # px, for the sentence that is shown without rows
 
 
 class ClockStrip(QWidget):
@@ -62,6 +63,7 @@ class ClockStrip(QWidget):
         grid.addWidget(self._bar, 3, 2)
         grid.addWidget(self.edge, 4, 0, 1, 3)
         grid.setRowStretch(3, 1)
+        self.view.setMinimumHeight(1)  # its hint would take the room of the parts above low rows
         grid.setColumnStretch(1, 1)
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
@@ -105,6 +107,16 @@ class ClockStrip(QWidget):
         """The parts that Tab goes through, in this order."""
         return self.header.fold, self.header.align, self.headers, self.view
 
+    @property
+    def has_focus(self) -> bool:
+        """Whether a part of the strip has the keyboard focus."""
+        focused = self.focusWidget()
+        return focused is not None and focused.hasFocus()
+
+    def take_focus(self) -> None:
+        """Give the keyboard to the canvas, or to the chevron while the strip is collapsed."""
+        (self.header.fold if self.is_collapsed else self.view).setFocus()
+
     # -- heights -----------------------------------------------------------------------------
 
     @property
@@ -124,6 +136,8 @@ class ClockStrip(QWidget):
         self.header.setVisible(not self.is_alone)
         self.header.refresh()
         shown = not self.is_collapsed
+        if not shown and self.has_focus:
+            self.header.fold.setFocus()  # otherwise Qt gives the focus to the next strip
         for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
             part.setVisible(shown)
         self.marks.follow(shown=shown)
@@ -142,12 +156,12 @@ class ClockStrip(QWidget):
     @property
     def rows_height(self) -> int:
         """The height at which all rows are visible without scrolling, in px; 0 if collapsed."""
-        return 0 if self.is_collapsed else self.scene.layout.total_height + BELOW_ROWS
+        return 0 if self.is_collapsed else _with_room(self.scene.layout.total_height)
 
     @property
     def full_height(self) -> int:
         """Like `rows_height`, with rows as high as they are if there is room for them."""
-        return 0 if self.is_collapsed else self.scene.full_height + BELOW_ROWS
+        return 0 if self.is_collapsed else _with_room(self.scene.full_height)
 
     @property
     def scrolls(self) -> bool:
@@ -191,6 +205,11 @@ class ClockStrip(QWidget):
         self._bar.setValue(self.scene.scroll)
         self._bar.blockSignals(False)
         self._bar.setVisible(self.scrolls)
+
+
+def _with_room(rows: int) -> int:
+    """The height of a canvas for rows of a height, in px."""
+    return max(rows + BELOW_ROWS, _LOWEST_ROWS)
 
 
 def _stacked(*widgets: QWidget) -> QVBoxLayout:

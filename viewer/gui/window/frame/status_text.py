@@ -32,7 +32,7 @@ def clock_text(session: Session) -> str:
     if not session.traces:
         return ""
     clocks = {t.rate for t in session.traces}
-    text = clocks.pop().text if len(clocks) == 1 else f"{len(clocks)} clocks"
+    text = clocks.pop().text if len(clocks) == 1 else f"{len(clocks)} clock rates"
     for origin in (RateOrigin.ASSUMED, RateOrigin.CHOSEN):
         count = sum(clock.origin is origin for clock in clocks)
         text += f", {count} {origin}" if count else ""
