@@ -28,7 +28,7 @@ from viewer.render.layout import (
 )
 from viewer.render.track_table import TrackList
 
-LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
+LOWEST_COUNTER, LOWEST_ZERO_STRIP = 16, 8  # px
 LEAST_KERNEL = 12  # px in compact rows, so that labels fit; lower rows have kernels in proportion
 MANY_LEVELS = 8  # a process with a track of more rows is compact if the density is automatic
 # px: the lanes of the units in a row of plans, and one line of text below them.
@@ -172,7 +172,7 @@ def _rows_of(
     kind = np.array([BandKind.ROW, BandKind.STRIP, BandKind.PLAN])[band % 3]
     at, owner, is_row = at[band // 3], owner[band // 3], kind == BandKind.ROW
     process = track_list.process[owner]
-    strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
+    strip = np.clip(height, LOWEST_ZERO_STRIP, STRIP_HEIGHT)[process]
     kernels = height * KERNEL_HEIGHT // ROW_HEIGHT
     compact = (height >= COMPACT_ROW) & (kernels < LEAST_KERNEL)
     kernels = np.where(compact, LEAST_KERNEL, kernels)[process]

@@ -1,4 +1,4 @@
-"""The corner above the headers: captions of the strips, track filter, number of missing tracks."""
+"""The corner above the headers: captions, track filter, and the number of missing tracks."""
 
 from __future__ import annotations
 

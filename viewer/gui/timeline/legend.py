@@ -1,10 +1,10 @@
-"""The legend: a strip below the rows with the classes of the color scheme, most time first.
+"""The legend: a bar below the rows with the classes of the color scheme, most time first.
 
 Each class is a button with its swatch, title and share of the time of the picked inference, or of
 everything open; the headers column shows which. Files without the scheme's attribute are colored by
 name, and their classes follow the others after a label. A click highlights the slices of a class
 and dims all others; another click ends that. Nothing is ever hidden. Durations are shown as a ramp
-with the duration at which each step starts. The strip covers no slices, and classes that do not fit
+with the duration at which each step starts. The bar covers no slices, and classes that do not fit
 are in the menu of its last button. At its right end are the kinds of times of the open files, if
 not all of them are measured.
 """
@@ -262,7 +262,7 @@ class Legend(QWidget):
             self.more.setGeometry(end, y, self.more.sizeHint().width(), tall)
 
     def _place_times(self, room: int) -> int:
-        """Position the kinds of times at the right end, if that leaves most of the strip free.
+        """Position the kinds of times at the right end, if that leaves most of the bar free.
 
         Returns the x up to which classes may extend.
         """
@@ -302,7 +302,7 @@ class Legend(QWidget):
         menu.popup(self.more.mapToGlobal(QPoint(0, 0)) - QPoint(0, menu.sizeHint().height()))
 
     def rest_menu(self) -> QMenu:
-        """A menu with the classes that do not fit into the strip."""
+        """A menu with the classes that do not fit into the bar."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
