@@ -3,10 +3,11 @@
 import json
 
 import numpy as np
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMenu
 
-from tests.gui.events import open_files
+from tests.gui.events import move, open_files
 from viewer.gui.panels.events.panel import EventsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.copy_formats import CopyFormat, formatted
@@ -108,3 +109,28 @@ def test_without_rows_to_copy_the_clipboard_keeps_its_picture(attention):
         QGuiApplication.clipboard().setImage(picture)
         attention.commands.actions[form].trigger()
         assert QGuiApplication.clipboard().image().size() == picture.size()
+
+
+def test_the_selection_is_measured_although_the_mouse_is_over_another_clock(
+    controller, qtbot, data
+):
+    names = ("cnn_xnnpack_x10.etdp", "cnn_portable_x10.etdp")
+    open_files(qtbot, controller, *(data / "etdump" / name for name in names))
+    session, timeline = controller.session, controller.timeline
+    session.select_slice(SliceRef(1, 5))
+    move(timeline.strips[0].view.viewport(), QPoint(60, 20))
+    controller.commands.actions["mark.measure"].trigger()
+    state = session.state
+    assert (state.measured, state.measured_on) == (session.traces[1].span_ns(5), state.clock)
+    assert session.group.traces == (1,)
+
+
+def test_a_moment_under_the_mouse_is_bookmarked_on_the_clock_there(controller, qtbot, data):
+    names = ("cnn_xnnpack_x10.etdp", "cnn_portable_x10.etdp")
+    open_files(qtbot, controller, *(data / "etdump" / name for name in names))
+    session, second = controller.session, controller.timeline.strips[1]
+    move(second.view.viewport(), QPoint(60, 20))
+    controller.commands.actions["mark.keep"].trigger()
+    (mark,) = session.state.marks
+    assert (mark.t0, mark.clock) == (second.view.time_at(60), second.scene.clock)
+    controller.timeline.marks.field.done.emit(True)

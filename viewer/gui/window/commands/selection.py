@@ -56,14 +56,22 @@ def selection_commands(context: CommandContext) -> list[Command]:
             name = session.traces[chosen.trace].label(chosen.index)
             copy_text(timeline, name, name)
 
+    def pointed_time() -> int | None:
+        """The time under the mouse; with a selection on its clock, which becomes active."""
+        state, current = session.state, session.current_trace
+        if (state.slice is None and state.area is None) or current is None:
+            return timeline.take_pointed_time()
+        session.activate(session.groups.of(current).key)
+        return timeline.view.pointed_time
+
     def measure() -> None:
         before = session.state.measured
-        bookmarks.measure(session, timeline.take_pointed_time())
+        bookmarks.measure(session, pointed_time())
         if before is None and session.state.measured is None:
             status.show_text(NOWHERE)
 
     def keep() -> None:
-        added = bookmarks.keep(session, timeline.take_pointed_time())
+        added = bookmarks.keep(session, pointed_time())
         if added is not None:
             timeline.marks.ask_name(added)
         elif session.state.mark is None:
