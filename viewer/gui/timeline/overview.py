@@ -100,6 +100,7 @@ class Overview(QWidget):
         self._scene, self._theme = scene, theme
         self._drag = ""
         self._made: _Lanes | None = None
+        self._shown_window = QRect()  # as painted last
         self._band = InferenceBand(scene, theme)
         self._grip = 0
         self.sizes = FULL_SIZES
@@ -109,7 +110,7 @@ class Overview(QWidget):
         self._rows: list[tuple[int, int]] = []  # the rows in the lanes, as (trace, row)
         scene.arranged.connect(self._choose_rows)
         scene.changed.connect(self.update)
-        scene.moved.connect(self.update)
+        scene.moved.connect(self._follow_window)
         theme.changed.connect(self.update)
 
     def _xmap(self, columns: int = 0) -> XMap:
@@ -195,6 +196,11 @@ class Overview(QWidget):
             rows = _busiest(np.where(seen, size, 0) if seen.any() else size, count)
             self._rows += [(n, row) for row in rows]
 
+    def _follow_window(self) -> None:
+        # Deep in a trace, most moves are of less than a pixel here.
+        if self._window_room(self._xmap()) != self._shown_window:
+            self.update()
+
     def _window_room(self, xmap: XMap) -> QRect:
         x0, x1 = map(xmap.column_of, self._scene.range)
         return QRect(x0, self.sizes.band, max(x1 - x0, 3), self.sizes.lanes - 2)
@@ -203,6 +209,7 @@ class Overview(QWidget):
         if not self._scene.group.traces:
             return
         theme, room = self._theme, self._window_room(xmap)
+        self._shown_window = room
         shade = QColor(theme.color("canvas"))
         shade.setAlphaF(0.45)
         top, height = self.sizes.band, self.sizes.lanes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
@@ -28,6 +28,7 @@ _AIR = 12
 _ACTIVE = 3  # px, width of the bar of the active clock
 _DRAG_THRESHOLD = 5
 _RANGE_WIDTH = 190
+_RANGE_MS = 40  # from one text of a moving range to the next
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -65,6 +66,9 @@ class StripHeader(QWidget):
         self.align.setToolTip("Align this clock with others, or lock their zooms")
         self.align.clicked.connect(self._open_menu)
         scene.changed.connect(self.update)
+        # A text that changes in every frame cannot be read, and painting it is 2 % of a frame.
+        self._range_told = QTimer(self, interval=_RANGE_MS, singleShot=True)
+        self._range_told.timeout.connect(self._show_range)
         scene.moved.connect(self._follow_range)
         scene.session.clock_activated.connect(self.update)
         scene.session.strips_changed.connect(self.refresh)
@@ -195,6 +199,10 @@ class StripHeader(QWidget):
         return QRect(self.align.x() - _AIR - wide, 1, wide, HEIGHT - 2)
 
     def _follow_range(self) -> None:
+        if not self._range_told.isActive():
+            self._range_told.start()
+
+    def _show_range(self) -> None:
         # The other texts stay while the view moves.
         self.update(self._range_room())
 
