@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import LEFT, move, press, release
@@ -170,3 +170,15 @@ def test_taller_buttons_of_a_large_font_stay_in_the_middle(two):
     header.refresh()
     for button in (header.fold, header.align):
         assert button.y() == header.height() - (button.y() + button.height()) == 2
+
+
+def test_a_drag_sideways_that_cannot_align_says_why(two):
+    two.session.show_inferences(Inferences.ALIGNED)
+    two.settle()
+    header, before = headers(two)[0], two.session.state
+    press(header, AT)
+    move(header, AT + QPoint(40, 0), LEFT)
+    assert QToolTip.text() == "Show inferences as they ran first"
+    assert header.cursor().shape() == Qt.CursorShape.ForbiddenCursor
+    release(header, AT + QPoint(40, 0))
+    assert two.session.state == before

@@ -11,7 +11,7 @@ from enum import Enum
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -236,14 +236,19 @@ class StripHeader(QWidget):
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self.dragged.emit(round(event.globalPosition().y()))
         elif self._drag is _Drag.SHIFT:
-            self.setCursor(Qt.CursorShape.SizeHorCursor)
-            self._shift_to(moved.x())
+            obstacle = align_obstacle(self._scene.session)
+            shape = Qt.CursorShape.ForbiddenCursor if obstacle else Qt.CursorShape.SizeHorCursor
+            self.setCursor(shape)
+            if obstacle:
+                QToolTip.showText(event.globalPosition().toPoint(), obstacle, self)
+            else:
+                self._shift_to(moved.x())
 
     def _shift_to(self, x: float) -> None:
         """Shift the times so that what was `x` px further left when the drag began is here."""
         scene, session = self._scene, self._scene.session
         by = round(((self._shifted or 0.0) - x) * scene.ns_per_pixel(max(self.canvas_width(), 1)))
-        if by == 0 or align_obstacle(session):
+        if by == 0:
             return
         shift_by_hand(session, scene.group.key, by, joins=self._shifted is not None)
         self._shifted = x
