@@ -1,6 +1,7 @@
 """The legend below the rows: what it lists, what a click does, and how large traces are counted."""
 
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
 
 from tests.builders.clocked_traces import HOST, clocked_trace
+from viewer.formats import open_file
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.coloring import highlight_class, set_scheme
@@ -292,10 +294,14 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
 
 
 def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(harness):
-    """A compile profile is linked to its text, the host's profile to nothing."""
+    """A compile profile is linked to its text, the host's profile on its clock to nothing."""
     data = Path(__file__).parents[2] / "data/torq"
     plan, host = data / "compile_c3_taskid.csv", data / "host_h4_latest.csv"
-    harness.open(plan, data / "tiny_cnn.mlir", host)
+    estimate = open_file(str(plan))
+    on_host = replace(estimate, clock=replace(estimate.clock, domain=HOST.domain))
+    others = (open_file(str(path)) for path in (data / "tiny_cnn.mlir", host))
+    harness.session.add([on_host, *others])
+    harness.settle()
     legend = legend_of(harness)
     listed = legend.shares.listed
     by_name = [share for share in listed if share.by_name]

@@ -198,7 +198,9 @@ class FilterField(EscapeField):
         self._typed: TrackView | None = None  # the track view after this field's last edit
         self.setPlaceholderText("Filter tracks")
         self.setAccessibleName("Filter tracks by name")
-        self.setToolTip("Shows only tracks and processes whose name contains this text")
+        self.setToolTip(
+            "Shows only tracks and processes whose name contains this text, on all clocks"
+        )
         self.show_clear_button()
         self.setProperty("small", True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -1,12 +1,12 @@
 """The legend: a bar below the rows with the classes of the color scheme, most time first.
 
 Each class is a button with its swatch, title and share of the time of the picked inference, or of
-everything open; the headers column shows which. Files without the scheme's attribute are colored by
-name, and their classes follow the others after a label. A click highlights the slices of a class
-and dims all others; another click ends that. Nothing is ever hidden. Durations are shown as a ramp
-with the duration at which each step starts. The bar covers no slices, and classes that do not fit
-are in the menu of its last button. At its right end are the kinds of times of the open files, if
-not all of them are measured.
+all files of the active clock; the headers column shows which. Files without the scheme's attribute
+are colored by name, and their classes follow the others after a label. A click highlights the
+slices of a class and dims all others; another click ends that. Nothing is ever hidden. Durations
+are shown as a ramp with the duration at which each step starts. The bar covers no slices, and
+classes that do not fit are in the menu of its last button. At its right end are the kinds of times
+of the open files, if not all of them are measured.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _BEFORE_OTHERS = 12
 
 
 class Legend(QWidget):
-    """The classes of all open traces under the current color scheme."""
+    """The classes of the traces of the active clock under the current color scheme."""
 
     def __init__(self, drawings: Drawings, theme: Theme) -> None:
         super().__init__()
@@ -90,6 +90,7 @@ class Legend(QWidget):
         drawings.recolored.connect(self.refresh)
         drawings.session.workspace_changed.connect(self.refresh)
         drawings.session.run_picked.connect(self.refresh)
+        drawings.session.clock_activated.connect(self.refresh)
         drawings.session.coloring_changed.connect(self._check)
         theme.changed.connect(self._retheme)
 
@@ -111,7 +112,7 @@ class Legend(QWidget):
                 self._is_by_name(p),
                 p.shown.findings.threads,
             )
-            for i, p in enumerate(self._drawings.rasters)
+            for i, p in self._own
         ]
         if inputs == self._counted:
             return
@@ -122,6 +123,15 @@ class Legend(QWidget):
         if not small:
             self._list(Shares())
 
+    @property
+    def _own(self) -> list[tuple[int, TraceRasters]]:
+        """The numbers and rasters of the traces of the active clock.
+
+        Times of different clocks are never added up.
+        """
+        all_rasters, members = self._drawings.rasters, self._drawings.session.group.traces
+        return [(i, all_rasters[i]) for i in members if i < len(all_rasters)]
+
     def _is_by_name(self, drawn: TraceRasters) -> bool:
         """Whether a trace is colored by name because it does not support the current scheme."""
         return drawn.scheme == NAMES != shown_scheme(self._drawings.session)
@@ -130,13 +140,14 @@ class Legend(QWidget):
     def scope(self) -> str:
         """What shares refer to, such as "all 5 runs"; not valid for files colored by name."""
         open_rasters, picked = self._drawings.rasters, self._drawings.session.state.run
-        all_rasters = [p for p in open_rasters if not self._is_by_name(p)]
+        all_rasters = [p for _, p in self._own if not self._is_by_name(p)]
         if picked is not None and open_rasters[picked[0]] in all_rasters:
             run = open_rasters[picked[0]].shown.trace.runs[picked[1]]
             name = "load" if run.kind is RunKind.LOAD else run_number(run)
             return name if len(all_rasters) == 1 else f"{name} and other files"
         if len(all_rasters) != 1:
-            return "all open files"
+            clocks = len(self._drawings.session.groups)
+            return "all open files" if clocks == 1 else "all files of this clock"
         return whole_scope_text(all_rasters[0].shown.trace)
 
     def _forget(self) -> None:
@@ -179,7 +190,7 @@ class Legend(QWidget):
 
     def _name_others(self) -> None:
         """Label the files that are colored by name, and explain why in the tooltip."""
-        others = [p.shown for p in self._drawings.rasters if self._is_by_name(p)]
+        others = [p.shown for _, p in self._own if self._is_by_name(p)]
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()

@@ -290,13 +290,15 @@ def test_light_and_dark_repaint_all_strips(two):
     assert [image_of(strip) for strip in strips(two)] == dark
 
 
-def test_the_legend_lists_the_classes_of_all_strips(harness):
+def test_the_legend_is_that_of_the_active_clock(harness):
     harness.session.add([profile("/a.csv", 1, 1000), profile("/b.csv", 1, 5000)])
     harness.settle()
-    shares = {share.title: share for share in harness.timeline.legend.shares.listed}
-    assert {"a", "b", "c", "d", "e"} <= shares.keys()
-    assert shares["a"].count == 2
-    assert shares["a"].ns == 200 + 1000
+    for clock, ns in (("/a.csv", 200), ("/b.csv", 1000), ("/a.csv", 200)):
+        harness.session.activate(clock)
+        harness.settle()
+        shares = {share.title: share for share in harness.timeline.legend.shares.listed}
+        assert {"a", "b", "c", "d", "e"} <= shares.keys()
+        assert (shares["a"].count, shares["a"].ns) == (1, ns)
 
 
 def test_clearing_the_selection_leaves_its_clock_active(two):
