@@ -61,3 +61,15 @@ def test_only_the_left_button_resizes(two):
     strip = two.timeline.strips[0]
     drag(strip.edge, AT, AT + QPoint(0, 50), button=Qt.MouseButton.RightButton)
     assert two.session.state.strips.heights == {}
+
+
+def test_a_cancelled_drag_leaves_the_height_as_it_was(two):
+    edge, before = two.timeline.strips[0].edge, two.session.state
+    press(edge, QPoint(200, 2))
+    move(edge, QPoint(200, 42), LEFT)
+    assert two.session.state != before
+    assert edge.cancel_drag()
+    assert two.session.state == before
+    move(edge, QPoint(200, 82), LEFT)
+    assert two.session.state == before
+    assert not edge.cancel_drag()

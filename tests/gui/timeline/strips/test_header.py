@@ -182,3 +182,19 @@ def test_a_drag_sideways_that_cannot_align_says_why(two):
     assert header.cursor().shape() == Qt.CursorShape.ForbiddenCursor
     release(header, AT + QPoint(40, 0))
     assert two.session.state == before
+
+
+def test_a_cancelled_drag_leaves_everything_as_it_was(two):
+    before = two.session.state
+    for way in (QPoint(120, 0), QPoint(0, 420)):
+        header = headers(two)[0]
+        press(header, AT)
+        move(header, AT + way, LEFT)
+        move(header, AT + way * 1.2, LEFT)
+        assert two.session.state != before
+        assert two.timeline.strip.cancel_drag()
+        assert two.session.state == before
+        move(header, AT + way * 2, LEFT)
+        release(header, AT + way * 2)
+        assert two.session.state == before
+        assert not header.cancel_drag()

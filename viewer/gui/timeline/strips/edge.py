@@ -23,6 +23,7 @@ class StripEdge(QWidget):
         super().__init__()
         self._scene, self._rows, self._theme = scene, rows, theme
         self._grip: int | None = None  # height of the rows minus y of the mouse on the screen
+        self._before = scene.session.state  # when the current drag began
         self._set: StripView | None = None  # as this drag left it
         self.setFixedHeight(HEIGHT)
         self.setCursor(Qt.CursorShape.SizeVerCursor)
@@ -43,6 +44,7 @@ class StripEdge(QWidget):
         if event.button() == Qt.MouseButton.LeftButton:
             self._grip = self._rows.height() - round(event.globalPosition().y())
             self._set = None
+            self._before = self._scene.session.state
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -54,6 +56,13 @@ class StripEdge(QWidget):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish the drag."""
         self._grip = None
+
+    def cancel_drag(self) -> bool:
+        """Take back what the current drag has done; returns whether there was one."""
+        going, self._grip = self._grip is not None, None
+        if going and self._scene.session.state is not self._before:
+            self._scene.session.undo()
+        return going
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:

@@ -55,6 +55,7 @@ class StripHeader(QWidget):
         self.canvas_width = canvas_width
         self._press: QPoint | None = None
         self._drag = _Drag.NONE
+        self._before = scene.session.state  # when the current drag began
         self._shifted: float | None = None  # px, by the current drag once it shifted anything
         self.setFixedHeight(HEIGHT)
         self.fold = self._button()
@@ -232,6 +233,7 @@ class StripHeader(QWidget):
         if self._drag is _Drag.NONE and moved.manhattanLength() >= _DRAG_THRESHOLD:
             sideways = abs(moved.x()) > abs(moved.y())
             self._drag, self._shifted = (_Drag.SHIFT if sideways else _Drag.MOVE), None
+            self._before = self._scene.session.state
         if self._drag is _Drag.MOVE:
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self.dragged.emit(round(event.globalPosition().y()))
@@ -256,10 +258,21 @@ class StripHeader(QWidget):
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Leave the strip where it is."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._drag is _Drag.MOVE:
             self.dropped.emit()
         self._press, self._drag = None, _Drag.NONE
         self.unsetCursor()
+
+    def cancel_drag(self) -> bool:
+        """Take back what the current drag has done; returns whether there was one."""
+        going = self._drag is not _Drag.NONE
+        self._let_go()
+        if going and self._scene.session.state is not self._before:
+            self._scene.session.undo()
+        return going
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:

@@ -185,6 +185,11 @@ class ClockStrip(QWidget):
             policy.setRetainSizeWhenHidden(kept)
             self._bar.setSizePolicy(policy)
 
+    def cancel_drag(self) -> bool:
+        """Cancel the current drag on a part of the strip; returns whether there was one."""
+        parts = (self.view, self.headers, self.header, self.edge)
+        return any(part.cancel_drag() for part in parts)
+
     def set_header_width(self, width: int) -> None:
         """Set the width of the headers column in px."""
         self.headers.set_width(width)

@@ -197,7 +197,7 @@ def _view_commands(context: CommandContext) -> list[Command]:
 
     def escape() -> None:
         """Cancel or clear the first that applies: drag, tour, work, message, selection."""
-        if timeline.view.cancel_drag() or timeline.headers.cancel_drag():
+        if any(strip.cancel_drag() for strip in timeline.strips):
             return
         if context.help.leave_tour():
             return
