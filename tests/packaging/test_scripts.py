@@ -296,7 +296,7 @@ def test_every_picture_of_the_documents_is_drawn_by_a_script():
     shown = set(re.findall(r"\((?:packaging/)?(\w+\.png)\)", documents))
     assert {name for name in shown if not name.startswith("ten_million_")} == drawn
     assert {path.name for path in (ROOT / "packaging").glob("*.png")} >= shown | drawn
-    of_help = {"timeline", "summary", "details", *told["HELP_PANELS"]}
+    of_help = {"timeline", "clocks", "summary", "details", *told["HELP_PANELS"]}
     assert {path.stem for path in (ROOT / told["HELP_PICTURES"]).iterdir()} == of_help
 
 
