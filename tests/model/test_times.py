@@ -25,6 +25,7 @@ from viewer.model.times import (
     ns_to_tick,
     parse_range,
     parse_rate,
+    parse_ratio,
     parse_time,
     percent_digits,
     plain_spaces,
@@ -281,3 +282,17 @@ def test_a_brief_time_has_three_digits(ns, text):
 def test_a_ratio_of_times_has_two_decimals_below_100():
     assert [format_ratio(ratio) for ratio in (1.789, 0.5, 99.99)] == ["1.79×", "0.50×", "99.99×"]
     assert format_ratio(1234.5).replace("\u2009", " ") == "1 234×"
+
+
+def test_a_ratio_of_a_file_is_read_as_it_was_written():
+    for ratio in (Fraction(5, 4), Fraction(1000), Fraction(10**19, 3)):
+        assert parse_ratio(str(ratio)) == ratio
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "1/0", "0/7", "-1", "1.25", "1e999999999", "1/", "/1", "1/2/3", " 1", "٣", "9" * 21],
+)
+def test_anything_else_is_no_ratio_and_costs_no_time(text):
+    with pytest.raises(ValueError, match="is not a positive ratio"):
+        parse_ratio(text)

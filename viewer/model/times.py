@@ -26,6 +26,7 @@ _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
 _UNIT_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _TIME = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(ns|us|µs|ms|s)?\s*")
 _HZ = {"hz": 1, "khz": 1_000, "mhz": 1_000_000, "ghz": 1_000_000_000}
+_RATIO = re.compile(r"([0-9]{1,20})(?:/([0-9]{1,20}))?", re.ASCII)
 _RATE_UNITS = (("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1_000), ("Hz", 1))
 _RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\s*([kmg]?hz)\s*", re.I)
 # Faster clocks could overflow int64 when the numerator of ns per tick is multiplied by its
@@ -266,6 +267,18 @@ def parse_time(text: str) -> int:
     if match is None:
         raise ValueError(f"{text!r} is not a time: write 1500, 1500ns, 20us, 1.5ms or 2s")
     return int(Fraction(match[1]) * _UNIT_NS[match[2] or "ns"])
+
+
+def parse_ratio(text: str) -> Fraction:
+    """Parse a positive ratio of a file, "5/4" or "1000", as `str(Fraction)` writes it.
+
+    Both numbers have at most 20 digits: a ratio like "1e999999999" would take forever. Raises
+    ValueError.
+    """
+    match = _RATIO.fullmatch(text)
+    if match is None or not int(match[1]) or not int(match[2] or 1):
+        raise ValueError(f"{text[:40]!r} is not a positive ratio: write 5/4 or 1000")
+    return Fraction(int(match[1]), int(match[2] or 1))
 
 
 def parse_rate(text: str) -> Fraction:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import msgspec
 
+from viewer.model.times import parse_ratio
 from viewer.program.sources.files import Substitution
 from viewer.workspace.link_choices import Choices, chosen
 from viewer.workspace.workspace import Workspace
@@ -160,10 +161,9 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
 
 def _rate(text: str) -> Fraction | None:
     try:
-        rate = Fraction(text) if len(text) < 50 else Fraction(0)
-    except (ValueError, ZeroDivisionError):
+        return parse_ratio(text)
+    except ValueError:
         return None
-    return rate if rate > 0 else None
 
 
 def _substitutions(saved: Sequence[SourcePath]) -> Iterator[Substitution]:

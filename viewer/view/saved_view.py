@@ -8,7 +8,6 @@ of that profile.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -18,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.model.inference_views import Inferences
+from viewer.model.times import parse_ratio
 from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
@@ -52,9 +52,6 @@ from viewer.view.ties import Range, Tie, Ties, are_in_reach
 
 # Beyond this many selected slices only the first is saved: they come from a search or an area.
 MOST_SLICES = 100_000
-# Two numbers of 63 bits and "/" are 39 characters.
-_LONGEST_SCALE = 40
-_SCALE = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)
 _E = TypeVar("_E", bound=Enum)
 
 
@@ -149,7 +146,7 @@ class _Keeper:
 
     def _tie(self, tie: Tie, zero: int) -> SavedTie | None:
         scale = str(tie.scale)
-        if len(scale) > _LONGEST_SCALE:
+        if _scale(scale) is None:  # too long to be read again
             return None
         anchor = None if tie.anchor is None else tie.anchor - zero
         return SavedTie(scale, anchor, tie.reason[:LONGEST_NAME])
@@ -434,11 +431,9 @@ def _moved(span: Range, by: int) -> Range:
 
 def _scale(text: str) -> Fraction | None:
     """Return the positive ratio that a text states, None if it states none."""
-    if len(text) > _LONGEST_SCALE or not _SCALE.fullmatch(text):
-        return None
     try:
-        return Fraction(text) or None
-    except ZeroDivisionError:
+        return parse_ratio(text)
+    except ValueError:
         return None
 
 

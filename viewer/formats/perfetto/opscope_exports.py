@@ -22,7 +22,7 @@ from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source
-from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
+from viewer.model.times import ns_to_tick, parse_ratio, tick_to_ns, ticks_to_ns
 from viewer.model.timing import parse_timing
 from viewer.model.trace import NOT_FINISHED, Clock, Column, KeyKind, Run, RunKind, Unit
 
@@ -194,11 +194,11 @@ def own_ticks(
     """
     stated = of_source(provenance)
     try:
-        ratio = Fraction(str(stated.get("ns_per_tick", "")))
-    except (ValueError, ZeroDivisionError):
+        ratio = parse_ratio(str(stated.get("ns_per_tick", "")))
+    except ValueError:
         return None
     first = first_ns(provenance)
-    if ratio <= 0 or first is None:
+    if first is None:
         return None
     if ratio == 1:
         # If a tick would exceed 64 bits, the times of the file are kept.
