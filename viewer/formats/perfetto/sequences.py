@@ -184,6 +184,11 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
 # -- clocks --------------------------------------------------------------------------------------
 
 
+# The latest time of a clock in ns, 146 years. Adding a shift of 2**62 to it fits int64, even if
+# rounding floats made it look smaller by 512 ns for each of 2**31 steps.
+LATEST = 2**62 - 2**40
+
+
 @dataclass(slots=True)
 class ClockSnapshots:
     """Snapshots of clocks. A clock is (sequence, id); sequence 0 for clocks that all share."""
@@ -242,6 +247,20 @@ class ClockSnapshots:
                     paths[other] = [*paths[here], other]
                     todo.append(other)
         return paths.get(goal)
+
+
+def sum_times(steps: Ints, base: int, unit: int) -> Ints:
+    """Sum up the steps of an incremental clock from a base, in ns; unit: the ns of one step.
+
+    Stops before the first time that is beyond `LATEST`: those after it are unknown.
+    """
+    reached = float(base) + np.cumsum(steps.astype(np.float64)) * float(unit)
+    fits = np.logical_and.accumulate((steps >= 0) & (reached <= float(LATEST)))
+    kept = steps[fits]
+    if not len(kept) or not kept.any():
+        return np.full(len(kept), min(base, LATEST), np.int64)
+    times: Ints = np.int64(base) + np.cumsum(kept) * np.int64(unit)
+    return times
 
 
 def clock_name(sequence: int, clock: int) -> tuple[int, int]:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Ints
+from viewer.arrays import Bools, Ints
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.perfetto.assembly import Assembly
 from viewer.formats.perfetto.packets import Packets, last, packets_of
 from viewer.formats.perfetto.recording import Recording
-from viewer.formats.perfetto.sequences import as_text, clock_name, parsed
+from viewer.formats.perfetto.sequences import LATEST, as_text, clock_name, parsed, sum_times
 from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.model.trace import Trace
 
@@ -83,7 +83,11 @@ class _Reading:
             bad |= damaged
         if bad.any():
             spans = spans.taken(~bad)
-        times, clock = self._incremental_times(packets, sequence, state)
+        times, clock, too_late = self._incremental_times(packets, sequence, state)
+        if too_late.any():
+            late = too_late[spans.owner]
+            self._count("events whose times do not fit 64 bits: left out", spans.owner[late])
+            spans = spans.taken(~late)
         if not len(spans):
             return
         owner = spans.owner
@@ -183,18 +187,23 @@ class _Reading:
                 value = as_text(value)
             self._recording.attributes.setdefault(as_text(one.key), value)
 
-    def _incremental_times(self, packets: Packets, sequence: Any, state: Ints) -> tuple[Ints, Ints]:
-        """Time and clock of every packet; times of incremental clocks are summed up."""
+    def _incremental_times(
+        self, packets: Packets, sequence: Any, state: Ints
+    ) -> tuple[Ints, Ints, Bools]:
+        """Time and clock of every packet, and whether its time does not fit 64 bits.
+
+        Times of incremental clocks are summed up, and those of clocks with another unit are in ns.
+        """
         fields, n = packets.fields, len(packets)
         times = last(fields, _TIME, n)
         clock = last(fields, _CLOCK, n)
         defaults = np.array([s.clock for s in self._recording.sequences.states], np.uint64)
         if defaults.any():
             clock = np.where(clock == 0, defaults[state], clock)
-        number = np.zeros(n, np.int64)
+        number, too_late = np.zeros(n, np.int64), np.zeros(n, np.bool_)
         out = times.view(np.int64)
         if not clock.any():
-            return out, number
+            return out, number, too_late
         own = np.where((clock >= 64) & (clock < 128), sequence, np.uint64(0))
         pairs, which = np.unique(np.stack([own, clock]), axis=1, return_inverse=True)
         which = which.reshape(-1)
@@ -214,12 +223,17 @@ class _Reading:
             if name in self._recording.clocks.incremental:
                 base, unit = self._recording.clocks.incremental[name]
                 timed_rows = rows[stated[rows]]
-                if len(timed_rows):
-                    out[timed_rows] = base + np.cumsum(out[timed_rows]) * unit
-                    self._recording.clocks.incremental[name] = (int(out[timed_rows[-1]]), unit)
+                kept = sum_times(out[timed_rows], base, unit)
+                if len(kept):
+                    out[timed_rows[: len(kept)]] = kept
+                    self._recording.clocks.incremental[name] = (int(kept[-1]), unit)
+                too_late[timed_rows[len(kept) :]] = True
             elif name in self._recording.clocks.multiplier:
-                out[rows] *= self._recording.clocks.multiplier[name]
-        return out, number
+                unit = self._recording.clocks.multiplier[name]
+                fits = (out[rows] >= 0) & (out[rows] <= LATEST // unit)
+                out[rows[fits]] *= np.int64(min(unit, LATEST))
+                too_late[rows[~fits]] = True
+        return out, number, too_late
 
     def trace(self, cancelled: Cancelled) -> Trace:
         """Build the trace. Raises ReadCancelled."""
