@@ -220,6 +220,11 @@ def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str,
     return pairs
 
 
+def internal_error(path: str, error: Exception) -> str:
+    """Return the message for an error that no reader should raise."""
+    return f"{path}: internal error in Opscope ({error!r})"
+
+
 def complain(message: str) -> None:
     """Print one line on stderr."""
     from viewer.model.text import one_line

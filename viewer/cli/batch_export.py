@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from viewer.cli.arguments import internal_error
 from viewer.codecs.atomic_file import is_same_file, mark_parts, remove_parts
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import HEAD_SIZE, choose, open_file
@@ -230,7 +231,7 @@ def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
     except OSError as error:
         return Outcome(task, failure=f"{task.target}: {error.strerror or error}")
     except Exception as error:  # a bug with one file must not affect the others
-        return Outcome(task, failure=f"{task.profile}: internal error in Opscope ({error!r})")
+        return Outcome(task, failure=internal_error(task.profile, error))
     return Outcome(task, count, warnings=tuple(warnings))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import choices_of, complain, files_of
+from viewer.cli.arguments import choices_of, complain, files_of, internal_error
 from viewer.codecs.reading import UnreadableFile
 from viewer.view.session_file import with_inputs
 from viewer.workspace.link_choices import NO_CHOICES, apply
@@ -31,6 +31,9 @@ def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tup
             workspace.open(path)
         except UnreadableFile as error:
             complain(str(error))
+            failed = True
+        except Exception as error:  # a bug with one file must not affect the others
+            complain(internal_error(path, error))
             failed = True
     # Before the other choices, because companion files are found through these paths.
     for substitution in (s for one in (*of_sessions, choices) for s in one.source_paths):
