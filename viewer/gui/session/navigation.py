@@ -89,7 +89,7 @@ def fit_selection(session: Session) -> None:
 
 def step_clock(session: Session, by: int) -> None:
     """Activate the next (1) or previous (-1) clock group, from top to bottom and around."""
-    keys = session.state.strips.ordered([group.key for group in session.groups])
+    keys = session.state.strips.ordered(session.groups.keys)
     session.activate(keys[(keys.index(session.group.key) + by) % len(keys)])
 
 

@@ -43,7 +43,6 @@ class Timeline(QWidget):
     ruler_menu_requested = Signal(QPoint)
     clock_menu_requested = Signal(QPoint)
     headers_focused = Signal()  # the current header changed, possibly to none
-    strips_replaced = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -159,7 +158,7 @@ class Timeline(QWidget):
 
     def _follow(self) -> None:
         """Show a strip for each clock group, in the chosen order."""
-        keys = self._session.state.strips.ordered([group.key for group in self._session.groups])
+        keys = self._session.state.strips.ordered(self._session.groups.keys)
         before = {strip.scene.clock: strip for strip in self.strips}
         spare = [strip for key, strip in before.items() if key not in keys]
         strips = []
@@ -172,11 +171,8 @@ class Timeline(QWidget):
         for strip in strips:
             strip.fit()
             strip.view.show_cursor(None)  # it may no longer be aligned
-        replaced = strips != self.strips
         self.stack.show_strips(strips)
         self._cover()
-        if replaced:
-            self.strips_replaced.emit()
 
     def _make(self, clock: str) -> ClockStrip:
         strip = ClockStrip(self.drawings, self._theme, clock)

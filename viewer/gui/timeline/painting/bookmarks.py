@@ -20,6 +20,7 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
+from viewer.view.group_ranges import marks_on
 
 _TALL = 18  # px, height of the label of the measured span
 _INSET = 7
@@ -105,7 +106,7 @@ def paint_overview_marks(
     metrics = painter.fontMetrics()
     drawn = np.unique(columns, axis=0, return_index=True)[1].tolist()
     current = [] if state.mark is None else [state.mark]
-    own = {number for number, mark in enumerate(state.marks) if mark.clock == scene.group.key}
+    own = set(marks_on(state, scene.group.key))
     for number in (number for number in (*drawn, *current) if number in own):
         x0, x1 = columns[number].tolist()
         color = theme.color("accent" if number == state.mark else "text1")

@@ -146,8 +146,7 @@ class Scene(QObject):
     @property
     def range(self) -> Range:
         """The visible range of the group in the session, in ns of its axis."""
-        session = self.session
-        return session.state.range_of(session.groups.by_key(self.clock).key)
+        return self.session.state.range_of(self.group.key)
 
     def show_clock(self, clock: str) -> None:
         """Show another clock group."""

@@ -125,7 +125,7 @@ class StripStack(QScrollArea):
         at = self._content.mapFromGlobal(self._content.rect().topLeft()).y() + y
         others = [one for one in self.strips if one is not strip]
         before = next((one for one in others if at < one.y() + one.height() // 2), None)
-        state, keys = self._session.state, [group.key for group in self._session.groups]
+        state, keys = self._session.state, self._session.groups.keys
         now = state.strips
         target = None if before is None else before.scene.clock
         moved = now.placed_before(strip.scene.clock, target, keys)

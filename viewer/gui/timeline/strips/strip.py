@@ -127,7 +127,7 @@ class ClockStrip(QWidget):
     @property
     def is_collapsed(self) -> bool:
         """Whether only the header is shown."""
-        return not self.is_alone and self.scene.clock in self.scene.session.state.strips.collapsed
+        return not self.is_alone and self.header.is_collapsed
 
     def fit(self) -> None:
         """Show the parts that the strip has now, in the sizes for the number of strips."""
