@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewer.model.building.nesting import place_by_time
+from viewer.model.building.nesting import NESTING_LANES, place_by_time, place_tracks
 
 # Few times, so that many are equal; lengths above 0, as those without are leaves by rules of their
 # own (tests/model/building/test_builder.py).
@@ -55,3 +55,51 @@ def test_many_overlapping_slices_are_placed_as_a_few_are():
     )  # fmt: skip
     assert sorted(found) == sorted(expected)
     assert max(lane for _, _, lane, _ in expected) > 5
+
+
+def placed_one_by_one(tracks):
+    """(start, end, lane, depth) of the slices of each track, placed alone, in preorder."""
+    found = []
+    for spans in tracks:
+        start, end = (np.array([s[k] for s in spans], np.int64) for k in (0, 1))
+        placed = place_by_time(start, end)
+        found += zip(
+            start[placed.index].tolist(), end[placed.index].tolist(), placed.lane.tolist(),
+            placed.depth.tolist(), strict=True,
+        )  # fmt: skip
+    return found
+
+
+def placed_together(tracks):
+    """The same, placed at once."""
+    spans = [span for track in tracks for span in track]
+    start, end = (np.array([s[k] for s in spans], np.int64) for k in (0, 1))
+    ptr = np.cumsum([0, *map(len, tracks)])
+    placed = place_tracks(start, end, ptr)
+    return list(zip(
+        start[placed.index].tolist(), end[placed.index].tolist(), placed.lane.tolist(),
+        placed.depth.tolist(), strict=True,
+    ))  # fmt: skip
+
+
+# Lengths of 0 too, and times as far apart as int64 allows.
+TRACKS = st.lists(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 9)).map(lambda s: (s[0], s[0] + s[1])),
+        max_size=12,
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TRACKS)
+def test_tracks_placed_together_are_as_each_alone(tracks):
+    assert placed_together(tracks) == placed_one_by_one(tracks)
+
+
+def test_tracks_with_more_lanes_than_are_searched_and_times_far_apart():
+    crowded = [(-(2**62) + i, 2**62 + i) for i in range(100)]
+    tracks = [crowded, [(0, 5), (2, 7)], [], crowded, [(1, 1), (0, 2)]]
+    assert placed_together(tracks) == placed_one_by_one(tracks)
+    assert max(lane for _, _, lane, _ in placed_together(tracks)) > NESTING_LANES

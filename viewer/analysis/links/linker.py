@@ -46,7 +46,11 @@ def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -
             _WHOLE_CALL if is_of_whole_call(identifiers[key]) else alone
         )
 
-    return LinkTable(trace, None, None, tuple(map(answer, range(len(trace.keys)))))
+    # A file can have as many names as slices, and the answer for a name alone is always the same.
+    links = [_NO_IDENTITY] * len(trace.keys)
+    for key in np.flatnonzero(trace.keys.kind != _PLAIN).tolist():
+        links[key] = answer(key)
+    return LinkTable(trace, None, None, tuple(links))
 
 
 def link(

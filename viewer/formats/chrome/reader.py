@@ -349,11 +349,15 @@ class _Reader:
         found: list[tuple[str, str, Ints, NDArray[Any]]] = []
         limit = TIME_LIMIT // 1000 if self._builder.clock.unit == "ps" else TIME_LIMIT
         for (pid, name, ident), given in series.items():
-            several = len({argument for argument, _, _ in given}) > 1
-            for argument in dict.fromkeys(argument for argument, _, _ in given):
-                rows = np.concatenate([r for a, r, _ in given if a == argument])
-                value = np.concatenate([v for a, _, v in given if a == argument])
+            by_argument: dict[str, tuple[list[Ints], list[NDArray[np.float64]]]] = {}
+            for argument, some_rows, some_values in given:
+                of_argument = by_argument.setdefault(argument, ([], []))
+                of_argument[0].append(some_rows)
+                of_argument[1].append(some_values)
+            for argument, parts in by_argument.items():
+                rows, value = map(np.concatenate, parts)
                 shown = " ".join(filter(None, (name, ident)))
+                several = len(by_argument) > 1
                 shown = f"{shown} · {argument}" if several else shown or argument
                 if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
                     self._builder.problem("counter with times out of range: left out", 1, shown)
@@ -391,9 +395,11 @@ class _Reader:
                 number[i] = builder.track(GLOBAL, "instants")
             elif is_used[i]:
                 of_process.setdefault(pid, []).append((kind, name, own))
-        counted = {pid for pid, _, _, _ in self._counted}
+        counted: dict[str, list[tuple[str, Ints, NDArray[Any]]]] = {}
+        for pid, name, tick, value in self._counted:
+            counted.setdefault(pid, []).append((name, tick, value))
         for pid, process in names.processes({**of_process, **dict.fromkeys(counted)}).items():
-            for _, name, tick, value in (each for each in self._counted if each[0] == pid):
+            for name, tick, value in counted.get(pid, ()):
                 builder.counter(stated_counter(process, name, tick, value))
             if pid not in of_process:
                 builder.track(process, NO_SLICES)

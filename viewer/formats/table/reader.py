@@ -40,6 +40,7 @@ from viewer.formats.table import own_tables
 from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.building.chunks import distinct_codes
 from viewer.model.names.executorch import (
     CONTROL,
     DELEGATE_CALL,
@@ -249,7 +250,7 @@ class _Rows:
             strings = {name: own_tables.originals(texts) for name, texts in strings.items()}
         track = self._tracks(codes, strings)
         name = self._names_of(codes["name"], strings["name"])
-        key = self._keys(codes, strings)
+        key = self._keys(codes, strings, name)
         self._runs(track, start, end, codes, strings)
         own = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
         columns = {
@@ -367,9 +368,13 @@ class _Rows:
         names = self.builder.intern_all(strings)
         return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
 
-    def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
-        """The key of every row, created once per identity."""
-        parts = [name for name in ("name", *IDENTITY, DERIVED) if name in codes]
+    def _keys(
+        self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]], name: Codes
+    ) -> Codes:
+        """The key of every row, created once per identity; `name` is the number of its name."""
+        parts = [name for name in ("name", *IDENTITY, DERIVED) if len(strings.get(name, ())) > 1]
+        if parts == ["name"] and not self._is_own:
+            return self._keys_by_name(name, len(strings["name"]))
 
         def number(row: int) -> int:
             cell = {name: strings[name][codes[name][row]] for name in parts}
@@ -384,6 +389,23 @@ class _Rows:
             )
 
         return numbers_of([codes[name] for name in parts], number)
+
+    def _keys_by_name(self, name: Codes, names: int) -> Codes:
+        """The key of every row if its name is its identity: there can be as many as rows.
+
+        names: the number of names.
+        """
+        used, key = distinct_codes(name.astype(np.int64), names)
+        scopes = [self.builder.intern(scope) for scope in sorted(SCOPES)]
+        kind = np.where(np.isin(used, scopes), KeyKind.FRAMEWORK, KeyKind.PLAIN).astype(np.uint8)
+        numbers = self.builder.distinct_keys(
+            kind,
+            used.astype(np.uint32),
+            np.full(len(used), self.builder.scope("file"), np.uint32),
+            np.full(len(used), -1, np.int64),
+            np.full(len(used), None, object),
+        )
+        return numbers[key]
 
     def _key(
         self, name: str, method: str, instruction_id: str, identifier: str, derived: bool

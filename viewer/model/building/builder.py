@@ -15,9 +15,8 @@ This is the only way to make a trace. A reader adds tracks, keys and chunks of s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +24,14 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.building.chunks import (
     Chunk,
-    RowLayout,
     joined,
     joined_columns,
     joined_derived,
     joined_keys,
-    joined_rows,
     joined_timing,
-    rows_of,
     slices_at,
 )
-from viewer.model.building.nesting import Placed, level_fault, place_by_time, place_flat
+from viewer.model.building.layout import NO_LEVEL, laid_out
 from viewer.model.building.runs import numbered_runs
 from viewer.model.counter import Counter
 from viewer.model.trace import (
@@ -57,11 +53,6 @@ from viewer.model.trace import (
 from viewer.model.warm_up import with_warm_up
 
 BACKWARDS = "slice ends before it starts: drawn as an instant"
-_NO_LEVEL = -1
-_SHORT = 1 << 16
-_MANY = 200_000  # slices from which starting threads pays off
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 
 class TraceBuilder:
@@ -129,7 +120,9 @@ class TraceBuilder:
     def intern_all(self, texts: Sequence[str]) -> Codes:
         """The numbers of many slice names (uint32)."""
         table = self._strings
-        return np.fromiter((table.setdefault(t, len(table)) for t in texts), np.uint32, len(texts))
+        fresh = [text for text in dict.fromkeys(texts) if text not in table]
+        table.update(zip(fresh, range(len(table), len(table) + len(fresh)), strict=True))
+        return np.fromiter(map(table.__getitem__, texts), np.uint32, len(texts))
 
     def key(
         self,
@@ -247,7 +240,7 @@ class TraceBuilder:
         if source_row is None:
             first = sum(len(chunk.start) for chunk in self._chunks)
             source_row = np.arange(first, first + n, dtype=np.uint32)
-        unknown = np.broadcast_to(np.int32(_NO_LEVEL), (n,))
+        unknown = np.broadcast_to(np.int32(NO_LEVEL), (n,))
         level = unknown if levels is None else levels.astype(np.int32)
         self._chunks.append(
             Chunk(
@@ -301,8 +294,16 @@ class TraceBuilder:
             "source_row": joined([c.source_row for c in chunks], np.uint32),
         }
         del start, end
-        layout, final = self._laid_out(tracks, track, level, given, step)
+        is_more = any(c.columns or c.derived is not None or c.timing is not None for c in chunks)
+        faults: list[tuple[int, int]] = []
+        layout, final = laid_out(
+            track, len(tracks), self._flat, level, given, step, faults, with_index=is_more
+        )
         del track, level, given
+        if faults and not self._levels_are_hints:
+            number, fault = min(faults)
+            where = f"{tracks[number].process} > {tracks[number].thread}, slice {fault}"
+            self.problem("levels contradict the times: nested by time instead", len(faults), where)
         slices = Slices(
             **final,
             order=layout.order,
@@ -365,92 +366,6 @@ class TraceBuilder:
         numbers = np.fromiter(self._keys.values(), np.int64, n)
         blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
         return joined_keys([(numbers, alone), *blocks], self._key_count)
-
-    # -- layout -------------------------------------------------------------------------------
-
-    def _laid_out(
-        self,
-        tracks: Sequence[Track],
-        track: Codes,
-        level: NDArray[np.int32],
-        given: Mapping[str, NDArray[Any]],
-        step: Callable[[], None],
-    ) -> tuple[RowLayout, dict[str, NDArray[Any]]]:
-        """The rows of all tracks, and the given columns in row order.
-
-        Tracks are stored one after another and are independent.
-        """
-        by_track, ptr = _by_track(track, len(tracks))
-        start, end = given["start"], given["end"]
-        order = np.empty(len(track), np.uint32)
-        final = {name: np.empty(len(track), values.dtype) for name, values in given.items()}
-        is_more = any(
-            c.columns or c.derived is not None or c.timing is not None for c in self._chunks
-        )
-        index = np.empty(len(track) if is_more else 0, np.int64)
-
-        def lay(t: int) -> RowLayout:
-            step()
-            span = slice(int(ptr[t]), int(ptr[t + 1]))
-            members = span if by_track is None else by_track[span]
-            if t in self._flat:
-                placed = place_flat(start[members], end[members])
-            else:
-                placed = self._place(tracks[t], start[members], end[members], level[members])
-            rows = rows_of(placed, members, t, span.start)
-            # Gather here, straight into the final arrays, while other tracks are being laid out:
-            # joining ten million of each at the end takes 0.3 s.
-            for name, values in given.items():
-                final[name][span] = values[rows.index]
-            order[span] = rows.order
-            if is_more:
-                index[span] = rows.index
-            return replace(rows, index=index[:0], order=order[:0])
-
-        # Largest first: otherwise a large last track would run alone.
-        largest = np.argsort(-np.diff(ptr), kind="stable").tolist()
-        done = dict(zip(largest, _each(lay, largest, len(track)), strict=True))
-        return joined_rows([done[t] for t in range(len(tracks))], index, order), final
-
-    # -- layout of one track -------------------------------------------------------------------
-
-    def _place(self, track: Track, start: Ints, end: Ints, level: NDArray[np.int32]) -> Placed:
-        if len(level) and (level != _NO_LEVEL).all():
-            fault = level_fault(start, end, level)
-            if fault is None:
-                return Placed(
-                    np.arange(len(start)), np.zeros(len(start), np.int64), level.astype(np.int64)
-                )
-            if not self._levels_are_hints:
-                self.problem(
-                    "levels contradict the times: nested by time instead",
-                    1,
-                    f"{track.process} > {track.thread}, slice {fault}",
-                )
-        return place_by_time(start, end)
-
-
-def _by_track(track: Codes, tracks: int) -> tuple[Ints | None, Ints]:
-    """The slices grouped by track in the order they were added, and where each track starts.
-
-    The first is None if they were added in that order already, so that nothing has to be gathered.
-    """
-    # Radix sort is used for short codes: the fewer bytes, the faster.
-    short = np.uint8 if tracks <= 1 << 8 else np.uint16 if tracks <= 1 << 16 else np.uint32
-    of = track.astype(short)
-    counts = np.zeros(tracks, np.int64)
-    for begin in range(0, len(of), _SHORT):  # bincount converts its input to int64
-        counts += np.bincount(of[begin : begin + _SHORT], minlength=tracks)
-    order = None if (track[1:] >= track[:-1]).all() else np.argsort(of, kind="stable")
-    return order, np.concatenate([[0], np.cumsum(counts)])
-
-
-def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:
-    """Apply `work` to each item; on two threads for many slices, as numpy releases the GIL."""
-    if slices < _MANY:
-        return [work(one) for one in of]
-    with ThreadPoolExecutor(2, "build") as pool:
-        return list(pool.map(work, of))
 
 
 def _arrays(trace: Trace) -> list[NDArray[Any]]:

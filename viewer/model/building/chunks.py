@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.model.building.nesting import Placed
 from viewer.model.trace import Column, Keys, Slices
 
 
@@ -50,49 +49,6 @@ def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
     used[values] = True
     distinct = np.flatnonzero(used)
     return distinct, values if len(distinct) == size else (np.cumsum(used) - 1)[values]
-
-
-@dataclass(frozen=True, slots=True)
-class RowLayout:
-    """Slices arranged in rows: the original index and the `order` of each, and the rows."""
-
-    index: Ints
-    order: Codes
-    row_ptr: Ints
-    row_track: Codes
-    row_lane: Codes
-    row_depth: Codes
-
-
-def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> RowLayout:
-    """Arrange the placed slices `own` of one track in rows; `first` slices come before them."""
-    stride = int(placed.depth.max(initial=0)) + 1
-    key = placed.lane * stride + placed.depth
-    rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
-    # From preorder to (row, start): in a row, preorder is already time order.
-    by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
-    index = placed.index[by_row]
-    return RowLayout(
-        index + own.start if isinstance(own, slice) else own[index],
-        (by_row + first).astype(np.uint32),
-        first + np.cumsum(np.bincount(code, minlength=len(rows))),
-        np.full(len(rows), track, np.uint32),
-        (rows // stride).astype(np.uint32),
-        (rows % stride).astype(np.uint32),
-    )
-
-
-def joined_rows(parts: Sequence[RowLayout], index: Ints, order: Codes) -> RowLayout:
-    """The rows of all tracks, one track after another, with the index and order of all slices."""
-    return RowLayout(
-        index,
-        order,
-        np.concatenate([[0], *(part.row_ptr for part in parts)]).astype(np.int64),
-        *(
-            joined([getattr(part, name) for part in parts], np.uint32)
-            for name in ("row_track", "row_lane", "row_depth")
-        ),
-    )
 
 
 def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:

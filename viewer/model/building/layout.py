@@ -1,0 +1,219 @@
+"""Arranges the slices of all tracks in rows: one row per track, lane and depth.
+
+Tracks are independent. Large ones are laid out one by one, on two threads. Small ones that follow
+each other are laid out together: a file can have as many tracks as slices, and numpy needs 100 µs
+for a track of its own, however small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Codes, Ints
+from viewer.model.building.chunks import distinct_codes, joined
+from viewer.model.building.nesting import (
+    Placed,
+    apart,
+    level_fault,
+    place_by_time,
+    place_flat,
+    place_tracks,
+)
+
+NO_LEVEL = -1
+_SHORT = 1 << 16
+_SMALL = 512  # slices: sorting more of them takes longer than a track of its own
+_TOGETHER = 1 << 16  # slices of small tracks that are laid out at once
+_MANY = 200_000  # slices from which starting threads pays off
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+@dataclass(frozen=True, slots=True)
+class RowLayout:
+    """The original index of each slice in row order, its rank in preorder, and the rows."""
+
+    index: Ints
+    order: Codes
+    row_ptr: Ints
+    row_track: Codes
+    row_lane: Codes
+    row_depth: Codes
+
+
+def laid_out(
+    track: Codes,
+    tracks: int,
+    flat: Collection[int],
+    level: NDArray[np.int32],
+    given: Mapping[str, NDArray[Any]],
+    step: Callable[[], None],
+    faults: list[tuple[int, int]],
+    *,
+    with_index: bool,
+) -> tuple[RowLayout, dict[str, NDArray[Any]]]:
+    """The rows of all tracks, and the given columns in row order; `given` has start and end.
+
+    track, level: of each slice; NO_LEVEL where the file states none. flat: the tracks whose slices
+    never nest. step: called for each part of the work. faults: gets the number of each track whose
+    levels contradict its times, and the first slice of it that does. with_index: whether the index
+    of the layout is needed; else it is empty.
+    """
+    by_track, ptr = _by_track(track, tracks)
+    start, end = given["start"], given["end"]
+    order = np.empty(len(track), np.uint32)
+    final = {name: np.empty(len(track), values.dtype) for name, values in given.items()}
+    index = np.empty(len(track) if with_index else 0, np.int64)
+
+    def lay(some: range) -> tuple[NDArray[Any], ...]:
+        step()
+        span = slice(int(ptr[some.start]), int(ptr[some.stop]))
+        members = span if by_track is None else by_track[span]
+        times = start[members], end[members]
+        own_ptr = ptr[some.start : some.stop + 1] - span.start
+        if some.start in flat:
+            placed = place_flat(*times)
+        else:
+            placed = _place(*times, level[members], own_ptr, some, faults)
+        by_row, rows = _rows_of(placed, own_ptr, some, span.start)
+        own = placed.index[by_row]
+        own = own + members.start if isinstance(members, slice) else members[own]
+        # Gather here, straight into the final arrays, while other tracks are being laid out:
+        # joining ten million of each at the end takes 0.3 s.
+        for name, values in given.items():
+            final[name][span] = values[own]
+        order[span] = by_row + span.start
+        if with_index:
+            index[span] = own
+        return rows
+
+    parts = _parts(np.diff(ptr), flat)
+    # Largest first: otherwise a large last track would run alone.
+    size = np.array([ptr[some.stop] - ptr[some.start] for some in parts], np.int64)
+    largest = np.argsort(-size, kind="stable").tolist()
+    laid = dict(zip(largest, _each(lay, [parts[i] for i in largest], len(track)), strict=True))
+    rows = [laid[i] for i in range(len(parts))]
+    row_ptr = np.concatenate([[0], *(part[0] for part in rows)]).astype(np.int64)
+    of_rows = (joined([part[i] for part in rows], np.uint32) for i in (1, 2, 3))
+    return RowLayout(index, order, row_ptr, *of_rows), final
+
+
+def _by_track(track: Codes, tracks: int) -> tuple[Ints | None, Ints]:
+    """The slices grouped by track in the order they were added, and where each track starts.
+
+    The first is None if they were added in that order already, so that nothing has to be gathered.
+    """
+    # Radix sort is used for short codes: the fewer bytes, the faster.
+    short = np.uint8 if tracks <= 1 << 8 else np.uint16 if tracks <= 1 << 16 else np.uint32
+    of = track.astype(short)
+    counts = np.zeros(tracks, np.int64)
+    # bincount converts its input to int64; each part counts all tracks.
+    size = max(_SHORT, tracks)
+    for begin in range(0, len(of), size):
+        counts += np.bincount(of[begin : begin + size], minlength=tracks)
+    order = None if (track[1:] >= track[:-1]).all() else np.argsort(of, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _parts(size: Ints, flat: Collection[int]) -> list[range]:
+    """The tracks that are laid out together; `size` is the number of slices of each."""
+    alone = size > _SMALL
+    alone[list(flat)] = True
+    parts: list[range] = []
+    first, slices = 0, 0
+    for t, (own, is_alone) in enumerate(zip(size.tolist(), alone.tolist(), strict=True)):
+        if is_alone or slices + own > _TOGETHER:
+            if first < t:
+                parts.append(range(first, t))
+            first, slices = t, 0
+        if is_alone:
+            parts.append(range(t, t + 1))
+            first = t + 1
+        else:
+            slices += own
+    if first < len(size):
+        parts.append(range(first, len(size)))
+    return parts
+
+
+def _place(
+    start: Ints,
+    end: Ints,
+    level: NDArray[np.int32],
+    ptr: Ints,
+    tracks: range,
+    faults: list[tuple[int, int]],
+) -> Placed:
+    """Preorder, lane and depth of the slices of some tracks, by their levels if these are usable.
+
+    ptr: where each track starts in the arrays.
+    """
+    known = level != NO_LEVEL
+    if not known.any():
+        return place_by_time(start, end) if len(tracks) == 1 else place_tracks(start, end, ptr)
+    outermost = ptr[:-1][np.diff(ptr) > 0]
+    if known.all() and len(tracks) > 1 and not level[outermost].any():
+        # In one pass if no track has a fault; else one by one, to know which ones do.
+        if level_fault(*apart(start, end, ptr), level) is None:
+            return _as_stated(level)
+    if len(tracks) == 1:
+        fault = level_fault(start, end, level) if known.all() else -1
+        if fault is None:
+            return _as_stated(level)
+        if known.all():
+            faults.append((tracks.start, fault))
+        return place_by_time(start, end)
+    placed = []
+    for i, t in enumerate(tracks):
+        own = slice(int(ptr[i]), int(ptr[i + 1]))
+        own_ptr = ptr[i : i + 2] - ptr[i]
+        alone = _place(start[own], end[own], level[own], own_ptr, range(t, t + 1), faults)
+        placed.append(Placed(alone.index + own.start, alone.lane, alone.depth))
+    return Placed(
+        *(np.concatenate([getattr(p, n) for p in placed]) for n in ("index", "lane", "depth"))
+    )
+
+
+def _as_stated(level: NDArray[np.int32]) -> Placed:
+    return Placed(
+        np.arange(len(level)), np.zeros(len(level), np.int64), level.astype(np.int64)
+    )
+
+
+def _rows_of(
+    placed: Placed, ptr: Ints, tracks: range, first: int
+) -> tuple[Ints, tuple[NDArray[Any], ...]]:
+    """Arrange the placed slices of some tracks in rows; `first` slices come before them.
+
+    Returns the placed slices in row order, and row_ptr, row_track, row_lane, row_depth.
+    """
+    stride = int(placed.depth.max(initial=0)) + 1
+    lanes = int(placed.lane.max(initial=0)) + 1
+    key = placed.lane * stride + placed.depth
+    if len(tracks) > 1:
+        key += np.repeat(np.arange(len(tracks)) * (lanes * stride), np.diff(ptr))
+    rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
+    # From preorder to (row, start): in a row, preorder is already time order.
+    by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
+    in_track, depth = np.divmod(rows, stride)
+    which, lane = np.divmod(in_track, lanes)
+    return by_row, (
+        first + np.cumsum(np.bincount(code, minlength=len(rows))),
+        (which + tracks.start).astype(np.uint32),
+        lane.astype(np.uint32),
+        depth.astype(np.uint32),
+    )
+
+
+def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:
+    """Apply `work` to each item; on two threads for many slices, as numpy releases the GIL."""
+    if slices < _MANY:
+        return [work(one) for one in of]
+    with ThreadPoolExecutor(2, "build") as pool:
+        return list(pool.map(work, of))
