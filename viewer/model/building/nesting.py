@@ -19,6 +19,7 @@ MAX_DEPTH = 500
 NESTING_LANES = 64
 _CHAINED_LANES = 8
 _LITTLE = 4  # if a lane takes less than 1/4 of the rest, continue slice by slice
+_NEVER, _ALWAYS = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _FEW = 32  # segments below which a vectorized step does not pay off
 
 
@@ -230,23 +231,34 @@ def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
     depth = np.zeros(len(start), np.int64)
     open_ends: list[list[int]] = []
     flat: list[tuple[int, int]] = []  # (end, lane) of the extra lanes, a heap
+    # The first and last end among the innermost open slices of all lanes. A slice that starts
+    # before the first and ends after the last fits in no lane: looking into 64 lanes for each of a
+    # million such slices takes 5 s.
+    first_end, last_end = _NEVER, _NEVER
     for i, (s, e) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        number = -1
-        for number, stack in enumerate(open_ends):  # noqa: B007 (it is used after the loop)
-            while stack and stack[-1] <= s:
-                stack.pop()
-            if not stack or (stack[-1] >= e and len(stack) < MAX_DEPTH):
-                break
+        number = NESTING_LANES
+        if s >= first_end or e <= last_end:
+            for number, stack in enumerate(open_ends, first):
+                while stack and stack[-1] <= s:
+                    stack.pop()
+                if not stack or (stack[-1] >= e and len(stack) < MAX_DEPTH):
+                    break
+            else:
+                number, stack = first + len(open_ends), []
+                if number < NESTING_LANES:
+                    open_ends.append(stack)
+        if number == NESTING_LANES:
+            is_free = bool(flat) and flat[0][0] <= s
+            lane[i] = flat[0][1] if is_free else NESTING_LANES + len(flat)
+            (heapq.heapreplace if is_free else heapq.heappush)(flat, (e, int(lane[i])))
         else:
-            if first + len(open_ends) == NESTING_LANES:
-                is_free = bool(flat) and flat[0][0] <= s
-                lane[i] = flat[0][1] if is_free else NESTING_LANES + len(flat)
-                (heapq.heapreplace if is_free else heapq.heappush)(flat, (e, int(lane[i])))
-                continue
-            number, stack = len(open_ends), []
-            open_ends.append(stack)
-        lane[i], depth[i] = first + number, len(stack)
-        stack.append(e)
+            lane[i], depth[i] = number, len(stack)
+            stack.append(e)
+        if first + len(open_ends) == NESTING_LANES and (number < NESTING_LANES or s >= first_end):
+            ends = [stack[-1] for stack in open_ends if stack]
+            is_full = len(ends) == len(open_ends)
+            first_end = min(ends, default=_ALWAYS) if is_full else _NEVER
+            last_end = max(ends, default=_NEVER) if is_full else _NEVER
     return lane, depth
 
 
