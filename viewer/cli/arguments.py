@@ -73,6 +73,45 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         metavar="FROM=TO",
         help="map source path prefix FROM to TO: /home/user/models=/data/models",
     )
+    parser.add_argument(
+        "--part",
+        action="append",
+        default=[],
+        metavar="[FILE=]SHARE",
+        help="open only the first part of a profile that is too large: 20%% or big.csv=20%%; for "
+        "CSV, TSV, Chrome and Perfetto files",
+    )
+    add_max_memory(parser)
+
+
+def add_max_memory(parser: argparse.ArgumentParser) -> None:
+    """Add the option that limits the memory of this process; it applies as soon as it is parsed."""
+    parser.add_argument(
+        "--max-memory",
+        action=_MaxMemory,
+        metavar="SIZE",
+        help="the most memory to use, such as 512M, 2G or 50%% of the machine's; files that need "
+        "more are refused before they are read (default: what is available)",
+    )
+
+
+class _MaxMemory(argparse.Action):
+    """Sets the limit of the memory budget."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        from viewer.codecs.memory_budget import BUDGET, parse_limit
+
+        try:
+            BUDGET.limit(parse_limit(str(values)))
+        except ValueError as error:
+            parser.error(f"--max-memory {error}")
+        setattr(namespace, self.dest, values)
 
 
 def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -134,6 +173,27 @@ def _clocks(
     return clocks
 
 
+def _parts(
+    parser: argparse.ArgumentParser, given: list[str], files: Sequence[str]
+) -> tuple[tuple[str, Fraction], ...]:
+    """Return (file or "", share) for each [FILE=]SHARE; FILE may be the name of one of `files`."""
+    if not given:
+        return ()
+    from viewer.codecs.memory_budget import parse_part
+
+    parts = []
+    for text in given:
+        name, _, share = text.rpartition("=")
+        found = [file for file in files if _is_same(name, file) or name == os.path.basename(file)]
+        if name and not found:
+            parser.error(f"--part {text}: {name} is not one of the files")
+        try:
+            parts += [(file, parse_part(share)) for file in (found if name else [""])]
+        except ValueError as error:
+            parser.error(f"--part {error}")
+    return tuple(parts)
+
+
 def _is_same(one: str, other: str) -> bool:
     return os.path.abspath(one) == os.path.abspath(other)
 
@@ -164,7 +224,14 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
 
 def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:
     """Return the options for the files, None without any; exits with a usage error if wrong."""
-    given = (chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path)
+    given = (
+        chosen.pair,
+        chosen.method,
+        chosen.identifier_column,
+        chosen.clock,
+        chosen.source_path,
+        chosen.part,
+    )
     if not any(given):
         return None
     from viewer.workspace.link_choices import Choices
@@ -184,6 +251,7 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
         tuple((path, rate) for path, name, rate in clocks if not name),
         _source_paths(parser, chosen.source_path),
         delegate_clocks=tuple(clock for clock in clocks if clock[1]),
+        parts=_parts(parser, chosen.part, chosen.files),
     )
 
 

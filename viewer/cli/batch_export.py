@@ -2,7 +2,8 @@
 
 Each profile is written by a worker process, together with the ETRecords in its folder: the one with
 its name, otherwise all of them if they are few, linked by match as in the window. A failure is
-reported and stops nothing else, not even a file that crashes its worker. No Qt.
+reported and stops nothing else, not even a file that crashes its worker. The workers share the
+memory budget evenly; a profile that needs more than that is written alone, at the end. No Qt.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from functools import lru_cache, partial
 
 from viewer.cli.arguments import internal_error
 from viewer.codecs.atomic_file import is_same_file, mark_parts, remove_parts
-from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.memory_budget import BUDGET
+from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.formats import HEAD_SIZE, choose, open_file
 from viewer.formats.memory import retain_freed
 from viewer.model.trace import Trace
@@ -51,12 +53,16 @@ class ExportTask:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a task: the number of slices or rows written, or the failure; and warnings."""
+    """The result of a task: the number of slices or rows written, or the failure; and warnings.
+
+    too_large: its profile did not fit the memory of its worker.
+    """
 
     task: ExportTask
     count: int = 0
     failure: str = ""
     warnings: tuple[str, ...] = ()
+    too_large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +161,25 @@ def run(
     work = work or write
     mark = secrets.token_hex(8)
     found: dict[ExportTask, Outcome] = {}
+    large: list[ExportTask] = []
 
     def take(outcome: Outcome) -> None:
         found[outcome.task] = outcome
         told(outcome)
 
-    run_all = partial(_run, table=table, by=by, raw=raw, take=take, work=work, mark=mark)
-    lost = run_all(tasks, jobs)
+    def take_or_repeat(outcome: Outcome) -> None:
+        if outcome.too_large:
+            large.append(outcome.task)
+        else:
+            take(outcome)
+
+    run_all = partial(_run, table=table, by=by, raw=raw, work=work, mark=mark)
+    lost = run_all(tasks, jobs, take=take_or_repeat if jobs > 1 else take)
+    # Workers share the memory; alone, a task may use all of it.
+    lost += run_all(large, 1, take=take) if large else []
     # A task crashed its process and thereby broke the pool: rerunning each alone finds out which.
     for task in lost:
-        if run_all([task], 1):
+        if run_all([task], 1, take=take):
             take(Outcome(task, failure=f"{task.profile}: {ENDED}"))
     if lost:
         for folder in {os.path.dirname(task.target) for task in tasks}:
@@ -187,7 +202,8 @@ def _run(
     spawn = multiprocessing.get_context("spawn")  # forking with Qt or threads is unsafe
     lost: list[ExportTask] = []
     count = min(jobs, max(len(tasks), 1))
-    with ProcessPoolExecutor(count, spawn, initializer=mark_parts, initargs=(mark,)) as pool:
+    start = (mark, BUDGET.available() // count)
+    with ProcessPoolExecutor(count, spawn, initializer=_begin, initargs=start) as pool:
         pending: dict[Future[Outcome], ExportTask] = {}
         try:
             for task in tasks:
@@ -205,6 +221,12 @@ def _run(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [task for task in tasks if task in set(lost)]
+
+
+def _begin(mark: str, most: int) -> None:
+    """Prepare a worker process, which may use `most` bytes of memory."""
+    mark_parts(mark)
+    BUDGET.limit(most)
 
 
 def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
@@ -227,7 +249,7 @@ def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
     except (UnreadableFile, NothingToExport) as error:
         text = str(error)
         failure = text if text.startswith(task.profile) else f"{task.profile}: {text}"
-        return Outcome(task, failure=failure, warnings=tuple(warnings))
+        return Outcome(task, 0, failure, tuple(warnings), isinstance(error, FileTooLarge))
     except OSError as error:
         return Outcome(task, failure=f"{task.target}: {error.strerror or error}")
     except Exception as error:  # a bug with one file must not affect the others

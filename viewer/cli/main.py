@@ -87,4 +87,10 @@ def _window(arguments: list[str]) -> int:
         complain(complaint)
     from viewer.gui.app import application
 
-    return application.run(files, choices, theme=chosen.theme, new_window=chosen.new_window)
+    return application.run(
+        files,
+        choices,
+        theme=chosen.theme,
+        new_window=chosen.new_window,
+        alone=chosen.max_memory is not None,
+    )

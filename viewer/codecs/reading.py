@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 Progress = Callable[[int, int], None]  # done so far and total, in bytes or rows
 Cancelled = Callable[[], bool]
@@ -35,6 +36,18 @@ class UnreadableFile(Exception):
         place = f"{self.path} ({self.where})" if self.where else self.path
         text = f"{place}: {self.reason}"
         return f"{text}. {self.remedy}" if self.remedy else text
+
+
+class FileTooLarge(UnreadableFile):
+    """A file that would need more memory than is available.
+
+    part: the largest share of it that fits, from its start; 0 if none, or if it cannot be opened in
+    part.
+    """
+
+    def __init__(self, path: str, reason: str, *, remedy: str, part: Fraction) -> None:
+        self.part = part
+        super().__init__(path, reason, remedy=remedy)
 
 
 class ReadCancelled(Exception):

@@ -27,6 +27,7 @@ from viewer import __version__
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.atomic_file import is_same_file, replacing
+from viewer.codecs.memory_budget import BUDGET, parse_limit
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
@@ -55,6 +56,11 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         parser.error(MIXED)
     if chosen.clock and chosen.compat:
         parser.error("--clock: Inspector knows no rate of a delegate's clock; leave out --compat")
+    if chosen.max_memory:
+        try:
+            BUDGET.limit(parse_limit(chosen.max_memory))
+        except ValueError as error:
+            parser.error(f"--max-memory {error}")
     chosen.clock = [_delegate_clock(parser, text) for text in chosen.clock]
     inputs = [chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path]
     if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
@@ -123,6 +129,9 @@ def _parser() -> argparse.ArgumentParser:
         "--include_delegate_debug_data",
         action="store_true",
         help="add the column delegate_debug_metadata if delegates logged any",
+    )
+    parser.add_argument(
+        "--max-memory", metavar="SIZE", help="the most memory to use, such as 512M, 2G or 50%%"
     )
     return parser
 

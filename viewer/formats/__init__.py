@@ -16,11 +16,15 @@ import importlib
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
+from viewer.codecs.partial_file import part_size
 from viewer.codecs.reading import (
     Cancelled,
+    FileTooLarge,
     Progress,
     ReadCancelled,
     UnreadableFile,
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HEAD_SIZE",
     "Cancelled",
+    "FileTooLarge",
     "Format",
     "Progress",
     "ReadCancelled",
@@ -66,7 +71,8 @@ class Format:
 
     `sniff(head)` gets at most the first 4096 bytes and must not raise.
     `read(path, progress, cancelled)` returns a Trace, a Program or an Executable and raises only
-    `UnreadableFile` or `ReadCancelled`. `kind` is "trace", "program" or "executable".
+    `UnreadableFile` or `ReadCancelled`, besides `NotEnoughMemory`. `kind` is "trace", "program" or
+    "executable". in_order: whether its first part can be opened alone.
     """
 
     name: str
@@ -74,6 +80,7 @@ class Format:
     kind: str
     sniff: Callable[[bytes], bool]
     read: Callable[[str, Progress, Cancelled], Trace | Program | Executable]
+    in_order: bool = False
 
 
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
@@ -93,6 +100,16 @@ _FORMATS = {
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
 }
+
+# Those that are read in order, so that their first part can be opened alone.
+_IN_ORDER = frozenset(
+    ("perfetto.reader", "torq.runtime_csv", "torq.host_csv", "torq.annotated_csv",
+     "torq.compile_csv", "chrome.reader", "executorch.inspector_tsv", "table.reader")
+)  # fmt: skip
+WHOLE = Fraction(1)
+
+# The estimate of a part is no better than that of the whole.
+_SAFE = Fraction(8, 10)
 
 _NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the model"
 # A debug buffer has no header: its tensors are found through the debug events of the ETDump.
@@ -130,7 +147,9 @@ def format_of(module: str) -> Format:
     def of_module(name: str) -> Callable[..., Any]:
         return lambda *given: getattr(importlib.import_module(f"{__name__}.{module}"), name)(*given)
 
-    return Format(*_FORMATS[module], of_module("sniff"), of_module("read"))
+    return Format(
+        *_FORMATS[module], of_module("sniff"), of_module("read"), in_order=module in _IN_ORDER
+    )
 
 
 def formats() -> tuple[Format, ...]:
@@ -168,21 +187,86 @@ def choose(head: bytes, path: str) -> Format:
 
 
 def open_file(
-    path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
+    path: str,
+    progress: Progress = no_progress,
+    cancelled: Cancelled = never_cancelled,
+    *,
+    part: Fraction = WHOLE,
 ) -> Trace | Program | Executable:
-    """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled."""
+    """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled.
+
+    part: the share of the file to read, from its start; the trace then has a problem that says so.
+    """
     head = head_of(path)
     if not head:
         raise UnreadableFile(path, "the file is empty", remedy="Record it again")
     chosen = choose(head, path)
+    if part < WHOLE and not chosen.in_order:
+        raise UnreadableFile(
+            path,
+            f"a file of the format {chosen.name} cannot be opened in part",
+            remedy="Open the whole file, and name the file that --part is for: FILE=20%",
+        )
     try:
-        return chosen.read(path, progress, cancelled)
+        with BUDGET.reading(part):
+            item = chosen.read(path, progress, cancelled)
+        return item if part >= WHOLE else _as_part(item, part)
+    except NotEnoughMemory as error:
+        raise too_large(path, error, part if chosen.in_order else None) from error
     except OSError as error:
         raise UnreadableFile(
             path, _os_reason(error), remedy="Check the file and its disk"
         ) from error
     except MemoryError as error:
         raise UnreadableFile(path, f"not enough memory to read it as {chosen.name}") from error
+
+
+def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -> FileTooLarge:
+    """The error that a reader states with figures.
+
+    part: the share of the file that it was to read, None if its format cannot be read in part.
+    """
+    from viewer.model.text import bytes_text
+
+    fits = Fraction(0)
+    if part is not None and error.in_proportion:
+        fits = _round_share(part * Fraction(error.available, error.needed) * _SAFE)
+    what = "it" if part in (None, WHOLE) else f"its first {share_text(part or WHOLE)}"
+    instead = f"Open a part of it (--part {share_text(fits)}), or allow" if fits else "Allow"
+    return FileTooLarge(
+        path,
+        f"{what} would need about {bytes_text(error.needed)} of memory, and "
+        f"{bytes_text(error.available)} are available",
+        remedy=f"{instead} more with --max-memory",
+        part=fits,
+    )
+
+
+def _round_share(share: Fraction) -> Fraction:
+    """Rounded down to 10 %, or below that to 1 %, or to 0.1 %."""
+    step = next((Fraction(1, n) for n in (10, 100, 1000) if share * n >= 1), None)
+    return Fraction(0) if step is None else min(share, WHOLE) // step * step
+
+
+def share_text(share: Fraction) -> str:
+    """A share as "20%"."""
+    return f"{float(share * 100):.4g}%"
+
+
+def _as_part(item: Trace | Program | Executable, part: Fraction) -> Trace | Program | Executable:
+    """The trace of the first part of a file, with a problem that says so."""
+    from viewer.model.text import bytes_text
+    from viewer.model.trace import Problem, Trace
+
+    if not isinstance(item, Trace):
+        return item
+    size = os.path.getsize(item.path)
+    unit = bytes_text(size)
+    read = bytes_text(part_size(size, part))
+    problem = Problem(
+        f"Only the first {share_text(part)} of the file ({read} of {unit}) was read", 1, ""
+    )
+    return replace(item, problems=(problem, *item.problems))
 
 
 def head_of(path: str) -> bytes:

@@ -27,8 +27,10 @@ import msgspec
 import viewer
 from viewer.codecs.atomic_file import WriteCancelled, write_whole
 from viewer.codecs.file_stamps import FileStamp, hash_facts, stamp_of
+from viewer.codecs.json_values import memory_needed
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
-from viewer.formats import head_of
+from viewer.formats import head_of, too_large
 from viewer.view.saved_choices import SavedChoices, choices_of
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
 from viewer.workspace.link_choices import Choices
@@ -290,11 +292,15 @@ def read(path: str) -> SavedSession:
     try:
         with open(path, "rb") as file:
             data = file.read(_LONGEST + 1).removeprefix(b"\xef\xbb\xbf")
+        with BUDGET.reading() as own:
+            own.take(len(data) + memory_needed(data))
         version = msgspec.json.decode(data, type=_Version).opscope_session
         if version == VERSION:
             return msgspec.json.decode(data, type=SavedSession)
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
+    except NotEnoughMemory as error:
+        raise too_large(path, error) from error
     except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise UnreadableFile(
             path,

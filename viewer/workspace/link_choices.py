@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
+from viewer.formats import WHOLE
 from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import DEBUG_INFO
@@ -28,7 +30,8 @@ class Choices:
     state none, and to the cycles in debug info; cycles: a rate only for these cycles.
     delegate_clocks: (profile, name of a delegate's clock, ns per cycle or tick); "" as the profile
     applies to all files with such a clock. source_paths: recorded folders and their locations on
-    this machine.
+    this machine. parts: (file, the share of it to open, from its start); "" as the file applies to
+    all. A session file has none: it opens whole files.
     """
 
     pairs: tuple[tuple[str, str | None], ...] = ()
@@ -40,6 +43,12 @@ class Choices:
     cycles: Fraction | None = None
     inferences_of: tuple[tuple[str, str, tuple[int, ...], str], ...] = ()
     delegate_clocks: tuple[tuple[str, str, Fraction], ...] = ()
+    parts: tuple[tuple[str, Fraction], ...] = ()
+
+    def part_of(self, path: str) -> Fraction:
+        """The share of a file to open: the one stated for it, else for all files, else 1."""
+        stated = {os.path.abspath(file) if file else "": part for file, part in self.parts}
+        return stated.get(os.path.abspath(path), stated.get("", WHOLE))
 
 
 NO_CHOICES = Choices()

@@ -6,6 +6,7 @@ import argparse
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error
 from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.view.session_file import with_inputs
 from viewer.workspace.link_choices import NO_CHOICES, apply
 from viewer.workspace.workspace import Workspace
@@ -28,7 +29,7 @@ def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tup
         parser.error("nothing to open: give FILES or --debug-info DIR")
     for path in files:
         try:
-            workspace.open(path)
+            workspace.add(open_file(path, part=choices.part_of(path)))
         except UnreadableFile as error:
             complain(str(error))
             failed = True

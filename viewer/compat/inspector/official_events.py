@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.inspector.official_errors import InspectorError
+from viewer.formats import too_large
 from viewer.formats.executorch.etdump.events import DAMAGED, load
 
 _PREFIXED = 8  # offset of the file identifier after a size prefix
@@ -66,7 +68,11 @@ class InspectorRun:
 
 def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
     """Return the runs and events of an ETDump. Raises UnreadableFile or InspectorError."""
-    buffer = load(path, no_progress, never_cancelled)
+    try:
+        with BUDGET.reading():
+            buffer = load(path, no_progress, never_cancelled)
+    except NotEnoughMemory as error:
+        raise too_large(path, error) from error
     if buffer.bytes[_PREFIXED : _PREFIXED + 4].tobytes() != b"ED00":
         raise InspectorError("CalledProcessError", "flatc takes dumps with a size prefix alone")
     try:

@@ -19,9 +19,12 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
+from viewer.codecs.json_values import memory_needed
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of
+from viewer.formats import too_large
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
     BLOBS,
@@ -139,8 +142,10 @@ class LoadedRecord:
 def read(path: str) -> LoadedRecord:
     """Load an ETRecord like the Inspector. Raises UnreadableFile or InspectorError."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path) as archive, BUDGET.reading():
             return _read(path, archive)
+    except NotEnoughMemory as error:
+        raise too_large(path, error) from error
     except zipfile.BadZipFile as error:
         raise UnreadableFile(path, "the ZIP archive of the record is damaged") from error
     except OSError as error:
@@ -196,7 +201,10 @@ def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str
 def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
     if archive.getinfo(name).file_size > MOST_RATIO * os.path.getsize(path):
         raise UnreadableFile(path, "a member would unpack to many times the file", where=name)
-    return json.loads(archive.read(name))
+    allowance().take(archive.getinfo(name).file_size)
+    raw = archive.read(name)
+    allowance().take(len(raw) + memory_needed(raw))
+    return json.loads(raw)
 
 
 def _of_forward(maps: Any) -> dict[str, Any]:

@@ -87,6 +87,11 @@ class ArgumentColumns:
         self._arguments: dict[str, _Argument] = {}
         self.problems: dict[str, int] = {}
 
+    @property
+    def distinct_texts(self) -> int:
+        """The number of distinct texts of all arguments."""
+        return sum(len(argument.texts) for argument in self._arguments.values())
+
     def add(self, rows: Codes, arguments: Sequence[Arguments]) -> None:
         """Add the arguments of some events."""
         kinds = _Kinds()

@@ -17,7 +17,16 @@ import os
 import re
 from typing import Any
 
-from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
+from viewer.codecs.json_values import (
+    InvalidJson,
+    Parsed,
+    mapping,
+    memory_needed,
+    sequence,
+    text,
+    whole_number,
+)
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.model.trace import Problem
@@ -92,6 +101,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
             f"it has more than {MOST_BYTES >> 20} MB",
             remedy="Write the map of one model only",
         )
+    allowance().take(len(raw) + memory_needed(raw))
     progress(len(raw), len(raw))
     _go_on(cancelled)
     try:

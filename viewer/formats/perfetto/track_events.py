@@ -70,6 +70,7 @@ class TrackEvents:
         self.units: dict[int, Unit] = {}
         self.run_tracks: set[int] = set()
         self.count = 0
+        self.bytes = 0  # of all events in the file
         self._in_file = 0
         self._overrides: dict[tuple[int, int | None], int] = {}
         self._thread_counters: dict[tuple[int, int], int] = {}
@@ -97,6 +98,7 @@ class TrackEvents:
         """
         fields, n = block.fields(spans.at, spans.end, _TAGS, self._layouts), len(spans)
         states = self._sequences.states
+        self.bytes += int((spans.end - spans.at).sum())
         order = self._in_file + np.arange(n)
         self._in_file += n
         self._count("damaged events", order, fields.damaged)

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from viewer.arrays import Bools, Ints
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.text_rows import TextColumn, distinct_texts
+from viewer.formats.text_rows import TextColumn, distinct_texts, rest_of_line, whole_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +35,9 @@ BLOCK = 15 << 20
 _AT_ONCE = 2
 _PIECE = 1 << 18
 _CHUNK_CELLS = 2_000_000
+# The parser holds what it has read until its rows are complete, which may be never if a quote is
+# not closed. Its buffer doubles as it grows: 3.1 bytes a byte at the peak, for a cell of 200 MB.
+_HELD_MEMORY = 3
 # If one in this many cells has a new text, sorting them costs more than the codes save.
 _OFTEN = 4
 FEW = 10_000
@@ -89,7 +93,7 @@ def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
         waiting: deque[tuple[Future[CsvBlock], int]] = deque()
         try:
             quoted = None
-            for begin, data in _cut(file):
+            for begin, data in _cut(file, path):
                 if not waiting and not rows:
                     shape.distinct.update(_distinct_columns(data, shape))
                 if b'"' in data or (data[-1:] != b"\n" and b"\r" in data):
@@ -109,11 +113,12 @@ def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
                 future.cancel()
     if quoted is not None:
         file.seek(quoted)
-        stream = Stream(file, shape)
+        stream = Stream(file, shape, path)
         counted = 0
         for frame in _frames(path, stream, shape, rows):
             now = stream.replaced
             yield _taken(frame, shape, now - counted, stream.size), file.tell()
+            stream.release()
             counted = now
 
 
@@ -130,7 +135,7 @@ def _distinct_columns(data: bytes, shape: Shape) -> list[int]:
     return [c for c, count in different.items() if count > _ALL_DIFFERENT * _SAMPLE]
 
 
-def _cut(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _cut(file: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
     """Split into whole lines with their positions; a rest without a line end is one piece.
 
     The line end is located first, so that a block is read in one call and only the last one is
@@ -139,7 +144,7 @@ def _cut(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     block_start = file.tell()
     while True:
         file.seek(block_start + BLOCK)
-        file.readline()
+        rest_of_line(file, path)
         size = file.tell() - block_start
         file.seek(block_start)
         data = file.read(size)
@@ -165,7 +170,7 @@ def _parsed(data: bytes, shape: Shape, path: str) -> CsvBlock:
         return _coded(data, shape, replaced, size)
     except (ValueError, OverflowError):
         # A number cell is not a number, or pandas converts a text column of only numbers.
-        stream = Stream(io.BytesIO(data), shape)
+        stream = Stream(io.BytesIO(data), shape, path)
         frames = list(_frames(path, stream, shape, 0, len(data)))
         return _taken(frames[0] if frames else _no_rows(shape), shape, replaced, size)
 
@@ -295,8 +300,10 @@ class Stream:
     and can be counted.
     """
 
-    def __init__(self, file: BinaryIO, shape: Shape) -> None:
+    def __init__(self, file: BinaryIO, shape: Shape, path: str) -> None:
         self.replaced = 0
+        self._path = path
+        self._held = 0  # bytes read since the parser returned rows
         self.size = 0  # bytes in the last chunk where something was replaced
         self._file = file
         self._first = (shape.separator.join(map(str, range(shape.width + 1))) + "\n").encode()
@@ -305,13 +312,19 @@ class Stream:
     def __iter__(self) -> Iterator[bytes]:
         return iter(lambda: self.read(_PIECE), b"")
 
+    def release(self) -> None:
+        """Note that the parser has returned the rows of what it had read."""
+        self._held = 0
+
     def read(self, size: int = -1) -> bytes:
         """The next bytes; b"" at the end."""
         if self._first:
             first, self._first = self._first, b""
             return first
         while True:
-            raw = self._file.read(size) + self._file.readline()
+            raw = whole_lines(self._file, size, self._path)
+            self._held += len(raw)
+            allowance().take(self._held * _HELD_MEMORY)
             waiting = self._decoder.getstate()[0]
             if raw and raw.isascii() and not waiting:
                 return raw

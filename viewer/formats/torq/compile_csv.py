@@ -26,15 +26,19 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Codes, Ints
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.partial_file import open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
+    ROW_MEMORY,
     DistinctTexts,
     TextColumn,
     count_rows,
     decoded,
     distinct_texts,
     matching_rows,
+    whole_lines,
 )
 from viewer.formats.torq.compile_blocks import CellBlock, split_block
 from viewer.model.building.builder import TraceBuilder
@@ -97,8 +101,8 @@ def sniff(head: bytes) -> bool:
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per row, in cycles; the module docstring describes the generations."""
     try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        file, size = open_part(path, lines=True)
+        with file:
             head = file.read(4096).decode("utf-8-sig", "replace").split("\n")
             generation = _generation(head)
             if generation is None:
@@ -112,11 +116,12 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             file.seek(0)
             rows = _Rows(path, generation)
             done = 0
-            while whole := file.read(_CHUNK) + file.readline():
+            while whole := whole_lines(file, _CHUNK, path):
                 if cancelled():
                     raise ReadCancelled
                 rows.add(whole)
                 done += len(whole)
+                allowance().expect(rows.count * ROW_MEMORY, done / max(size, done), done)
                 progress(done, max(size, done))
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
@@ -149,6 +154,11 @@ class _Rows:
         )
         self._ints: dict[str, list[Ints]] = {}
         self._codes: dict[str, list[Codes]] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of rows read so far."""
+        return self._row
 
     def add(self, raw: bytes) -> None:
         """Add some whole lines of the file."""

@@ -39,17 +39,19 @@ def run(
     theme: str | None = None,
     *,
     new_window: bool = False,
+    alone: bool = False,
 ) -> int:
     """Open a window with `files` and run until all windows are closed; returns the exit code.
 
     If this user's program already runs on this display, hand the files to it and return 0.
-    `new_window`: that program opens them in a new window even if it has an empty one.
+    `new_window`: that program opens them in a new window even if it has an empty one. `alone`: do
+    not hand them over, since this process has a memory limit of its own.
     """
     missing = _missing_for_a_window()
     if missing:
         print(f"opscope: {missing}", file=sys.stderr)
         return 1
-    if _was_handed_over(files, choices, theme, new_window):
+    if not alone and _was_handed_over(files, choices, theme, new_window):
         return 0
     # What is imported and built from here on is not garbage; collecting now would take an eighth of
     # the time to the first window. `GuiCollector` takes over once the application exists.

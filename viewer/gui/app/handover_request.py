@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from viewer.workspace.link_choices import Choices
 
 VERSION = 1
@@ -174,6 +176,7 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
         "source_paths": [
             [substitution.recorded, substitution.local] for substitution in choices.source_paths
         ],
+        "parts": [[path and os.path.abspath(path), str(part)] for path, part in choices.parts],
     }
 
 
@@ -213,9 +216,9 @@ def _read(found: dict[str, Any]) -> Choices:
     from viewer.workspace.link_choices import Choices
 
     def pairs(name: str) -> list[_Pair]:
-        if len(_list(found[name])) > MOST_FILES:
+        if len(_list(found.get(name, []))) > MOST_FILES:
             raise ValueError("too many")
-        return [(_text_or_none(one), _text_or_none(other)) for one, other in found[name]]
+        return [(_text_or_none(one), _text_or_none(other)) for one, other in found.get(name, [])]
 
     clocks = [
         ((path and _path(path)) or "", parse_ratio(_text(rate))) for path, rate in pairs("clocks")
@@ -230,10 +233,21 @@ def _read(found: dict[str, Any]) -> Choices:
         columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
+        parts=tuple(((path and _path(path)) or "", _share(part)) for path, part in pairs("parts")),
         source_paths=tuple(
             Substitution(_text(recorded), _path(local)) for recorded, local in pairs("source_paths")
         ),
     )
+
+
+def _share(value: object) -> Fraction:
+    """A share of a file, above 0 and at most 1."""
+    from viewer.model.times import parse_ratio
+
+    share = parse_ratio(_text(value))
+    if not 0 < share <= 1:
+        raise ValueError("no share")
+    return share
 
 
 def _list(value: object) -> Sequence[Any]:

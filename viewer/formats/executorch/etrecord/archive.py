@@ -19,6 +19,7 @@ import zipfile
 import zlib
 from types import TracebackType
 
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 
 MAGIC = "ETRECORD_V0"
@@ -59,6 +60,7 @@ class Members:
         self._progress = progress
         self._cancelled = cancelled
         self._done = 0
+        self.held = 0  # bytes that the contents of the members read before take
         try:
             self._archive = zipfile.ZipFile(path)
             self._all = {info.filename: info for info in self._archive.infolist()}
@@ -108,6 +110,8 @@ class Members:
                         if not (is_weights and was_weights):
                             result += piece
                         was_weights = is_weights
+                    if len(result) > _CHUNK:
+                        allowance().take(self.held + 2 * len(result))
                     if len(result) > _MOST_TEXT:
                         raise self._too_big(f"it holds more than {_MOST_TEXT:,} bytes", name)
                     self._done += len(chunk)

@@ -23,7 +23,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from viewer.codecs.json_values import InvalidJson, Parsed, mapping, whole_number
+from viewer.codecs.json_values import (
+    InvalidJson,
+    Parsed,
+    mapping,
+    memory_needed,
+    whole_number,
+)
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import (
@@ -55,6 +62,9 @@ from viewer.program.program import (
     base_name,
 )
 
+# Bytes of nodes and operators per byte of their JSON text: 2.9 measured with RSS (32,000 nodes in
+# 85 MB, two members), of which a part is memory that Python keeps for reuse.
+_HELD = 2
 _AFTER_TRANSFORM = "edge_after_transform"
 
 
@@ -116,8 +126,12 @@ class _Reader:
         # Check only the maps for duplicates: programs are large, and logged values do not look up
         # their keys.
         is_map = name in self._members.maps
+        raw = self._members.read(name)
+        # The bytes, their text and its objects exist at the same time.
+        allowance().take(self._members.held + len(raw) + memory_needed(raw))
+        self._members.held += _HELD * len(raw)
         try:
-            parsed = Parsed(self._members.read(name), find_duplicates=is_map)
+            parsed = Parsed(raw, find_duplicates=is_map)
         except InvalidJson as error:
             self._problem("a member is not valid JSON and was left out", f"{name}: {error}")
             return None

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
+from viewer.codecs.memory_budget import allowance
 from viewer.formats.executorch.texts import decoded
 from viewer.model.trace import Problem
 
@@ -25,6 +26,8 @@ MOST_DELEGATES = 1 << 16
 MOST_VALUES = 1 << 21
 _MOST_NUMBERS = 1 << 22
 MOST_TEXT = 256  # bytes of a name; operators have up to 60
+# Bytes of the columns and the object of a table at the peak, at least.
+_TABLE_MEMORY = 150
 _LEAST_TABLE = 8  # bytes: an offset and the head of a table
 
 
@@ -108,6 +111,7 @@ class ProgramTables:
     def __init__(self, buffer: Buffer, problems: Problems) -> None:
         self.buffer = buffer
         self.problems = problems
+        self._taken = 0  # bytes that all tables take, about
 
     def root(self) -> Tables:
         """The root table."""
@@ -118,6 +122,8 @@ class ProgramTables:
         """The tables that a slot of some tables lists; at most `most`."""
         first, length = self.buffer.vectors(parents.targets(slot), 4, what)
         _check_count(first, length, what, most)
+        self._taken += int(length.sum()) * _TABLE_MEMORY
+        allowance().take(self._taken)
         at = elements(self.buffer, first, length, what, _LEAST_TABLE)
         return Children(
             Tables(self.buffer, at, f"entry of the {what}"), at, length, _bounds(length)

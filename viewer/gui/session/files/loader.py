@@ -11,11 +11,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import (
+    Cancelled,
+    FileTooLarge,
+    Progress,
+    ReadCancelled,
+    UnreadableFile,
+)
 from viewer.formats import open_file
 from viewer.formats.memory import release_freed, retain_freed
 from viewer.gui.qt.crash_report import report
@@ -45,6 +52,8 @@ class Loader(QObject):
     progressed = Signal(object, object, object)  # path: str, done: int, total: int
     loaded = Signal(object, object)  # path: str, item: Trace | Program | Executable
     failed = Signal(object, str)  # path: str, message
+    # Before `failed`: the largest share of the file that fits into the memory.
+    part_fits = Signal(object, object)  # path: str, share: Fraction
     cancelled = Signal(object)  # path: str
     all_done = Signal()
 
@@ -114,6 +123,8 @@ class Loader(QObject):
         if job.stop.is_set():
             self.cancelled.emit(job.path)
         elif message:
+            if job.part_that_fits:
+                self.part_fits.emit(job.path, job.part_that_fits)
             self.failed.emit(job.path, message)
         else:
             self.loaded.emit(job.path, item)
@@ -136,6 +147,7 @@ class _Job:
         # A daemon thread: with a QThreadPool, a reader that ignores cancel would keep the program
         # from exiting.
         self.thread = threading.Thread(target=self._run, name=f"read {path}", daemon=True)
+        self.part_that_fits = Fraction(0)
         self._reader = reader
         self._owner = owner
         self._next_report = 0.0
@@ -150,6 +162,8 @@ class _Job:
             self.stop.set()
         except UnreadableFile as error:
             message = str(error)
+            if isinstance(error, FileTooLarge):
+                self.part_that_fits = error.part
         except Exception as error:
             report(error, f"reading a file ({os.path.splitext(self.path)[1]})")
             message = (

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
-from viewer.formats import formats
+from viewer.formats import WHOLE, formats, open_file, share_text
 from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
@@ -63,6 +65,8 @@ class FileOpener(QObject):
         self._told_found = ""
         self._told_added: list[str] = []  # paths added to those already open
         self._choices = NO_CHOICES
+        self._parts: dict[str, Fraction] = {}  # shares of files that are too large, which fit
+        self.loader.part_fits.connect(self._part_fits)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
         self.loader.failed.connect(self._load_failed)
@@ -111,7 +115,8 @@ class FileOpener(QObject):
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
             self._asked.append(path)
             self._found.pop(path, None)
-            self.loader.load(path)
+            part = self._choices.part_of(path)
+            self.loader.load(path, partial(open_file, part=part) if part < WHOLE else None)
         if paths:
             self._status.start()
             if self._session.is_empty:
@@ -162,13 +167,28 @@ class FileOpener(QObject):
             self._settings.add_recent_set([*chosen, *new])
             self._shell.start_page.refresh_recent()
 
+    @Slot(object, object)
+    def _part_fits(self, path: str, part: Fraction) -> None:
+        self._parts[path] = part
+
+    def _open_parts(self, parts: dict[str, Fraction]) -> None:
+        """Open the first parts of files that are too large."""
+        self.read(list(parts), Choices(parts=tuple(parts.items())))
+
     @Slot(object, str)
     def _load_failed(self, path: str, message: str) -> None:
         if path in self._found:
             message = companion_complaint(self._found[path], message)
         self._problems.add_failure(path, message)
         # Only its name: the Problems panel shows the path, and long paths are hard to read here.
-        self._shell.message.show_error(message.replace(path, display_name(path), 1))
+        shown = message.replace(path, display_name(path), 1)
+        part = self._parts.pop(path, None)
+        if part is None:
+            self._shell.message.show_error(shown)
+        else:
+            self._shell.message.show_error(
+                shown, f"Open First {share_text(part)}", partial(self._open_parts, {path: part})
+            )
 
     @Slot(object)
     def _load_cancelled(self, path: str) -> None:

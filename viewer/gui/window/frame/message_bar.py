@@ -57,9 +57,11 @@ class MessageBar(QWidget):
         theme.changed.connect(self._show)
         self.hide()
 
-    def show_error(self, text: str) -> None:
-        """Show an error."""
-        self._add(_Message(text, True))
+    def show_error(
+        self, text: str, action: str = "", answer: Callable[[], None] | None = None
+    ) -> None:
+        """Show an error, optionally with a button as in `show_warning`."""
+        self._add(_Message(text, True, action, answer))
 
     def show_warning(
         self, text: str, action: str = "", answer: Callable[[], None] | None = None

@@ -1,0 +1,196 @@
+"""One memory budget: what the files that are being read may take together.
+
+The budget is the memory that is available when a file is opened, less a reserve, or what the user
+allows with `--max-memory`. `open_file` opens an `Allowance` for each file. A reader calls
+`allowance()` and states what it will need, in bytes at the peak, before it takes it:
+
+    allowance().take(size)                 it needs this much, known from sizes in the file
+    allowance().expect(taken, share, ...)  a reader in order: what the part read so far takes
+
+Both raise `NotEnoughMemory` if that is more than the budget, and reserve it otherwise, so that
+files that are read at the same time share the budget. `open_file` turns the error into a
+`FileTooLarge` with figures.
+
+The allowance belongs to the thread that reads, in a context variable. So readers keep their
+signatures, and a reader that states nothing works as before. Outside of `open_file` (in a test of a
+reader, and in worker threads of a reader) the allowance has no limit.
+
+Estimates are meant to be right or slightly too low: a file that fits must open. The factors of each
+format are in its reader, with what they were measured on.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from fractions import Fraction
+
+from viewer.codecs.system_memory import SystemMemory, system_memory
+
+# For the window's drawings and other programs. A window without files takes 150 MB; ten million
+# slices take 430 MB for drawing, once the peak of reading, which is larger, has passed.
+RESERVE = 256 << 20
+# Files that need less than this are never refused: they do not fill any memory.
+ALWAYS = 64 << 20
+# What is assumed to be available where the system does not report it.
+UNKNOWN = 2 << 30
+# A part of a file says what the whole takes if it is this share of it, or this many bytes.
+_SAMPLE_SHARE = 0.05
+_SAMPLE = 8 << 20
+_PACKED_SAMPLE = 128 << 20
+# No real trace is packed this densely: PyTorch traces are 12:1 to 30:1, the synthetic ones of the
+# benches at most 45:1. Deflate cannot exceed 1032:1.
+ABSURD_RATIO = 150
+# The rest of a file takes at least half as much per byte as the part that was read.
+_REST = 0.5
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+class NotEnoughMemory(MemoryError):
+    """Reading a file would need more memory than is available; sizes in bytes.
+
+    in_proportion: whether the first part of the file needs as much less as it is smaller.
+    """
+
+    def __init__(self, needed: int, available: int, *, in_proportion: bool) -> None:
+        super().__init__(f"{needed} bytes needed, {available} available")
+        self.needed, self.available, self.in_proportion = needed, available, in_proportion
+
+
+class Allowance:
+    """What one file may take. part: the share of the file to read, from its start; 1 is all."""
+
+    def __init__(self, budget: MemoryBudget | None = None, part: Fraction = Fraction(1)) -> None:
+        self.part = part
+        self.reserved = 0
+        self.before = 0  # bytes that the process used before
+        self._budget = budget
+
+    def take(self, needed: int) -> None:
+        """Reserve memory for the whole file, in bytes at the peak. Raises NotEnoughMemory."""
+        self._reserve(needed, needed, in_proportion=False)
+
+    def expect(
+        self, taken: int, share: float, read: int, *, fixed: int = 0, ratio: float = 1.0
+    ) -> None:
+        """Reserve what the part read so far takes, and refuse if the rest cannot fit either.
+
+        taken: bytes at the peak if the file ended here. share: of the file, 0 to 1. read: bytes
+        of content, unpacked. fixed: bytes in addition that do not grow in proportion, such as
+        distinct texts. ratio: unpacked bytes per byte of the file. The rest is only judged once
+        the part is large enough to tell. Raises NotEnoughMemory.
+        """
+        whole = int(taken / max(share, 1e-9))
+        is_plain = ratio < 1.5 or ratio > ABSURD_RATIO
+        sample = _SAMPLE if is_plain else _PACKED_SAMPLE
+        is_known = share >= _SAMPLE_SHARE or read >= sample
+        least = taken + int((whole - taken) * _REST) if is_known else taken
+        self._reserve(least + fixed, max(whole, least) + fixed, in_proportion=True)
+
+    def _reserve(self, least: int, shown: int, *, in_proportion: bool) -> None:
+        if self._budget is not None and least > self.reserved:
+            self._budget.reserve(self, least, shown, in_proportion=in_proportion)
+
+
+_CURRENT: ContextVar[Allowance] = ContextVar("allowance")
+_UNLIMITED = Allowance()
+
+
+def allowance() -> Allowance:
+    """The allowance of the file that this thread reads."""
+    return _CURRENT.get(_UNLIMITED)
+
+
+class MemoryBudget:
+    """The memory that all readers of this process share. Thread-safe."""
+
+    def __init__(self, system: Callable[[], SystemMemory | None] = system_memory) -> None:
+        self._system = system
+        self._limit: int | None = None
+        self._lock = threading.Lock()
+        self._reading: list[Allowance] = []
+        # Available when the first of the files that are being read was opened, less what those
+        # that were read since then keep.
+        self._free = 0
+
+    def limit(self, most: int | None) -> None:
+        """Set the most that this process may use in bytes, None for what is available."""
+        self._limit = most
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a limit was set."""
+        return self._limit is not None
+
+    def available(self) -> int:
+        """The bytes that files may take now, if none is being read."""
+        found = self._system()
+        if self._limit is not None:
+            return max(self._limit - (found.used if found else 0), ALWAYS)
+        return max(found.available - RESERVE if found else UNKNOWN, ALWAYS)
+
+    @contextmanager
+    def reading(self, part: Fraction = Fraction(1)) -> Iterator[Allowance]:
+        """The allowance of one file while this thread reads it."""
+        own = Allowance(self, part)
+        with self._lock:
+            if not self._reading:
+                self._free = self.available()
+            self._reading.append(own)
+            own.before = self._used()
+        token = _CURRENT.set(own)
+        try:
+            yield own
+        finally:
+            _CURRENT.reset(token)
+            with self._lock:
+                self._reading.remove(own)
+                # The trace stays in memory. While other files are being read, what the process
+                # uses is no measure of what is free, because they have not taken all of theirs.
+                self._free -= min(own.reserved, max(self._used() - own.before, 0))
+
+    def reserve(self, own: Allowance, least: int, shown: int, *, in_proportion: bool) -> None:
+        """Reserve bytes for one file in place of what it had. Raises NotEnoughMemory.
+
+        shown: what it would need in the error, at least `least`.
+        """
+        with self._lock:
+            others = sum(each.reserved for each in self._reading if each is not own)
+            free = max(self._free - others, ALWAYS)
+            if least > free:
+                raise NotEnoughMemory(shown, free, in_proportion=in_proportion)
+            own.reserved = least
+
+    def _used(self) -> int:
+        found = self._system()
+        return found.used if found else 0
+
+
+BUDGET = MemoryBudget()
+
+
+def parse_limit(text: str) -> int:
+    """Bytes of "512M", "2G", "1.5GB" (powers of 1000) or "50%" of the memory. Raises ValueError."""
+    share = _SHARE.fullmatch(text.strip())
+    if share is not None and 0 < Fraction(share[1]) <= 100:
+        found = system_memory()
+        if found is None:
+            raise ValueError("this system does not report its memory: state a size such as 2G")
+        return int(found.total * Fraction(share[1]) / 100)
+    size = _SIZE.fullmatch(text.strip())
+    if size is None or not Fraction(size[1]):
+        raise ValueError(f"{text!r} is not a size: write it as 512M, 2G or 50%")
+    return int(Fraction(size[1]) * _UNITS[size[2].upper()])
+
+
+def parse_part(text: str) -> Fraction:
+    """The share of a file from "20%" or "0.5%". Raises ValueError."""
+    share = _SHARE.fullmatch(text.strip())
+    if share is None or not 0 < Fraction(share[1]) <= 100:
+        raise ValueError(f"{text!r} is not a part: write it as 20%")
+    return Fraction(share[1]) / 100
