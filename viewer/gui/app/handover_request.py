@@ -231,7 +231,9 @@ def _read(found: dict[str, Any]) -> Choices:
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
         source_paths=tuple(
-            Substitution(_text(recorded), _path(local)) for recorded, local in pairs("source_paths")
+            # Those of the command line of this user.
+            Substitution(_text(recorded), _path(local), any_kind=True)
+            for recorded, local in pairs("source_paths")
         ),
     )
 
