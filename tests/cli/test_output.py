@@ -3,15 +3,20 @@
 import csv
 import io
 import json
+import os
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import viewer
 from tests.builders.command_line import run
 from tests.paths import DATA
 from viewer.cli.output import overwrite_line, visible_output
+from viewer.resources import SAMPLES
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 NAMES = ["\x1b[31mred", "\x9b2J", "\u202eevil\u2066", "two\nlines", "bell\x07\r", "del\x7f", "a\tb"]
@@ -141,3 +146,120 @@ def test_a_line_is_overwritten(monkeypatch):
         overwrite_line("1 of 2\x1b")
     overwrite_line("2 of 2")
     assert sys.stderr.getvalue() == "\r1 of 2\\x1b\r2 of 2"
+
+
+ATTENTION = SAMPLES[0].paths()[0]
+# Every command, and what is printed without one.
+PRINTS = [
+    ["info", ATTENTION],
+    ["info", ATTENTION, "--json"],
+    ["stats", "--by", "name", ATTENTION],
+    ["stats", "--by", "name", ATTENTION, "--json"],
+    ["calls", ATTENTION],
+    ["calls", ATTENTION, "--folded"],
+    ["delegation", ATTENTION],
+    ["findings", ATTENTION],
+    ["estimates", ATTENTION],
+    ["inspect", "--etdump_path", ATTENTION],
+    ["inspect", "--etdump_path", ATTENTION, "--compat"],
+    ["export", "--help"],
+    ["--help"],
+    ["--version"],
+]
+CLOSED = "nothing was printed, because the standard output is closed"
+FULL = "the standard output cannot be written (No space left on device)"
+POSIX = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+
+
+def in_shell(command, redirected, folder, *, buffered=True):
+    """Run a command with its output redirected; returns the exit code and stderr."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(viewer.__file__).parent.parent)}
+    environment.pop("PYTHONUNBUFFERED", None)
+    if not buffered:
+        environment["PYTHONUNBUFFERED"] = "1"
+    words = shlex.join([sys.executable, "-m", "viewer", *map(str, command)])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} {redirected}"],
+        capture_output=True, text=True, timeout=60, cwd=folder, env=environment,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@POSIX
+@pytest.mark.parametrize("command", PRINTS, ids=lambda words: " ".join(map(str, words[:1])))
+def test_a_full_output_is_one_line_and_an_exit_code(tmp_path, command):
+    assert in_shell(command, "> /dev/full", tmp_path) == (1, f"opscope: {FULL}\n")
+
+
+@POSIX
+@pytest.mark.parametrize("command", [["info", ATTENTION], ["--version"], ["calls", ATTENTION]])
+def test_a_closed_output_is_one_line_and_an_exit_code(tmp_path, command):
+    assert in_shell(command, ">&-", tmp_path) == (1, f"opscope: {CLOSED}\n")
+
+
+@POSIX
+@pytest.mark.parametrize("command", [["--help"], ["info", ATTENTION]])
+def test_an_unbuffered_output_fails_in_the_same_way(tmp_path, command):
+    found = in_shell(command, "> /dev/full", tmp_path, buffered=False)
+    assert found == (1, f"opscope: {FULL}\n")
+
+
+@POSIX
+@pytest.mark.parametrize("buffered", [False, True])
+def test_a_reader_that_has_ended_is_no_line_on_stderr(tmp_path, buffered):
+    command = ["info", ATTENTION]
+    # The reader has certainly ended when the command starts.
+    redirected = "> >(exec true); exit $?"
+    code, err = in_shell(command, redirected, tmp_path, buffered=buffered)
+    assert code in (0, 1), "0 if the pipe was not closed yet"
+    assert err == ""
+
+
+@POSIX
+def test_without_stderr_the_complaints_do_not_get_into_the_output(tmp_path):
+    code, _ = in_shell(["info", "gone.csv", ATTENTION], "2>&- > out.txt", tmp_path)
+    out = (tmp_path / "out.txt").read_text()
+    assert code == 1
+    assert "gone.csv" not in out
+    assert "attn_xnnpack_x5" in out
+
+
+@POSIX
+def test_a_full_stderr_changes_no_exit_code(tmp_path):
+    assert in_shell(["info", ATTENTION], "2> /dev/full", tmp_path)[0] == 0
+    assert in_shell(["info", "--unknown"], "2> /dev/full", tmp_path)[0] == 2
+    assert in_shell(["info", ATTENTION], "> /dev/full 2> /dev/full", tmp_path)[0] == 1
+
+
+@POSIX
+def test_closed_descriptors_are_not_those_of_files(tmp_path):
+    """A file that is read as descriptor 1 would be written by the first thing that prints."""
+    code = (
+        "import os, sys\n"
+        "from viewer.cli.output import with_output\n"
+        "with_output(lambda: sys.exit(3 + os.open('/dev/null', os.O_RDONLY)))\n"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"{shlex.join([sys.executable, '-c', code])} <&- >&- 2>&-"],
+        timeout=60, cwd=Path(viewer.__file__).parent.parent,
+    )  # fmt: skip
+    assert done.returncode >= 6
+
+
+def test_an_error_of_opscope_is_one_line(monkeypatch, capsys):
+    def failing(command, arguments):
+        raise KeyError("a\x1bb")
+
+    monkeypatch.setattr(sys.modules["viewer.cli.main"], "run", failing)
+    code, out, err = run(capsys, "info", "x.csv")
+    assert (code, out) == (1, "")
+    assert err.startswith("opscope: opscope info failed because of an error in Opscope")
+    assert err.count("\n") == 1
+    assert not CONTROL.search(err)
+
+
+def test_the_messages_of_the_window_have_no_control_characters(capsys):
+    code, out, err = run(capsys, "--theme", "\x1b[2J", "a\x1b.csv")
+    assert (code, out) == (2, "")
+    assert r"\x1b[2J" in err
+    assert not CONTROL.search(err)

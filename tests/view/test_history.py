@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from viewer.model.inference_views import Inferences
-from viewer.view.history import LONGEST, History
+from viewer.view.history import LONGEST, History, Version
 from viewer.view.state import Bookmark, SliceRef, TrackView, ViewState
 
 HERE = ViewState(t0=0, t1=100)
@@ -25,6 +25,37 @@ def test_undo_takes_back_any_change_and_redo_makes_it_again():
     assert history.undo(THERE) == HERE
     assert history.redo(HERE) == THERE
     assert history.redo(THERE) == BLUE
+    assert not history.can_redo
+
+
+def version(name):
+    return Version((), replace(HERE, query=name), History(), (), ())
+
+
+def test_a_reload_is_undone_after_the_changes_since_it():
+    history = seen(HERE, THERE)
+    history.earlier = old = version("old")
+    assert history.take_earlier() is None
+    history.undo(THERE)
+    assert history.can_undo
+    assert history.take_earlier() is old
+    assert not history.can_undo
+
+
+def test_a_reload_is_done_again_after_the_undone_changes_before_it():
+    history = seen(HERE, THERE)
+    history.undo(THERE)
+    history.later = new = version("new")
+    assert history.take_later() is None
+    history.redo(HERE)
+    assert history.can_redo
+    assert history.take_later() is new
+
+
+def test_a_change_after_an_undone_reload_drops_the_reloaded_version():
+    history = History()
+    history.later = version("new")
+    history.record(HERE, THERE)
     assert not history.can_redo
 
 

@@ -299,12 +299,12 @@ def test_the_text_that_a_profile_names_is_opened_with_it():
         ("compile_c0_callsite.csv", "runtime_r0_nss.csv"), "tiny_cnn.mlir"
     )
     (text,) = workspace.programs
-    assert workspace.found_for(text) == workspace.traces[0].path
+    assert workspace.files[text.path].found_for == workspace.traces[0].path
     workspace.pair(workspace.traces[0].path, None)
     assert chosen(workspace)["compile_c0_callsite.csv"] is None
     assert workspace.companions_of(workspace.traces[0]) == []
     workspace.add(read("tiny_cnn.mlir"))
-    assert workspace.found_for(workspace.programs[0]) is None
+    assert workspace.files[workspace.programs[0].path].found_for is None
 
 
 def test_beside_a_text_that_was_asked_for_none_is_opened(tmp_path):

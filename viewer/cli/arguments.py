@@ -71,7 +71,8 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         action="append",
         default=[],
         metavar="FROM=TO",
-        help="map source path prefix FROM to TO: /home/user/models=/data/models",
+        help="map source path prefix FROM to TO: /home/user/models=/data/models. Profiles may name "
+        "files of any kind below TO, elsewhere only .py and .mlir files",
     )
     parser.add_argument(
         "--part",
@@ -142,7 +143,7 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
         if not os.path.exists(local):
             parser.error(f"--source-path {text}: {local} does not exist")
         try:
-            substitutions.append(Substitution(recorded, os.path.abspath(local)))
+            substitutions.append(Substitution(recorded, os.path.abspath(local), any_kind=True))
         except ValueError as error:
             parser.error(f"--source-path {text}: {error}")
     return tuple(substitutions)

@@ -17,52 +17,53 @@
     opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
 
 Exit code 0 for success; 1 if an input could not be read or nothing could be written (one line each
-on stderr; the other inputs are still processed); 2 for wrong usage. To open a file named like a
-command, write ./info.
+on stderr; the other inputs are still processed), also if stdout is full or closed; 2 for wrong
+usage. If stdout is a pipe whose reader has ended, as in `| head`, it is 1 without a line. To open a
+file named like a command, write ./info.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import sys
 from collections.abc import Sequence
 
 from viewer import __version__
 from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
 from viewer.cli.commands import COMMANDS, run
+from viewer.cli.output import with_output
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal without UTF-8, or an undecodable file name, must not stop the output.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        named = given[:1] and given[0] in COMMANDS
-        code = _answer(given[0], given[1:]) if named else _window(given)
-        if sys.stdout is not None:  # None in a Windows program without a console
-            sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # The reader of our output is gone (`opscope info ... | head`). Redirect stdout, so that the
-        # interpreter does not fail to flush it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    if not given[:1] or given[0] not in COMMANDS:
+        return with_output(lambda: _window(given))
+    # With --compat, the output is that of ExecuTorch's Inspector, byte for byte.
+    exact = given[0] == "inspect" and "--compat" in given
+    return with_output(lambda: _answer(given[0], given[1:]), exact=exact)
 
 
 def _answer(command: str, arguments: list[str]) -> int:
-    from viewer.cli.output import visible_output
     from viewer.formats.memory import retain_freed
 
     retain_freed()
-    # With --compat, the output is that of ExecuTorch's Inspector, byte for byte.
-    exact = command == "inspect" and "--compat" in arguments
-    with visible_output(exact=exact):
+    try:
         return run(command, arguments)
+    except Exception as error:
+        complain(
+            f"opscope {command} failed because of an error in Opscope ({error!r} at "
+            f"{_place_of(error)}). Please report it"
+        )
+        return 1
+
+
+def _place_of(error: Exception) -> str:
+    """The file and the line that raised an error."""
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}"
 
 
 def _window(arguments: list[str]) -> int:

@@ -1,30 +1,118 @@
-"""What commands print: control characters from files never reach a terminal.
+"""What commands print: no control characters reach a terminal, and no failure to print is silent.
 
 A name in a file may contain an escape sequence that rewrites the screen, or a direction override
 that shows another text. Every text that a command prints passes here, also messages of argparse.
 Line ends pass: reports keep names on one line. JSON is ASCII, so it does not change.
+
+A full or closed stdout ends the command with one line on stderr and exit code 1. If stderr itself
+is full or closed, there is nowhere to report to, and its texts are dropped.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
-from viewer.model.text import visible_controls
+
+class UnwritableOutput(BaseException):
+    """Stdout cannot be written.
+
+    Not an OSError, which argparse ignores, nor an Exception, which commands report per file.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def with_output(answer: Callable[[], int], *, exact: bool = False) -> int:
+    """Call what prints; returns its exit code, or 1 if stdout cannot be written.
+
+    exact: as for `visible_output`.
+    """
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without UTF-8, or an undecodable file name, must not stop the output.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with visible_output(exact=exact):
+            try:
+                return answer()
+            finally:
+                # Also after SystemExit of --help; without this, only the interpreter would find out
+                # that the output was lost.
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+    except UnwritableOutput as unwritable:
+        _discard(sys.stdout)
+        # The reader of a pipe has what it wanted (`opscope info ... | head`).
+        if unwritable.error.errno != errno.EPIPE:
+            with contextlib.suppress(OSError):
+                print(f"opscope: {_why(unwritable.error)}", file=sys.stderr)
+        return 1
+    finally:
+        try:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+        except OSError:
+            _discard(sys.stderr)
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EBADF:
+        return "nothing was printed, because the standard output is closed"
+    return f"the standard output cannot be written ({error.strerror or error})"
+
+
+def _open_closed_streams() -> None:
+    """Open descriptors 0 to 2 that are closed, so that no file that is read gets their numbers.
+
+    Stdout is then opened for reading, so that it fails as soon as something is written to it.
+    """
+    if os.name != "posix":
+        return  # a Windows program without a console has no such descriptors
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)
+            if descriptor == 1:
+                sys.stdout = os.fdopen(descriptor, "w", encoding="utf-8", closefd=False)
+            elif descriptor == 2:
+                sys.stderr = os.fdopen(descriptor, "w", encoding="utf-8", closefd=False)
+
+
+def _discard(stream: TextIO) -> None:
+    """Redirect a stream to nowhere, so that the interpreter does not fail to flush it at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _visible(text: str) -> str:
+    # Imported by what prints: it needs numpy, which the window imports later.
+    from viewer.model.text import visible_controls
+
+    return visible_controls(text)
 
 
 @contextmanager
 def visible_output(*, exact: bool = False) -> Iterator[None]:
     """Print control characters as escapes such as \\x1b, on stdout and stderr.
 
-    exact: leave stdout as it is, for the output of another tool.
+    exact: leave the texts of stdout as they are, for the output of another tool. Printing to a
+    stdout that cannot be written raises UnwritableOutput.
     """
     out, err = sys.stdout, sys.stderr
     # None in a Windows program without a console.
-    sys.stdout = out if exact or out is None else cast(TextIO, _VisibleOutput(out))
-    sys.stderr = err if err is None else cast(TextIO, _VisibleOutput(err))
+    sys.stdout = out if out is None else cast(TextIO, _Stream(out, required=True, exact=exact))
+    sys.stderr = err if err is None else cast(TextIO, _Stream(err, required=False))
     try:
         yield
     finally:
@@ -35,26 +123,45 @@ def overwrite_line(text: str) -> None:
     """Show a text on the current line of a terminal on stderr, over what is there."""
     stream = sys.stderr
     # The carriage return is ours, so it passes.
-    raw = stream.stream if isinstance(stream, _VisibleOutput) else stream
-    raw.write(f"\r{visible_controls(text)}")
-    raw.flush()
+    raw = stream.stream if isinstance(stream, _Stream) else stream
+    with contextlib.suppress(OSError):
+        raw.write(f"\r{_visible(text)}")
+        raw.flush()
 
 
-class _VisibleOutput:
-    """A text stream that writes control characters as escapes; all else is the stream's."""
+class _Stream:
+    """A text stream that writes control characters as escapes; all else is the stream's.
 
-    def __init__(self, stream: TextIO) -> None:
+    required: whether a failure raises UnwritableOutput; otherwise the text is dropped.
+    """
+
+    def __init__(self, stream: TextIO, *, required: bool, exact: bool = False) -> None:
         self.stream = stream
+        self._required, self._exact = required, exact
 
     def write(self, text: str) -> int:
         """Write a text; returns its length, as a text stream does."""
-        self.stream.write(visible_controls(text))
+        with self._failures():
+            self.stream.write(text if self._exact else _visible(text))
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
         """Write several texts."""
         for line in lines:
             self.write(line)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        with self._failures():
+            self.stream.flush()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if self._required:
+                raise UnwritableOutput(error) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

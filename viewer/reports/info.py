@@ -132,7 +132,7 @@ def program_facts(workspace: Workspace, program: Program) -> Facts:
     """
     return {
         **_without_slices(program, "program"),
-        "found_for": workspace.found_for(program),
+        "found_for": workspace.files[program.path].found_for,
         "methods": {m.name: len(m.operators) for m in program.methods},
         "graphs": {g.name: len(g.nodes) for g in program.graphs},
         "dispatches": {
@@ -356,7 +356,7 @@ def _program_text(workspace: Workspace, program: Program) -> str:
         f"  {program.format} {program.generation}".rstrip(),
         f"  {methods}",
     ]
-    found_for = workspace.found_for(program)
+    found_for = workspace.files[program.path].found_for
     if found_for is not None:
         lines.append(f"  opened because {os.path.basename(found_for)} names it")
     if program.graphs:

@@ -2,31 +2,60 @@
 
 Two lists, as in an editor. Undo reverts any change: a color, a folded track, a bookmark. Back
 returns to the previous place (range and selection), and leaves everything else as it is.
+
+States refer to the open files by position, so a reload starts a new history. The old contents of
+the reloaded files and their history are one `Version`, next to the first undo step. Only the last
+reload can be undone: the versions of earlier ones are freed.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from viewer.arrays import Ints
+from viewer.program.program import Program
 from viewer.view.state import ViewState
+from viewer.workspace.open_paths import OpenFile
 
 LONGEST = 500  # states are small and share common parts
 _States = deque[ViewState]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """Contents of files that a reload replaced, with the view and the history of that time.
+
+    starts, programs: of each trace that was open then, the array of its starts and the program that
+    it was linked to. `state` and `history` only apply to the same arrays.
+    """
+
+    files: tuple[OpenFile, ...]
+    state: ViewState
+    history: History
+    starts: tuple[Ints, ...]
+    programs: tuple[Program | None, ...]
+
+
 class History:
-    """The previous states of a view, and the places that it showed."""
+    """The previous states of a view, and the places that it showed.
+
+    earlier, later: the files before and after the reload that comes next to the undo steps, None
+    without one.
+    """
 
     def __init__(self) -> None:
+        self.earlier: Version | None = None
+        self.later: Version | None = None
         self._undo: _States = deque(maxlen=LONGEST)
         self._redo: _States = deque(maxlen=LONGEST)
         self._back: _States = deque(maxlen=LONGEST)
         self._forward: _States = deque(maxlen=LONGEST)
 
     def clear(self) -> None:
-        """Drop all states."""
+        """Drop all states and versions."""
+        self.earlier = self.later = None
         for states in (self._undo, self._redo, self._back, self._forward):
             states.clear()
 
@@ -44,7 +73,7 @@ class History:
     def record(self, now: ViewState, to: ViewState) -> None:
         """Record that the user changed the view from one state to another."""
         self._undo.append(now)
-        self._redo.clear()
+        self._drop_redo()
         if not now.is_at(to):
             self._back.append(now)
             self._forward.clear()
@@ -57,12 +86,30 @@ class History:
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to undo."""
-        return bool(self._undo)
+        return bool(self._undo) or self.earlier is not None
 
     @property
     def can_redo(self) -> bool:
         """Whether there is an undone change to redo."""
-        return bool(self._redo)
+        return bool(self._redo) or self.later is not None
+
+    def take_earlier(self) -> Version | None:
+        """Return the version that the next undo brings back; None if it undoes a view change."""
+        if self._undo:
+            return None
+        taken, self.earlier = self.earlier, None
+        return taken
+
+    def take_later(self) -> Version | None:
+        """Return the version that the next redo brings back; None if it redoes a view change."""
+        if self._redo:
+            return None
+        taken, self.later = self.later, None
+        return taken
+
+    def _drop_redo(self) -> None:
+        self._redo.clear()
+        self.later = None
 
     def can_go_back(self, now: ViewState) -> bool:
         """Return whether there is an earlier place that differs from the current one.
@@ -98,7 +145,7 @@ class History:
             moved = now.at(_step(source, target, now))
             if moved != now:
                 self._undo.append(now)
-                self._redo.clear()
+                self._drop_redo()
                 return moved
             target.pop()
         return now

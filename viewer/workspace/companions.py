@@ -20,7 +20,8 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.mlir.locations import unescape
 from viewer.program.program import Program
-from viewer.program.sources.files import Substitution, file_name, is_plain_file, local_paths
+from viewer.program.sources.files import Substitution, file_name, local_paths
+from viewer.program.sources.named_files import is_readable
 
 SUFFIX = ".mlir"
 # A text opened automatically must not cost seconds; a larger one can be opened manually.
@@ -46,7 +47,7 @@ def companions(
         if name in known or name in found:
             continue
         for path in (*local_paths(recorded, substitutions), os.path.join(folder, name)):
-            if is_plain_file(path, MAX_COMPANION):
+            if is_readable(path, MAX_COMPANION):
                 found[name] = path
                 break
     return list(found.values())

@@ -1,15 +1,31 @@
-"""Open files by their paths: found by what a user typed, and replaced when opened again."""
+"""Open files: their contents, found by what a user typed, and replaced when opened again."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
+from viewer.codecs.file_stamps import FileStamp
+from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 
 _File = TypeVar("_File", Program, Executable)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFile:
+    """One open file as it was read.
+
+    found_for: the file whose companion it is, if it was opened automatically. stamp: its size and
+    time when it was read, None if it was not a regular file.
+    """
+
+    item: Trace | Program | Executable
+    found_for: str | None
+    stamp: FileStamp | None
 
 
 def find_path(paths: Iterable[str], typed: str) -> str | None:

@@ -54,7 +54,7 @@ from viewer.workspace.identifier_choice import (
 )
 from viewer.workspace.inference_methods import SplitTrace, check_inferences, split_by
 from viewer.workspace.match_cache import MatchCache
-from viewer.workspace.open_paths import find_path, with_file
+from viewer.workspace.open_paths import OpenFile, find_path, with_file
 from viewer.workspace.user_choices import ChosenLinks, UserChoices
 
 _OF_RECORDS = {
@@ -85,8 +85,8 @@ class Workspace:
 
     traces: the profiles as displayed; an identifier column may replace the identities in their
     files, and inferences whose methods were chosen have scopes of their own. programs: the sources
-    of models. executables: the program files that ran. choices: the user's choices. clocks,
-    identifiers: derived from all of these.
+    of models. executables: the program files that ran. files: what was read, by path. choices: the
+    user's choices. clocks, identifiers: derived from all of these.
 
     Every attribute is a value that is replaced and never changed, except for caches that can be
     shared. So `copy.copy` gives another workspace of the same files: changing one does not affect
@@ -103,8 +103,7 @@ class Workspace:
         self._identified: Mapping[str, tuple[Trace, Trace]] = {}
         self._split: Mapping[str, SplitTrace] = {}  # path -> its trace, split by inference
         self._links: Mapping[Trace, _Linked] = {}
-        self._companions: Mapping[str, str] = {}  # companion text -> the file that it was found for
-        self._stamps: Mapping[str, FileStamp | None] = {}  # path -> its stamp when it was read
+        self.files: Mapping[str, OpenFile] = {}
         self._matches = MatchCache()
         self.identifiers = Identifiers({}, (), self._matches)
         self.clocks = Clocks((), (), self.choices.clocks)
@@ -120,14 +119,19 @@ class Workspace:
         self.add(item)
         return item
 
-    def add(self, item: Trace | Program | Executable, *, found_for: str | None = None) -> None:
+    def add(
+        self,
+        item: Trace | Program | Executable,
+        *,
+        found_for: str | None = None,
+        stamp: FileStamp | None = None,
+    ) -> None:
         """Add what was read; the same path replaces the previous contents.
 
-        found_for: the path of the file whose companion it is, if it was opened automatically.
+        found_for, stamp: see `OpenFile`; without a stamp, that of the file on disk now.
         """
-        found = {path: origin for path, origin in self._companions.items() if path != item.path}
-        self._companions = found if found_for is None else {**found, item.path: found_for}
-        self._stamps = {**self._stamps, item.path: stamp_of(item.path)}
+        opened = OpenFile(item, found_for, stamp or stamp_of(item.path))
+        self.files = {**self.files, item.path: opened}
         # A file that changed its kind is no longer among those of its former kind.
         if isinstance(item, Trace):
             self._read = {**self._read, item.path: item}
@@ -228,10 +232,6 @@ class Workspace:
             return []
         return companions(item, (*self.paths, *asked), self.choices.source_paths)
 
-    def found_for(self, program: Program) -> str | None:
-        """Return the file for which a program was opened automatically, else None."""
-        return self._companions.get(program.path)
-
     @property
     def paths(self) -> list[str]:
         """The open files: traces, programs, executables."""
@@ -245,7 +245,7 @@ class Workspace:
 
     def stamp(self, path: str) -> FileStamp | None:
         """Return an open file's stamp when it was read, None if it was not a regular file."""
-        return self._stamps.get(path)
+        return self.files[path].stamp if path in self.files else None
 
     # -- choices -----------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ def test_a_request_arrives_as_it_was_sent():
             ("", "cycles", Fraction(2)),
             ("/a/run.etdp", "QnnBackend", Fraction(5, 4)),
         ),
-        source_paths=(Substitution("/home/user/models", "/data/models"),),
+        source_paths=(Substitution("/home/user/models", "/data/models", any_kind=True),),
     )
     request = HandoverRequest(
         ("/a/run.etdp", "/a/bad \udcff name.csv"), choices, True, "dark", "token:1"

@@ -1,5 +1,7 @@
 """The session: ranges that are always valid, selection, runs, and an undo for every change."""
 
+import gc
+import weakref
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -245,14 +247,94 @@ def test_closing_forgets_view_and_history(session):
     navigation.step_slice(session, 1)
 
 
-def test_undo_after_a_file_was_opened_anew_selects_nothing_that_is_gone(qapp):
+def test_a_file_opened_again_selects_nothing_that_is_gone(qapp):
     session = Session()
     session.add([trace_of("/a.csv", *((n, n + 1) for n in range(50)))])
     session.select_slice(SliceRef(0, 40))
     session.set_range(0, 10)
     session.add([trace_of("/a.csv", (0, 5))])
+    assert session.state.slice is None
+    assert selected_span_ns(session) is None
+
+
+def test_undo_brings_back_what_a_reload_replaced_and_redo_the_new_version(qapp):
+    session = Session()
+    old, new = trace_of("/a.csv", *((n, n + 1) for n in range(50))), trace_of("/a.csv", (0, 5))
+    session.add([old])
+    session.set_range(0, 20)
+    session.select_slice(SliceRef(0, 40))
+    before = session.state
+    steps = []
+    session.files_replaced.connect(lambda paths, step: steps.append((paths, step)))
+    session.add([new])
+    set_scheme(session, "name")
     session.undo()
-    assert selected_span_ns(session) is None or session.state.slice.index < 1
+    assert session.workspace.traces == [new]
+    session.undo()
+    assert session.workspace.traces == [old]
+    assert session.state == before
+    session.undo()
+    assert session.state.slice is None, "the history before the reload is back"
+    session.redo()
+    session.redo()
+    assert session.workspace.traces == [new]
+    assert session.state.scheme != "name"
+    session.redo()
+    assert session.state.scheme == "name"
+    assert steps == [(["/a.csv"], step) for step in ("reload", "undo", "redo")]
+
+
+def test_only_the_last_reload_is_held(qapp):
+    """The memory of a version that cannot come back is free."""
+    session = Session()
+    session.add([trace_of("/a.csv", (0, 5))])
+    first = weakref.ref(session.workspace.traces[0])
+    session.add([trace_of("/a.csv", (0, 6))])
+    gc.collect()
+    assert first() is not None
+    session.add([trace_of("/a.csv", (0, 7))])
+    gc.collect()
+    assert first() is None
+    session.undo()
+    assert not session.history.can_undo
+
+
+def test_undo_of_a_reload_keeps_files_that_were_opened_since(qapp):
+    session = Session()
+    old = trace_of("/a.csv", (0, 5), (5, 9))
+    session.add([old])
+    session.add([trace_of("/a.csv", (0, 6))])
+    session.add([trace_of("/b.csv", (0, 6))])
+    session.undo()
+    assert [trace.path for trace in session.workspace.traces] == ["/a.csv", "/b.csv"]
+    assert session.workspace.traces[0] is old
+
+
+def test_a_reloaded_record_keeps_the_selection_and_comes_back_with_undo(session):
+    index = linked_slice(session)
+    session.select_slice(SliceRef(0, index))
+    old = session.workspace.programs[0]
+    session.add([open_file(str(ATTENTION_RECORD))])
+    assert session.workspace.programs[0] is not old
+    assert session.state.slice == SliceRef(0, index)
+    assert session.state.operators == (0, session.traces[0].link(index).operators)
+    session.undo()
+    assert session.workspace.programs[0] is old
+
+
+def linked_slice(session):
+    """A slice with operators."""
+    shown = session.traces[0]
+    return next(i for i in range(len(shown.trace.slices)) if shown.link(i).operators)
+
+
+def test_closing_frees_what_a_reload_replaced(qapp):
+    session = Session()
+    session.add([trace_of("/a.csv", (0, 5))])
+    session.add([trace_of("/a.csv", (0, 6))])
+    session.close_all()
+    assert session.history.earlier is None
+    assert not session.history.can_undo
 
 
 def test_what_is_folded_stays_folded_when_files_change_places(qapp):

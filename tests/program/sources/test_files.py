@@ -10,12 +10,11 @@ from viewer.program.sources.files import (
     MAX_SOURCE,
     SourceFile,
     Substitution,
-    find_around,
-    find_source,
     local_paths,
     read_source,
     substitution_between,
 )
+from viewer.program.sources.named_files import find_around, find_source
 
 
 def write(path, text="import torch\nx = 1\n"):

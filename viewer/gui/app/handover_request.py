@@ -235,7 +235,9 @@ def _read(found: dict[str, Any]) -> Choices:
         delegate_clocks=tuple(delegate_clocks),
         parts=tuple(((path and _path(path)) or "", _share(part)) for path, part in pairs("parts")),
         source_paths=tuple(
-            Substitution(_text(recorded), _path(local)) for recorded, local in pairs("source_paths")
+            # Those of the command line of this user.
+            Substitution(_text(recorded), _path(local), any_kind=True)
+            for recorded, local in pairs("source_paths")
         ),
     )
 

@@ -18,6 +18,7 @@ copied text contains no names of the user's files unless the user opts in.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import platform
@@ -45,6 +46,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer import __version__
+from viewer.model.text import visible_controls
 
 Override = TypeVar("Override", bound=Callable[..., Any])
 
@@ -130,7 +132,8 @@ def report(error: BaseException, where: str) -> None:
             return
         _reported.add(place)
     text = describe(error, where)
-    print(text, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # stderr may be full or closed
+        print(visible_controls(text), file=sys.stderr, flush=True)
     reporter = _reporter
     if reporter is not None:
         reporter.reported.emit(f"{type(error).__name__}: {error}", text)

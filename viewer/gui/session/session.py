@@ -15,7 +15,8 @@ changes to it are made here, can be undone, and are announced by signals:
   costs are computed for.
 * `sources_changed`: the folders searched for the sources that programs name.
 * `files_added`: files were opened; comes after `workspace_changed`, with a message for each given
-  choice that cannot be applied.
+  choice that cannot be applied. `files_replaced`: open files were read again, or undo or redo
+  brought other contents of them back; with their paths, and "reload", "undo" or "redo".
 
 Changes of open files, links or the inference view are computed on a copy of the workspace, off the
 GUI thread if the traces are large. Until the copy is ready, everything stays as it was.
@@ -42,22 +43,26 @@ from viewer.gui.session.workspace_edits import (
     Edited,
     ShownWorkspace,
     WorkspaceEdits,
+    opening,
+    returning,
     slices_of_all,
+    work_out_view,
 )
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view import group_ranges
+from viewer.view import after_edit, group_ranges
 from viewer.view.clock_groups import ClockGroup, ClockGroups, clock_groups
 from viewer.view.cost_scope import current_trace, scope_of
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
 from viewer.view.selected_slices import SelectedSpan, nearest_slice
-from viewer.view.state import Area, SliceRef, SliceSet, TrackView, ViewState
+from viewer.view.state import Area, SliceRef, SliceSet, ViewState
 from viewer.view.visible_range import first_state
-from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
+from viewer.workspace.link_choices import NO_CHOICES, Choices
+from viewer.workspace.open_paths import OpenFile
 from viewer.workspace.workspace import Workspace
 
 # Range changes closer together than this, in seconds, are one undo step (a burst of the wheel).
@@ -70,6 +75,7 @@ class Session(QObject):
     about_to_change = Signal()
     workspace_changed = Signal()
     files_added = Signal(object)  # messages: list[str]
+    files_replaced = Signal(object, str)  # paths: list[str]
     range_jumped = Signal(object)  # the previous ViewState
     range_changed = Signal()
     clock_activated = Signal()
@@ -122,24 +128,16 @@ class Session(QObject):
     ) -> None:
         """Open items that were read; resets the view only if nothing was open before.
 
-        `choices` come from the command line; `files_added` has a message for each that cannot be
-        applied. `found_for` maps the path of an item that was found automatically to the trace that
-        it belongs to.
+        An item whose path is open replaces it; undo brings the old one back. `choices` come from
+        the command line. `found_for` maps the path of an item that was found automatically to the
+        trace that it belongs to.
         """
-
-        companions = found_for or {}
-
-        def change(space: Workspace) -> object:
-            for item in items:
-                space.add(item, found_for=companions.get(item.path))
-            return apply(choices, space)
-
-        slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
-        self.edit_workspace(Edit(change, self.files_added.emit, slices, adds=True))
+        self.edit_workspace(opening(items, choices, found_for or {}, self.files_added.emit))
 
     def restore_view(self, state: ViewState) -> None:
         """Show a saved view of the open files, and clear the history; the inference view stays."""
-        self._clear_history()
+        self.history.clear()
+        self._last_range_change = float("-inf")
         shown = replace(state, inferences=self.state.inferences)
         shown = group_ranges.restored(shown, self.groups, self.traces)
         self._apply(shown.at_rates_of(self.workspace.choices))
@@ -167,15 +165,23 @@ class Session(QObject):
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
-        reset = done.edit.adds and not self.workspace.traces
+        first = done.edit.adds and not self.workspace.traces
+        shows_first = first and bool(done.space.traces)
+        replaced = () if shows_first else after_edit.replaced_files(self.workspace, done.space)
+        as_run = [self.as_run(i) for i in range(len(self.traces))] if replaced else []
         requested = self._requested if self._viewing.pending else None
         self._viewing.cancel()  # it was computing views of the previous workspace
         self.workspace, self.views = done.space, done.views
-        self._rebuild(reset=reset)
+        if replaced:
+            self._show_replaced(replaced, as_run, done.edit)
+        else:
+            self._rebuild(reset=first)
         if done.complaint:
             self.files_added.emit([done.complaint])
         else:
             done.edit.then(done.result)
+        if replaced:
+            self.files_replaced.emit([file.item.path for file in replaced], done.edit.step)
         if requested is not None:
             self.show_inferences(requested)
 
@@ -196,33 +202,34 @@ class Session(QObject):
 
     def _rebuild(self, *, reset: bool) -> None:
         before = self.traces
+        self._last_range_change = float("-inf")  # a burst that goes on is a step of its own
         if reset:
             self.state = first_state(self.workspace, self.preferred())
         self._show(self.state.inferences)
         if reset:
-            self._clear_history()
+            self.history.clear()
             state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
             self.state = state.at_rates_of(self.workspace.choices)
         else:
-            groups, moves = self.groups, group_ranges.axis_moves(before, self.traces)
-            state = replace(self.state, slice=None, others=(), operators=None, area=None)
-            state = group_ranges.with_axes_moved(state, groups, moves)
-            state = group_ranges.opened(state, groups, self.traces)
-            self.state = state.at_rates_of(self.workspace.choices)
-            # A trace that was linked again keeps its slices, and so the identity of their array.
-            now = [id(t.file.slices.start) for t in self.traces[: len(before)]]
-            if now != [id(t.file.slices.start) for t in before]:
-                # View states refer to traces and slices by position, which is no longer valid.
-                tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
-                self.state = replace(self.state, run=None, tracks=tracks)
-                self._clear_history()
-            else:
-                self.history.adapt(lambda past: group_ranges.adapted(past, state, groups, moves))
-                if any(
-                    t.table.program is not previous.table.program
-                    for t, previous in zip(self.traces, before, strict=False)
-                ):
-                    self.history.without_operators()
+            self.state = after_edit.view_after_opening(
+                self.state, self.history, before, self.traces
+            ).at_rates_of(self.workspace.choices)
+        self._emit_all()
+
+    def _show_replaced(
+        self, replaced: tuple[OpenFile, ...], before: Sequence[OpenTrace], edit: Edit
+    ) -> None:
+        """Show files that were read again; `before` are the earlier traces, as they ran."""
+        self._show(self.state.inferences)
+        state, self.history = after_edit.shown_again(
+            after_edit.version_of(replaced, self.state, self.history, before),
+            edit.returns_to,
+            (before, [self.as_run(i) for i in range(len(self.traces))]),
+            self.groups,
+            is_undo=edit.is_undo,
+        )
+        self._last_range_change = float("-inf")
+        self.state = state.at_rates_of(self.workspace.choices)
         self._emit_all()
 
     def _emit_all(self) -> None:
@@ -262,7 +269,7 @@ class Session(QObject):
         if not ready and slices_of_all(self.workspace) > AT_ONCE:
             self._requested = inferences
             arguments = self.workspace, inferences, self.views, tuple(self.also)
-            self._viewing.submit(_work_out_view, *arguments)
+            self._viewing.submit(work_out_view, *arguments)
             return
         self._show(inferences)
         self.change(
@@ -403,12 +410,18 @@ class Session(QObject):
     # -- history -----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Undo the last change of the view."""
-        self._return(self.history.undo(self.state))
+        """Undo the last change of the view, or the reload before it."""
+        if version := self.history.take_earlier():
+            self.edit_workspace(returning(version, self.files_added.emit, is_undo=True))
+        else:
+            self._return(self.history.undo(self.state))
 
     def redo(self) -> None:
         """Redo the change that was undone last."""
-        self._return(self.history.redo(self.state))
+        if version := self.history.take_later():
+            self.edit_workspace(returning(version, self.files_added.emit, is_undo=False))
+        else:
+            self._return(self.history.redo(self.state))
 
     def go_back(self) -> None:
         """Return to the previously visited range and selection."""
@@ -423,10 +436,6 @@ class Session(QObject):
         if state != self.state:
             self._apply(state)
         self.history_changed.emit()
-
-    def _clear_history(self) -> None:
-        self.history.clear()
-        self._last_range_change = float("-inf")  # a burst that goes on is a step of its own
 
     def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         """Show a new state; `remember` adds an undo step, `by_hand` moves the range unanimated."""
@@ -489,9 +498,3 @@ class Session(QObject):
             if changed:
                 signal.emit()
         self.history_changed.emit()
-
-
-def _work_out_view(
-    space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
-) -> tuple[Inferences, Views]:
-    return inferences, views_of(space, {inferences}, known, also)

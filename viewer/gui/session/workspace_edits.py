@@ -7,7 +7,7 @@ that depend on it. The copy replaces the workspace only when all of that is read
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -15,7 +15,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.gui.qt.background import Latest
 from viewer.model.inference_views import Inferences
+from viewer.model.trace import Trace
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.view.history import Version
 from viewer.view.open_trace import AT_ONCE, Views, Work, views_of
+from viewer.workspace.link_choices import Choices, apply
 from viewer.workspace.workspace import Workspace
 
 Change = Callable[[Workspace], object]
@@ -28,13 +33,21 @@ class Edit:
     """A change of the workspace.
 
     `then` is called with the change's result. `slices` is the number of slices it adds, and `adds`
-    is True if it opens files.
+    is True if it opens files. `returns_to` is the version of files that it brings back, and
+    `is_undo` whether by undo instead of redo.
     """
 
     change: Change
     then: Callable[[object], object] = lambda result: None
     slices: int = 0
     adds: bool = False
+    returns_to: Version | None = None
+    is_undo: bool = False
+
+    @property
+    def step(self) -> str:
+        """What it is to files that it replaces: "reload", "undo" or "redo"."""
+        return "undo" if self.is_undo else "redo" if self.returns_to else "reload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +134,45 @@ class WorkspaceEdits(QObject):
         self._edits.popleft()
         self.failed.emit(sentence)
         self._next()
+
+
+def opening(
+    items: Sequence[Trace | Program | Executable],
+    choices: Choices,
+    found_for: Mapping[str, str],
+    then: Callable[[object], object],
+) -> Edit:
+    """The edit that adds items that were read; see `Session.add`."""
+
+    def change(space: Workspace) -> object:
+        for item in items:
+            space.add(item, found_for=found_for.get(item.path))
+        return apply(choices, space)
+
+    return Edit(change, then, _slices_of(items), adds=True)
+
+
+def returning(version: Version, then: Callable[[object], object], *, is_undo: bool) -> Edit:
+    """The edit that brings back contents of files, which a reload or its undo replaced."""
+
+    def change(space: Workspace) -> object:
+        for file in version.files:
+            space.add(file.item, found_for=file.found_for, stamp=file.stamp)
+        return []
+
+    slices = _slices_of([file.item for file in version.files])
+    return Edit(change, then, slices, adds=True, returns_to=version, is_undo=is_undo)
+
+
+def _slices_of(items: Sequence[Trace | Program | Executable]) -> int:
+    return sum(len(item.slices) for item in items if isinstance(item, Trace))
+
+
+def work_out_view(
+    space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
+) -> tuple[Inferences, Views]:
+    """Another display of inferences, and all views with it."""
+    return inferences, views_of(space, {inferences}, known, also)
 
 
 def slices_of_all(space: Workspace) -> int:

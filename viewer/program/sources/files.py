@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MAX_SOURCE = 8 << 20
@@ -50,11 +50,14 @@ class Substitution:
     """Maps paths below `recorded` to paths below `local` on this machine.
 
     Both may name one file. An empty `recorded` matches names that were recorded without a root.
-    Raises ValueError if `local` is not an absolute path of a plain local file or folder.
+    any_kind: whether the user named `local` itself, so that a profile may name files of any kind
+    there (see named_files.py). Raises ValueError if `local` is not an absolute path of a plain
+    local file or folder.
     """
 
     recorded: str
     local: str
+    any_kind: bool = False
 
     def __post_init__(self) -> None:
         if not _is_plain_absolute(self.local) or "\0" in self.recorded + self.local:
@@ -90,34 +93,7 @@ def local_paths(recorded: str, substitutions: Sequence[Substitution]) -> list[st
     return [path for s in by_length if (path := s.applied(recorded)) is not None]
 
 
-def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
-    """The source of a recorded path, from that path or next to the opened files; None if missing.
-
-    beside: folders of opened files, in order of preference.
-    """
-    for candidate in _candidates(recorded, beside):
-        lines = read_source(candidate)
-        if lines is not None:
-            return SourceFile(recorded, candidate, lines)
-    return None
-
-
-def find_around(
-    recorded: str, beside: Sequence[str], is_it: Callable[[SourceFile], bool]
-) -> SourceFile | None:
-    """The source of a recorded path in parent folders of opened files, nearest first, or None.
-
-    is_it: confirms that a file with the same path suffix is the recorded one.
-    """
-    for folder in _around(beside):
-        for candidate in _candidates(recorded, [folder]):
-            lines = read_source(candidate)
-            if lines is not None and is_it(SourceFile(recorded, candidate, lines)):
-                return SourceFile(recorded, candidate, lines)
-    return None
-
-
-def _around(folders: Sequence[str]) -> list[str]:
+def parent_folders(folders: Sequence[str]) -> list[str]:
     """The parent folders of some folders, level by level; only plain local ones."""
     found: dict[str, None] = {}
     level = list(folders)
@@ -127,7 +103,11 @@ def _around(folders: Sequence[str]) -> list[str]:
     return [folder for folder in found if folder not in folders and _is_plain_absolute(folder)]
 
 
-def _candidates(recorded: str, beside: Sequence[str]) -> list[str]:
+def candidates(recorded: str, beside: Sequence[str]) -> list[str]:
+    """The paths at which the source of a recorded path may be, most likely first.
+
+    beside: folders of opened files, in order of preference.
+    """
     if not recorded or "\0" in recorded:
         return []
     parts = _parts(recorded)
@@ -176,6 +156,11 @@ def _root(path: str) -> str:
     A Windows drive is not a root but a component of its own.
     """
     return "//" if path[:2] in ("//", "\\\\") else "/" if path[:1] in ("/", "\\") else ""
+
+
+def is_kernel_path(path: str) -> bool:
+    """Whether a path names something that looks like a file but is none, or another machine."""
+    return path.startswith(_KERNEL_FOLDERS)
 
 
 def is_plain_file(path: str, most: int) -> bool:

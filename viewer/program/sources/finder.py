@@ -9,12 +9,10 @@ from viewer.program.program import Program
 from viewer.program.sources.files import (
     SourceFile,
     Substitution,
-    find_around,
-    find_source,
     local_paths,
-    read_source,
     shared_suffix,
 )
+from viewer.program.sources.named_files import find_around, find_source, read_named
 from viewer.program.sources.versions import version_fit
 
 
@@ -51,14 +49,14 @@ class Sources:
             return SourceFile(recorded, recorded, opened.text_lines)
         # The user's substitution has priority over an open text with a similar path.
         for path in local_paths(recorded, self._substitutions):
-            lines = read_source(path)
+            lines = read_named(path, self._substitutions)
             if lines is not None:
                 return SourceFile(recorded, path, lines)
         if opened is not None and shared_suffix(opened.path, recorded):
             return SourceFile(recorded, opened.path, opened.text_lines)
         folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self._paths)
         parents = list(folders)
-        found = find_source(recorded, parents)
+        found = find_source(recorded, parents, self._substitutions)
         return found or find_around(
             recorded, parents, lambda file: _is_recorded(file, self._programs)
         )

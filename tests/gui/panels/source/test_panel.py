@@ -228,6 +228,27 @@ def test_a_file_that_is_neither_here_nor_quoted_says_where_it_was_recorded(alone
     )
 
 
+def test_a_private_file_that_the_record_names_is_refused_with_the_reason(alone, tmp_path):
+    key = tmp_path / "id_rsa"
+    key.write_text("secret")
+    alone.show_source(str(key), 1)
+    assert alone.shown_file is None
+    assert alone.sentence.startswith(
+        f"Opscope reads only .py and .mlir files that a profile names, not {key}."
+    )
+    add_substitution(alone.session, Substitution(str(key), str(key), any_kind=True))
+    assert alone.shown_file == str(key)
+    assert f"Shown from {key}" in alone.note.hint
+
+
+def test_a_link_shows_which_file_is_read(alone, tmp_path):
+    (tmp_path / "real.py").write_text("x = 1\n")
+    link = tmp_path / "model.py"
+    link.symlink_to(tmp_path / "real.py")
+    alone.show_source(str(link), 1)
+    assert f"Shown from {link}, a link to {tmp_path / 'real.py'}" in alone.note.hint
+
+
 def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
     opened, make_panel, tmp_path
 ):

@@ -288,11 +288,63 @@ def test_a_session_that_names_itself_is_read_once(controller, qtbot, folder, mon
 def test_a_file_that_is_gone_is_not_lost_by_reading_again(controller, qtbot, folder):
     open_files(qtbot, controller, *files_in(folder))
     set_bookmarks(controller.session, (Bookmark(2_000, 3_000, "slow"),), None, None)
+    (trace,), (record,) = controller.session.workspace.traces, controller.session.workspace.programs
     files_in(folder)[0].unlink()
-    controller.session_files.reload()
-    assert "cnn_xnnpack_x10.etdp no longer exists" in errors(controller)
-    assert len(controller.session.traces) == 1
+    reload(qtbot, controller)
+    assert "cnn_xnnpack_x10.etdp" in errors(controller)
+    assert "The version that was open stays open" in errors(controller)
+    assert controller.session.workspace.traces == [trace]
+    assert controller.session.workspace.programs != [record], "the others are replaced"
     assert [mark.name for mark in controller.session.state.marks] == ["slow"]
+
+
+def test_a_damaged_file_replaces_nothing(controller, qtbot, folder):
+    dump = files_in(folder)[0]
+    open_files(qtbot, controller, dump)
+    session = controller.session
+    session.set_range(1_000, 9_000)
+    session.select_slice(SliceRef(0, 3))
+    before, space = session.state, session.workspace
+    dump.write_bytes(dump.read_bytes()[:20])
+    reload(qtbot, controller)
+    assert errors(controller).count("cnn_xnnpack_x10.etdp") == 1
+    assert session.workspace is space
+    assert session.state is before
+    assert controller.commands.actions["go.undo"].isEnabled(), "the history is that of before"
+
+
+def test_a_canceled_reload_replaces_nothing(controller, qtbot, folder):
+    open_files(qtbot, controller, *files_in(folder))
+    session = controller.session
+    before, space = session.state, session.workspace
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
+        controller.session_files.reload()
+        controller.work.cancel()
+    assert session.workspace is space
+    assert session.state is before
+    assert controller.window.status.said.text() == "Reload canceled: nothing has changed"
+
+
+def test_undo_brings_back_the_version_before_a_reload(controller, qtbot, folder):
+    dump, record = files_in(folder)
+    open_files(qtbot, controller, dump, record)
+    (old,) = controller.session.workspace.traces
+    shutil.copy(DATA / "etdump/cnn_xnnpack3_x5.etdp", dump)
+    reload(qtbot, controller)
+    assert controller.session.workspace.traces != [old]
+    assert "Reloaded 2 files · Ctrl+Z" in controller.window.status.said.text()
+    controller.commands.actions["go.undo"].trigger()
+    settle(qtbot, controller)
+    assert controller.session.workspace.traces == [old]
+    controller.commands.actions["go.redo"].trigger()
+    settle(qtbot, controller)
+    assert controller.session.workspace.traces != [old]
+
+
+def reload(qtbot, controller):
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
+        controller.session_files.reload()
+    settle(qtbot, controller)
 
 
 def test_a_program_file_comes_back_and_is_read_again(controller, qtbot, folder, monkeypatch):

@@ -54,6 +54,21 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     assert not controller.source.missing.isHidden()
 
 
+def test_a_file_of_another_kind_is_located_alone_and_its_folder_stays_private(
+    controller, qtbot, tmp_path, monkeypatch
+):
+    """One click on a file must not open its folder to whatever a profile names."""
+    for name in ("kernel.cu", "id_rsa"):
+        (tmp_path / name).write_text("x")
+    open_files(qtbot, controller, ATTENTION, ATTENTION_RECORD)
+    chosen = str(tmp_path / "kernel.cu")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen, ""))
+    controller.source.locate_requested.emit("/build/kernel.cu")
+    space = controller.session.workspace
+    assert space.source("/build/kernel.cu").shown == chosen
+    assert space.source("/build/id_rsa") is None
+
+
 def test_a_text_of_a_profile_is_located_opened_and_found_again(
     controller, qtbot, data, tmp_path, monkeypatch
 ):

@@ -62,6 +62,7 @@ from viewer.program.delegated_to import lowered_into
 from viewer.program.mlir.locations import outline, parse_location
 from viewer.program.program import Frame, Operator, Tensor
 from viewer.program.sources.files import file_name
+from viewer.program.sources.named_files import refusal
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef
 
@@ -461,8 +462,9 @@ class Card(CardFrame):
                 self._column.addWidget(
                     CodeSnippet([(frame.line, frame.text)], frame.line, self._theme)
                 )
+            refused = refusal(frame.path, [], self._session.workspace.choices.source_paths)
             why = (
-                f"{file_name(frame.path)} was not found on this machine"
+                refused.rstrip(".") or f"{file_name(frame.path)} was not found on this machine"
                 if file is None
                 else f"{file_name(frame.path)} here has only {len(file.lines)} lines"
             )

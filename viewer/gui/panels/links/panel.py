@@ -209,7 +209,7 @@ class Section(QWidget):
             explain(value, MATCH_EXPLANATION)
             grid.addWidget(value, row, 1)
             text = verdict(match)
-            if self._session.workspace.found_for(candidate.program) is not None:
+            if self._session.workspace.files[candidate.program.path].found_for is not None:
                 text += f" · {OPENED_BY_ITSELF}"
             verdict_label = label(text, theme, "cell", "text2")
             explain(verdict_label, MATCH_EXPLANATION)

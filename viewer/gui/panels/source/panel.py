@@ -35,7 +35,10 @@ from viewer.gui.panels.source.missing_file import (
     MissingFile,
     not_found_text,
     quoted_text,
+    refused_text,
     searched_text,
+    shown_hint,
+    version_text,
 )
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
@@ -44,12 +47,12 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, 
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
-from viewer.model.times import counted, format_share, format_time, tick_to_ns
+from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import SourceFile, file_name
 from viewer.program.sources.recorded_lines import RecordedLines, recorded_lines
-from viewer.program.sources.versions import VersionFit, version_fit
+from viewer.program.sources.versions import version_fit
 
 NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."
@@ -59,14 +62,6 @@ NO_RECORDED_LINES = "This profile records no source lines."
 _MOST_SHARED = 6
 _MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
-
-
-def version_text(fit: VersionFit) -> str:
-    """Return the note for a file that differs from the recorded version."""
-    line, quoted = fit.unlike[0]
-    others = len(fit.unlike) - 1
-    more = f", and {counted(others, 'other line')} of {fit.compared} differ" if others else ""
-    return f"Different version of the file: line {line} was recorded as “{quoted}”{more}"
 
 
 class SourcePanel(PagePanel):
@@ -322,7 +317,7 @@ class SourcePanel(PagePanel):
             self.code.show_lines(file.lines, language_of(file.shown), line)
             self._check_version(file)
             self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
-            self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
+            self.note.hint = shown_hint(file)
         elif self._show_recorded():
             self._set_file(None)
             self.version.hide()
@@ -330,7 +325,7 @@ class SourcePanel(PagePanel):
             self.note.setText(path)
             self.note.hint = f"Recorded as {path}"
         else:
-            self._show_sentence(not_found_text(path), LOCATE)
+            self._show_sentence(not_found_text(path, self._refused(path)), LOCATE)
             return
         self.missing.setVisible(file is None)
         explain(self.calls, self.note.hint)  # there is no room for the path next to many calls
@@ -348,8 +343,13 @@ class SourcePanel(PagePanel):
         if recorded.quoted:
             self.code.show_lines(recorded.texts, language_of(path), line, recorded.numbers)
             searched = searched_text(path, space.paths, space.choices.source_paths)
-            self.missing.show_notice(quoted_text(path, recorded.quoted), searched)
+            notice = quoted_text(path, recorded.quoted, self._refused(path))
+            self.missing.show_notice(notice, searched)
         return bool(recorded.quoted)
+
+    def _refused(self, path: str) -> str:
+        space = self._session.workspace
+        return refused_text(path, space.paths, space.choices.source_paths)
 
     def _recorded(self, path: str) -> RecordedLines:
         """Return the recorded lines of a file."""

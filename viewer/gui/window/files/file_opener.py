@@ -23,7 +23,7 @@ from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution
 from viewer.gui.window.frame.shell import Shell
-from viewer.gui.window.frame.status_text import added_text
+from viewer.gui.window.frame.status_text import added_text, replaced_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
@@ -60,6 +60,7 @@ class FileOpener(QObject):
         self._loaded: dict[str, Trace | Program | Executable] = {}
         self._progress = ReadingProgress()
         self._given_up: list[str] = []
+        self._reloading: dict[str, str | None] = {}  # path -> the file whose companion it is
         self._found: dict[str, str] = {}  # companion being read -> file that refers to it
         self._companions: set[str] = set()  # files that were opened because others refer to them
         self._told_found = ""
@@ -72,6 +73,7 @@ class FileOpener(QObject):
         self.loader.failed.connect(self._load_failed)
         self.loader.cancelled.connect(self._load_cancelled)
         self.loader.all_done.connect(self._loads_done)
+        session.files_replaced.connect(self._report_replaced)
 
     @property
     def is_busy(self) -> bool:
@@ -121,6 +123,15 @@ class FileOpener(QObject):
             self._status.start()
             if self._session.is_empty:
                 self._shell.pages.setCurrentWidget(self._shell.reading)
+
+    def reload(self) -> None:
+        """Read all open files again; each replaces its old contents once it was read."""
+        for path, file in self._session.workspace.files.items():
+            self._reloading[path] = file.found_for
+            self._asked.append(path)
+            self.loader.load(path, None if file.found_for is None else read_companion)
+        if self._reloading:
+            self._status.start()
 
     def cancel(self) -> None:
         """Cancel all files that are being read."""
@@ -179,6 +190,8 @@ class FileOpener(QObject):
     def _load_failed(self, path: str, message: str) -> None:
         if path in self._found:
             message = companion_complaint(self._found[path], message)
+        if path in self._session.workspace.paths:
+            message += ". The version that was open stays open"
         self._problems.add_failure(path, message)
         # Only its name: the Problems panel shows the path, and long paths are hard to read here.
         shown = message.replace(path, display_name(path), 1)
@@ -197,14 +210,19 @@ class FileOpener(QObject):
     @Slot()
     def _loads_done(self) -> None:
         # In the order requested, regardless of how long each took.
+        reloading, self._reloading = self._reloading, {}
+        if self._given_up:  # a canceled reload replaces nothing
+            self._asked = [path for path in self._asked if path not in reloading]
         items = [self._loaded[path] for path in self._asked if path in self._loaded]
         found = {path: trace for path, trace in self._found.items() if path in self._loaded}
         # If the user opened a text file, use it instead of the companions found.
-        if any(is_text(item) for item in items):
+        companions = {path: of for path, of in reloading.items() if of is not None}
+        if any(is_text(item) for item in items if item.path not in companions):
             found = {}
         items += [self._loaded[path] for path in found]
         self._companions |= found.keys()
-        self._remember([path for path in self._asked if path in self._loaded])
+        asked = (path for path in self._asked if path not in reloading)
+        self._remember([path for path in asked if path in self._loaded])
         self._asked, self._loaded, self._found = [], {}, {}
         self._progress.clear()
         choices, self._choices = self._choices, NO_CHOICES
@@ -218,9 +236,18 @@ class FileOpener(QObject):
                 before = self._session.workspace.paths
                 new = [item.path for item in items if item.path not in (*before, *found)]
                 self._told_added = new
-            self._session.add(items, choices, found)
+            self._session.add(items, choices, {**companions, **found})
         else:
             self.nothing_opened.emit()
         if self._given_up:
-            self._status.show_text(f"{', '.join(self._given_up)} was not opened")
+            self._status.show_text(
+                "Reload canceled: nothing has changed"
+                if reloading
+                else f"{', '.join(self._given_up)} was not opened"
+            )
             self._given_up = []
+
+    @Slot(object, str)
+    def _report_replaced(self, paths: list[str], step: str) -> None:
+        """Show a message on files that a reload replaced, or that undo or redo brought back."""
+        self._status.show_text(replaced_text(paths, step, self._table.way_to("go.undo")))

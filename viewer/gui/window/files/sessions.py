@@ -364,14 +364,11 @@ class SessionFiles(QObject):
         self._message.show_warning(self.warning, "Reload", self.reload)
 
     def reload(self) -> None:
-        """Reload all open files, keeping the view; refused if a file is gone and would be lost."""
-        missing = [path for path in self._session.workspace.paths if stamp_of(path) is None]
-        if missing:
-            names = ", ".join(map(display_name, missing))
-            self._message.show_error(f"Not reloaded: {names} no longer exists")
-            return
-        self.keep()  # in case the new files cannot be read
-        self.restore(self.current_opening())
+        """Read all open files again; each stays open as it is until its new contents are read."""
+        # A file that cannot be read now is offered again once it has changed again.
+        self._told = {path: stamp_of(path) for path in self._session.workspace.paths}
+        self.warning = ""
+        self._opener.reload()
 
 
 def _find(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QFileDialog
@@ -20,6 +21,7 @@ from viewer.program.sources.files import (
     is_plain_file,
     substitution_between,
 )
+from viewer.program.sources.named_files import is_source_name
 
 
 class SourcePaths(QObject):
@@ -35,7 +37,8 @@ class SourcePaths(QObject):
         source.forget_requested.connect(self._forget)
         for recorded, local in self._settings.source_paths():
             with contextlib.suppress(ValueError):  # stored on another system
-                add_substitution(self._session, Substitution(recorded, local))
+                is_file = os.path.isfile(local)  # one that the user located, of any kind
+                add_substitution(self._session, Substitution(recorded, local, any_kind=is_file))
 
     @Slot(object)
     def _locate(self, recorded: str) -> None:
@@ -52,7 +55,13 @@ class SourcePaths(QObject):
             )
             return
         try:
-            substitution = substitution_between(recorded, path)
+            # Other kinds of files are shown one by one, as they may be private.
+            is_source = is_source_name(path)
+            substitution = (
+                substitution_between(recorded, path)
+                if is_source
+                else Substitution(recorded, os.path.abspath(path), any_kind=True)
+            )
         except ValueError as error:
             self._shell.message.show_error(str(error))
             return

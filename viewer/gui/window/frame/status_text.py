@@ -71,6 +71,19 @@ def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
     return " · ".join(parts)
 
 
+def replaced_text(paths: Sequence[str], step: str, undo: str) -> str:
+    """A message on files with other contents, after a "reload", an "undo" or a "redo" of it.
+
+    `undo` is how to run that command.
+    """
+    what = display_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+    if step == "reload":
+        return f"Reloaded {what} · {undo} brings the earlier version back"
+    if step == "undo":
+        return f"{what}: the version before the reload is open again"
+    return f"{what}: the reloaded version is open again"
+
+
 def selection_text(session: Session) -> str:
     """The status bar's text for the selection."""
     state = session.state

@@ -1,0 +1,118 @@
+"""Which files Opscope reads because a profile or an ETRecord names them.
+
+A stack trace or a location is untrusted: it may name a password file, a key or a device. Opscope
+reads a file that it names only if it is a regular local file of at most `MAX_SOURCE` bytes whose
+real name, behind all symbolic links, ends with one of `SUFFIXES`, or that is below a folder that
+the user named for files of any kind (`Substitution.any_kind`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+
+from viewer.model.text import one_line
+from viewer.program.sources.files import (
+    MAX_SOURCE,
+    SourceFile,
+    Substitution,
+    candidates,
+    is_kernel_path,
+    is_plain_file,
+    local_paths,
+    parent_folders,
+    read_source,
+)
+
+SUFFIXES = (".py", ".mlir")
+
+
+def is_source_name(path: str) -> bool:
+    """Whether the real name of a file, behind symbolic links, is that of a source."""
+    return os.path.realpath(path).lower().endswith(SUFFIXES)
+
+
+def is_readable(path: str, most: int, substitutions: Sequence[Substitution] = ()) -> bool:
+    """Whether a profile may name this file, of at most `most` bytes, to have it read."""
+    return is_plain_file(path, most) and (
+        is_source_name(path) or _is_in_chosen(path, substitutions)
+    )
+
+
+def read_named(path: str, substitutions: Sequence[Substitution] = ()) -> tuple[str, ...] | None:
+    """The lines of a file that a profile names; None if it is missing, not text or not allowed."""
+    # The resolved path, so that what is read is what was checked.
+    real = os.path.realpath(path) if is_readable(path, MAX_SOURCE, substitutions) else None
+    return None if real is None else read_source(real)
+
+
+def find_source(
+    recorded: str, beside: Sequence[str], substitutions: Sequence[Substitution] = ()
+) -> SourceFile | None:
+    """The source of a recorded path, from that path or next to the opened files; None if missing.
+
+    beside: folders of opened files, in order of preference. substitutions: see `read_named`.
+    """
+    for candidate in candidates(recorded, beside):
+        lines = read_named(candidate, substitutions)
+        if lines is not None:
+            return SourceFile(recorded, candidate, lines)
+    return None
+
+
+def find_around(
+    recorded: str, beside: Sequence[str], is_it: Callable[[SourceFile], bool]
+) -> SourceFile | None:
+    """The source of a recorded path in parent folders of opened files, nearest first, or None.
+
+    is_it: confirms that a file with the same path suffix is the recorded one.
+    """
+    for folder in parent_folders(beside):
+        for candidate in candidates(recorded, [folder]):
+            lines = read_named(candidate)
+            if lines is not None and is_it(SourceFile(recorded, candidate, lines)):
+                return SourceFile(recorded, candidate, lines)
+    return None
+
+
+def refusal(
+    recorded: str, beside: Sequence[str], substitutions: Sequence[Substitution] = ()
+) -> str:
+    """Why a file of a recorded path is not read although there is one; "" if there is none.
+
+    beside: folders of opened files.
+    """
+    if recorded.startswith(("//", "\\\\")) or is_kernel_path(recorded):
+        return f"Opscope does not read {one_line(recorded)}: it is not a regular local file."
+    paths = [*local_paths(recorded, substitutions), *candidates(recorded, beside)]
+    return next(filter(None, (_why_not(path, substitutions) for path in paths)), "")
+
+
+def _why_not(path: str, substitutions: Sequence[Substitution]) -> str:
+    if is_kernel_path(path):
+        return ""  # not even looked at: a stat may contact another machine
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    if stat.S_ISDIR(status.st_mode):
+        return ""
+    name = one_line(path)
+    if stat.S_ISREG(status.st_mode) and status.st_size > MAX_SOURCE:
+        return f"Opscope does not read {name}: it is larger than {MAX_SOURCE >> 20} MB."
+    if not is_plain_file(path, MAX_SOURCE):
+        return f"Opscope does not read {name}: it is not a regular local file."
+    if not is_readable(path, MAX_SOURCE, substitutions):
+        return (
+            f"Opscope reads only .py and .mlir files that a profile names, not {name}. To show it, "
+            "locate it once, or name its folder with --source-path."
+        )
+    return ""
+
+
+def _is_in_chosen(path: str, substitutions: Sequence[Substitution]) -> bool:
+    """Whether a file is below a folder that the user named for files of any kind."""
+    real = os.path.realpath(path)
+    chosen = (os.path.realpath(s.local) for s in substitutions if s.any_kind)
+    return any(real == folder or real.startswith(os.path.join(folder, "")) for folder in chosen)
