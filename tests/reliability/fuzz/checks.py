@@ -133,6 +133,6 @@ def _defect(error: BaseException) -> Defect:
         at = last.name if isinstance(error, (TooSlow, MemoryError)) else last.lineno
         place = f"{name}:{at}"
     kind = type(error).__name__
-    key = f"{kind} {error}" if isinstance(error, oracles.Broken) else f"{kind} {place}"
+    key = f"{kind} {error.what}" if isinstance(error, oracles.Broken) else f"{kind} {place}"
     stack = "".join(traceback.format_list(ours[-4:]))
     return Defect(key, f"{kind}: {str(error)[:300]} at {place or 'an oracle'}\n{stack}".rstrip())

@@ -75,4 +75,6 @@ class Engine:
 
 
 def _plain(row: tuple[object, ...]) -> tuple[object, ...]:
-    return tuple(str(cell).partition("\0")[0] if isinstance(cell, str) else cell for cell in row)
+    # Without the third cell, whether it is a further lane: those of NPU units have no such mark.
+    cells = (*row[:2], *row[3:])
+    return tuple(cell.partition("\0")[0] if isinstance(cell, str) else cell for cell in cells)

@@ -29,7 +29,9 @@ from tests.reliability.fuzz.novelty import Novelty, traced
 from viewer.model.trace import Trace
 
 _PER_CHILD = 20_000
-_USED = 10  # one of so many inputs that can be read gets the expensive oracles
+# One of so many inputs that can be read gets the expensive oracles, which take 20 ms: of those that
+# show something new, and of the others.
+_USED_NEW, _USED = 4, 60
 _TO_ENGINE = 400  # one of so many goes to trace_processor
 _TRACED = 150  # one of so many is read with line coverage
 _MOST_DEFECTS = 20
@@ -177,7 +179,7 @@ def _feed_one(
     is_new = defect is None and found.novelty.add(result.signature, data)
     if result.is_read:
         found.read += 1
-        if is_new or dice.randrange(_USED) == 0:
+        if dice.randrange(_USED_NEW if is_new else _USED) == 0:
             found.used += 1
             defect = checks.use(path, kind, result.item)
         if defect is None and isinstance(result.item, Trace) and dice.randrange(_TO_ENGINE) == 0:
