@@ -1,7 +1,7 @@
 """The marks `window` and `slow`, from what a test uses; `packaging/test --quick` runs the rest.
 
 `window`: it needs Qt's application, as it shows a widget. `slow`: it asks a peer (trace_processor,
-torch, executorch), looks into a built bundle, is a benchmark, or reads hundreds of damaged files.
+torch, executorch), looks into a built bundle, or is a benchmark.
 Others that take more than a second have `@pytest.mark.slow` themselves.
 """
 
@@ -21,7 +21,6 @@ SLOW_PLACES = tuple(
     for place in (
         "bench",
         "cli/test_batch_export.py",
-        "formats/test_fuzz.py",
         "packaging/test_bundle.py",
         "peers",
         "render/test_fidelity.py",

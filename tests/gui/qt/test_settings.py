@@ -1,5 +1,6 @@
 """Settings come back with their type, and damaged ones as their default."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,31 @@ def test_source_paths_come_back_and_damaged_ones_are_left_out(file):
     assert opened(file).source_paths() == pairs
     store.set(SOURCE_PATHS, ["nonsense", "[1, 2]", '["a"]', "[" * 9000, '["/a", "/b"]'])
     assert store.source_paths() == [("/a", "/b")]
+
+
+@pytest.mark.parametrize("mark", ["@Variant(", "\\x40Variant(", "@\\\nVariant(", "\\100Variant("])
+def test_a_python_object_in_the_file_is_never_loaded(file, tmp_path, mark):
+    """PySide unpickles such a value, which can run code: here, it would make a folder."""
+    made = tmp_path / "made"
+
+    class Deed:
+        def __reduce__(self):
+            return os.mkdir, (str(made),)
+
+    store = QSettings(str(file), QSettings.Format.IniFormat)
+    store.setValue(THEME.name, Deed())
+    store.setValue(LAST_FOLDER.name, "/kept")
+    store.sync()
+    assert "@Variant(" in file.read_text("latin-1")
+    copy = tmp_path / "copy.ini"
+    copy.write_bytes(file.read_bytes().replace(b"@Variant(", mark.encode()))
+    settings_of_copy = opened(copy)
+    assert settings_of_copy.get(THEME) == "system"
+    assert settings_of_copy.get(LAST_FOLDER) == "/kept"
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("text", ["--5", "9" * 5000, "-", "٣", "1e3"])
+def test_a_number_that_is_none_gives_the_default(file, text):
+    file.write_text(f"[window]\nversion={text}\n", encoding="utf-8")
+    assert opened(file).get(WINDOW_VERSION) == 0

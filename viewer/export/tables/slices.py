@@ -199,8 +199,11 @@ def _is_part(one: Column, other: Column) -> bool:
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """A name for a column of a file that no other column has."""
-    free = name or "column"
+    """A name for a column of a file that no other column has.
+
+    On one line and without spaces around it, as the reader of tables expects names.
+    """
+    free = " ".join(name.split()) or "column"
     while free in taken:
         free = f"column {free}"
     return free

@@ -7,7 +7,9 @@ is always passed to QSettings, which would otherwise read a one-item list as a s
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import QByteArray, QSettings
 
 from viewer import APPLICATION_ID
+from viewer.codecs.atomic_file import write_whole
 
 T = TypeVar("T", str, bool, int, list[str], QByteArray)
 
@@ -27,6 +30,13 @@ LONGEST_COLUMN = 200
 RECENT_COUNT = 20  # commands
 # Increase when docks or toolbars are renamed; states stored by other versions are not restored.
 WINDOW_STATE_VERSION = 3
+# A number that fits 32 bits.
+_WHOLE = re.compile("-?[0-9]{1,9}")
+# "@V" of "@Variant(", also escaped or split over lines: PySide unpickles Python objects in variants,
+# which can run code. No setting is one.
+_VARIANT = re.compile(
+    rb"(?:@|\\x0*40|\\0*100)(?:\\\r?\n)*(?:V|\\x0*56|\\0*126)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,7 @@ class Settings:
         self._store = store or QSettings(
             QSettings.Format.IniFormat, QSettings.Scope.UserScope, organization, application
         )
+        _disarm(self._store)
 
     def get(self, setting: Setting[T]) -> T:
         """The stored value, or the default if nothing valid is stored."""
@@ -211,12 +222,22 @@ class Settings:
         if isinstance(value, str) and setting.type is bool:
             return {"true": True, "false": False}.get(value)
         if isinstance(value, str) and setting.type is int:
-            return int(value) if value.lstrip("-").isdecimal() else None
+            return int(value) if _WHOLE.fullmatch(value) else None
         return value
 
     def sync(self) -> None:
         """Write pending changes to disk now."""
         self._store.sync()
+
+
+def _disarm(store: QSettings) -> None:
+    """Remove the mark of variants from a settings file, so that they are read as plain texts."""
+    path = Path(store.fileName())
+    with contextlib.suppress(OSError):
+        data = path.read_bytes()
+        if _VARIANT.search(data):
+            write_whole(path, _VARIANT.sub(b"-", data))
+            store.sync()
 
 
 def _paths_of(text: str) -> tuple[str, ...]:

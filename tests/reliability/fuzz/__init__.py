@@ -1,0 +1,29 @@
+"""Area fuzz of the campaign: inputs of every format, made from scratch or by changing real ones."""
+
+from __future__ import annotations
+
+from tests.reliability.campaign import Job, Options
+
+# Inputs of one job of a long run: so that two processors end at nearly the same time.
+_PER_JOB = 250_000
+# Seconds of processor time for each kind of a short run: 15 kinds on 2 processors.
+_SHORT = 6.0
+
+
+def jobs(options: Options) -> list[Job]:
+    """Return the jobs: one for each kind of file, several for a long run of many inputs."""
+    from tests.reliability.fuzz import worker
+    from tests.reliability.fuzz.kinds import KINDS
+
+    if not options.is_long:
+        return [
+            Job("fuzz", name, worker.run, (name, 0, 1 << 40, _SHORT), 120.0) for name in KINDS
+        ]
+    found = []
+    for name, kind in KINDS.items():
+        parts = -(-kind.runs // _PER_JOB)
+        for part in range(parts):
+            # 1 % more than the goal, as every part is rounded down.
+            count = -(-kind.runs // parts)
+            found.append(Job("fuzz", name, worker.run, (name, part, count, 1e9), 4 * 3600.0))
+    return found

@@ -1,0 +1,376 @@
+"""What must be true of every file that can be read; `Broken` says what is not.
+
+`read` is cheap and for every input. `use` links, adds up, exports and reads back: for a sample.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.paths import DATA
+from tests.reliability.fuzz.kinds import Kind
+from tests.reliability.fuzz.own_files import INPUTS
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.labels import slice_labels
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.events import event_statistics
+from viewer.analysis.statistics.group_keys import OF_OPERATORS
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.codecs.reading import UnreadableFile
+from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
+from viewer.export.perfetto.writer import write_perfetto
+from viewer.export.tables.untimed import untimed_columns
+from viewer.formats import open_file
+from viewer.formats.table.csv_blocks import TIME_LIMIT
+from viewer.model.inference_views import Inferences, aligned_runs, mean_run
+from viewer.model.queries import NATIVE_DURATION
+from viewer.model.trace import KeyKind, Trace
+from viewer.model.untimed import value_text
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.reports.info import info, info_text
+from viewer.view.open_trace import views_of
+from viewer.view.saved_view import shown_view
+from viewer.view.session_file import find_inputs, is_session, with_inputs
+from viewer.view.session_file import read as read_session
+from viewer.view.state import ViewState
+from viewer.workspace.exports import export
+from viewer.workspace.link_choices import apply
+from viewer.workspace.workspace import Workspace
+
+Item = Trace | Program | Executable | None
+
+
+class Broken(Exception):
+    """Something that must be true of a file is not. detail: the values, which vary by file."""
+
+    def __init__(self, what: str, detail: str = "") -> None:
+        super().__init__(f"{what}: {detail}" if detail else what)
+        self.what = what
+
+
+def _must(holds: object, what: str, detail: str = "") -> None:
+    if not holds:
+        raise Broken(what, detail)
+
+
+def _difference(found: Sequence[object], wanted: Sequence[object]) -> str:
+    """Return the first rows that only one of two lists has."""
+    lost, more = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
+    return f"{len(found)} slices, not {len(wanted)}: {list(more)[:2]}, not {list(lost)[:2]}"
+
+
+def prepare(folder: Path) -> None:
+    """Put what sessions have as their inputs into the folder of the inputs."""
+    for name in INPUTS:
+        source = next(DATA.glob(f"*/{name}"))
+        shutil.copyfile(source, folder / name)
+
+
+# -- every input ---------------------------------------------------------------------------------
+
+
+def read(path: Path, kind: Kind) -> tuple[Item, object]:
+    """Read a file and check what it became; returns it and what it shows. Raises UnreadableFile."""
+    if kind.name == "settings":
+        return None, _read_settings(path)
+    if kind.name == "session":
+        return None, _read_session(path)
+    item = open_file(str(path))
+    if isinstance(item, Trace):
+        check_trace(item)
+        counts = (len(item.slices), len(item.tracks), len(item.counters), len(item.flows),
+                  len(item.untimed), len(item.runs), len(item.keys))  # fmt: skip
+    elif isinstance(item, Program):
+        check_program(item)
+        counts = (len(item.operators), len(item.nodes), len(item.methods), len(item.graphs))
+    else:
+        counts = (len(item.methods), 0)
+    problems = getattr(item, "problems", ())
+    kinds = frozenset(problem.kind for problem in problems)
+    _must(all(problem.count > 0 for problem in problems), "a problem that occurs 0 times")
+    return item, (kinds, getattr(item, "generation", ""), *(count.bit_length() for count in counts))
+
+
+def check_trace(trace: Trace) -> None:
+    """Check the columns of a trace. Raises Broken."""
+    slices, keys = trace.slices, trace.keys
+    count, rows = len(slices), len(slices.row_ptr) - 1
+    for name in ("end", "name", "key", "source_row", "order"):
+        _must(len(getattr(slices, name)) == count, f"slices.{name} has another length")
+    for name in ("row_track", "row_lane", "row_depth"):
+        _must(len(getattr(slices, name)) == rows, f"slices.{name} has another length")
+    ptr = slices.row_ptr
+    _must(ptr[0] == 0 and ptr[-1] == count and (np.diff(ptr) >= 0).all(), "row_ptr is no CSR")
+    _must(slices.start.dtype == np.int64 and slices.end.dtype == np.int64, "times are not int64")
+    _must((slices.end >= slices.start).all(), "a slice ends before it starts")
+    _must(_in_range(slices.row_track, len(trace.tracks)), "a row on no track")
+    _must(_in_range(slices.name, len(trace.strings)), "a name that is not in the texts")
+    _must(_in_range(slices.key, len(keys)), "a key that is not in the keys")
+    if count > 1:
+        same = np.ones(count - 1, np.bool_)
+        inner = ptr[1:-1]
+        same[inner[(inner > 0) & (inner < count)] - 1] = False
+        _must((slices.start[1:] >= slices.start[:-1])[same].all(), "a row is not sorted by start")
+        _must((slices.start[1:] >= slices.end[:-1])[same].all(), "slices of one row overlap")
+        _must((np.sort(slices.order) == np.arange(count)).all(), "the order is no permutation")
+    places = list(zip(slices.row_track.tolist(), slices.row_lane.tolist(),
+                      slices.row_depth.tolist(), strict=True))  # fmt: skip
+    _must(len(set(places)) == rows, "two rows at one place")
+    for name, column in slices.columns.items():
+        _check_column(column, count, f"column {name!r}")
+    for mask in (slices.derived, slices.timing):
+        _must(mask is None or len(mask) == count, "derived or timing has another length")
+    for name in ("scope", "name", "instruction", "identifier", "location"):
+        _must(len(getattr(keys, name)) == len(keys), f"keys.{name} has another length")
+    _must(_in_range(keys.name, len(trace.strings)), "a key without a name")
+    _must(_in_range(keys.scope, max(len(trace.scopes), 1)), "a key in no scope")
+    _must(not len(keys) or int(keys.kind.max()) <= max(KeyKind), "a key of no kind")
+    for flow in (trace.flows.producer, trace.flows.consumer):
+        _must(len(flow) == len(trace.flows) and _in_range(flow, count), "a flow without a slice")
+    for counter in trace.counters:
+        _must(len(counter.tick) == len(counter.value), "a counter of two lengths")
+        _must((counter.tick[1:] > counter.tick[:-1]).all(), "times of a counter do not ascend")
+        _must(counter.value.dtype.kind in "if", "a counter that is no number")
+        _must(np.isfinite(counter.value).all(), "a counter that is not finite")
+    for run in trace.runs:
+        _must(run.end >= run.start, "a run ends before it starts")
+        _must(0 <= run.track < len(trace.tracks), "a run on no track")
+        _must(0 <= run.scope < max(len(trace.scopes), 1), "a run in no scope")
+    _must(trace.clock.ns_per_tick > 0, "a clock that stands still")
+    events = trace.untimed
+    for name in ("block", "run", "source_row", "after", "call", "identifier", "type", "value",
+                 "output"):  # fmt: skip
+        _must(len(getattr(events, name)) == len(events), f"untimed.{name} has another length")
+    _must((events.after < max(count, 1)).all(), "an untimed event after no slice")
+    _must((events.run < max(len(trace.runs), 1)).all(), "an untimed event in no run")
+    _must((events.call < max(count, 1)).all(), "an untimed event in no call")
+    if trace.calls is not None:
+        stacks = len(trace.calls.stack_name)
+        _must((trace.calls.stack_parent < np.arange(stacks)).all(), "a stack after its caller")
+        _must((trace.calls.stack < max(stacks, 1)).all(), "a key in no stack")
+
+
+def _in_range(codes: Any, count: int) -> bool:
+    return not len(codes) or (int(codes.min()) >= 0 and int(codes.max()) < count)
+
+
+def _check_column(column: Any, count: int, what: str) -> None:
+    _must(len(column.values) == count, f"{what} has another length")
+    _must(column.valid is None or len(column.valid) == count, f"{what}: its mask has another length")
+    if column.strings is not None:
+        shown = column.values if column.valid is None else column.values[column.valid]
+        _must(_in_range(shown, len(column.strings)), f"{what}: a text that does not exist")
+
+
+def check_program(program: Program) -> None:
+    """Check that the operators and methods of a program have texts that can be written."""
+    for one in program.operators:
+        frames = [f"{frame.path}:{frame.line}" for frame in one.frames]
+        "".join((one.label, *one.ops, *one.aten, *frames)).encode()
+
+
+def _read_session(path: Path) -> object:
+    if not is_session(str(path)):
+        raise UnreadableFile(str(path), "this is not a session file")
+    saved = read_session(str(path))
+    files, choices, complaints = with_inputs([str(path)])
+    workspace = Workspace()
+    readable = [name for name in files if Path(name).name in INPUTS]
+    for name in readable:
+        workspace.add(_opened(name))
+    refused = 0
+    for one in choices:
+        refused += len(apply(one, workspace))
+    lost: list[str] = []
+    if saved.view is not None:
+        found = [one.path for one in find_inputs(saved, str(path.parent), lambda: False)]
+        views = views_of(workspace, {Inferences.AS_RUN}, {})
+        opened = [views[trace, Inferences.AS_RUN] for trace in workspace.traces]
+        state, lost = shown_view(saved.view, ViewState(), opened, found)
+        repr(state)
+    "".join((*complaints, *lost)).encode("utf-8", "surrogateescape")
+    return len(files), len(complaints).bit_length(), len(lost).bit_length(), bool(refused)
+
+
+@cache
+def _opened(path: str) -> Any:
+    return open_file(path)
+
+
+def _read_settings(path: Path) -> object:
+    from PySide6.QtCore import QSettings
+
+    from viewer.gui.qt import settings as stored
+
+    store = QSettings(str(path), QSettings.Format.IniFormat)
+    settings = stored.Settings(store)
+    known = [one for one in vars(stored).values() if isinstance(one, stored.Setting)]
+    shown = []
+    for one in (*known, *stored.PANEL_CHOICES):
+        value = settings.get(one)
+        _must(isinstance(value, one.type), f"{one.name} is not a {one.type.__name__}")
+        _must(not one.choices or value in one.choices, f"{one.name} is none of its choices")
+        shown.append(value == one.default)
+    settings.recent_sets()
+    settings.source_paths()
+    settings.identifier_columns()
+    settings.keys()
+    settings.window()
+    return tuple(shown)
+
+
+# -- a sample of inputs --------------------------------------------------------------------------
+
+
+@cache
+def _partner(kind: Kind) -> Trace | Program | Executable:
+    return open_file(str(DATA / kind.partner))
+
+
+def use(item: Item, kind: Kind, path: Path) -> None:
+    """Do with a file what the application does: link, report, add up, export. Raises Broken."""
+    if item is None:
+        return
+    workspace = Workspace()
+    workspace.add(_partner(kind))
+    workspace.add(item)
+    said = [info_text(workspace), json.dumps(info(workspace))]
+    for trace in workspace.traces:
+        said += workspace.warnings(trace)
+        table = workspace.links(trace)
+        said += slice_labels(table)[1]
+        said += [found.detail for found in table.links]
+        _check_links(table)
+        if trace.path == str(path):
+            if _adds_up(trace):
+                check_totals(table)
+            said += _what_follows(table)
+    "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
+    if isinstance(item, Trace):
+        check_perfetto(item, path)
+        check_csv(item, path)
+
+
+def _check_links(table: LinkTable) -> None:
+    _must(len(table.links) == len(table.trace.keys), "links of another number of keys")
+    if table.program is not None:
+        operators, nodes = len(table.program.operators), len(table.program.nodes)
+        for one in table.links:
+            _must(all(0 <= i < operators for i in one.operators + one.near), "a link to no operator")
+            _must(all(0 <= i < nodes for i in one.nodes), "a link to no node")
+
+
+def _adds_up(trace: Trace) -> bool:
+    """Return whether sums of durations fit 64 bits: else figures are wrong, as of no real file."""
+    lengths = trace.slices.end.astype(np.float64) - trace.slices.start.astype(np.float64)
+    return float(lengths.sum()) < 2**62
+
+
+def check_totals(table: LinkTable) -> None:
+    """Check that Self of all groups, shared and none are the whole, by every key that has them."""
+    cost = Costs(table).table()
+    rows = sum(row.ticks for row in cost.rows)
+    _must(cost.single + cost.shared == rows, "single and shared are not all rows")
+    _must(cost.without_operator >= 0 and all(row.ticks >= 0 for row in cost.rows), "a negative cost",
+          str(cost)[:200])  # fmt: skip
+    _must(sum(row.ticks for row in cost.by_nodes) == rows, "nodes do not add up to operators")
+    grouping = Grouping(table)
+    for key in grouping.keys:
+        found = grouping.by(key)
+        _must(found.ungrouped >= 0, f"negative time in no {key}")
+        for group in found.groups:
+            self_ticks = group.self_ticks or 0  # None where nothing is charged to groups
+            _must(0 <= self_ticks <= group.total, f"Self is more than Total by {key}")
+        if key not in ("unit", "inference"):
+            parts = sum(group.self_ticks or 0 for group in found.groups) + found.ungrouped
+            detail = f"{parts} of {found.whole}"
+            _must(parts == found.whole, f"Self does not add up to the whole by {key}", detail)
+        if key in OF_OPERATORS:
+            _must(found.whole == cost.whole, f"another whole by {key}")
+
+
+def _what_follows(table: LinkTable) -> list[str]:
+    """Other views of a trace, statistics and tables; returns the texts that they show."""
+    trace = table.trace
+    native = trace.slices.columns.get(NATIVE_DURATION)
+    _must(native is None or (native.values >= 0).all(), "a negative duration on a delegate's clock")
+    for shown in (aligned_runs(trace), mean_run(trace)):
+        _must((shown.slices.end >= shown.slices.start).all(), "a view with a negative duration")
+        Costs(replace(table, trace=shown)).table()
+    untimed_columns(table, "p")
+    statistics, events = event_statistics(table), trace.untimed
+    names = [statistics.name(row) for row in range(len(statistics))]
+    return [*names, *statistics.block_titles, *(value_text(events, i) for i in range(len(events)))]
+
+
+Row = tuple[str, str, str, int, int]
+
+
+def rows_of(trace: Trace) -> list[Row]:
+    """Return process, thread, name, start and end of every slice, sorted."""
+    slices = trace.slices
+    tracks = slices.row_track[slices.rows()].tolist()
+    columns = zip(tracks, slices.name.tolist(), slices.start.tolist(), slices.end.tolist(), strict=True)
+    return sorted(
+        (trace.tracks[track].process, trace.tracks[track].thread, trace.strings[name], start, end)
+        for track, name, start, end in columns
+    )
+
+
+def check_perfetto(trace: Trace, path: Path) -> None:
+    """Export to Perfetto and read back: the same slices at the same ticks."""
+    if not len(trace.slices):
+        return
+    out = io.BytesIO()
+    try:
+        write_perfetto([PerfettoSource.of(trace)], out)
+    except TimesTooFarApart:
+        return
+    exported = path.with_name("exported.pftrace")
+    exported.write_bytes(out.getvalue())
+    again = open_file(str(exported))
+    _must(isinstance(again, Trace), "a Perfetto export that is no trace")
+    assert isinstance(again, Trace)
+    check_trace(again)
+    _must(again.clock.ns_per_tick == trace.clock.ns_per_tick, "a Perfetto export on another clock")
+    found, wanted = rows_of(again), [(*row[:2], row[2] or "(unnamed)", *row[3:]) for row in rows_of(trace)]
+    if not all(track.process and track.thread for track in trace.tracks):
+        # Such a process or thread is named by its number.
+        found, wanted = [row[2:] for row in found], [row[2:] for row in wanted]
+    if sorted(found) != sorted(wanted):
+        raise Broken("a Perfetto export has other slices", _difference(found, wanted))
+
+
+def check_csv(trace: Trace, path: Path) -> None:
+    """Export as CSV and read back: the same slices, at their times in ns rounded down."""
+    if not len(trace.slices):
+        return
+    workspace = Workspace()
+    workspace.add(trace)
+    exported = path.with_name("exported.csv")
+    export(workspace, str(exported))
+    again = open_file(str(exported))
+    _must(isinstance(again, Trace), "a CSV export that is no trace")
+    assert isinstance(again, Trace)
+    rate = workspace.clocks.ns_per_tick(trace)
+
+    def ns(tick: int) -> int:
+        return tick * rate.numerator // rate.denominator
+
+    if max(-trace.start, trace.end) * rate >= TIME_LIMIT:
+        return  # a table has no times beyond it
+    wanted = sorted((name, ns(start), ns(end)) for _, _, name, start, end in rows_of(trace))
+    found = sorted(row[2:] for row in rows_of(again))
+    if found != wanted:
+        raise Broken("a CSV export has other slices", _difference(found, wanted))

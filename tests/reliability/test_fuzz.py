@@ -1,0 +1,126 @@
+"""The fuzzer itself: what it makes, that it notices a defect, and a few inputs of every kind."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.paths import DATA
+from tests.reliability.campaign import Options
+from tests.reliability.fuzz import checks, oracles, protobuf_changes, worker
+from tests.reliability.fuzz.kinds import KINDS, input_of, samples_of
+from tests.reliability.fuzz.minimize import minimized
+from viewer.formats import format_of, open_file
+from viewer.formats.table import reader
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_seed_gives_the_same_inputs(name):
+    def made(seed: int) -> list[bytes]:
+        dice = random.Random(seed)
+        return [input_of(KINDS[name], (), dice) for _ in range(20)]
+
+    if name not in ("etrecord",):  # archives of samples keep the order of hashes
+        assert made(1) == made(1)
+    assert made(1) != made(2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_some_inputs_are_read_and_some_refused_and_nothing_is_wrong(name, tmp_path):
+    kind, dice = KINDS[name], random.Random(5)
+    oracles.prepare(tmp_path)
+    path, outcomes = tmp_path / f"input{kind.suffix}", []
+    for number in range(60):
+        path.write_bytes(input_of(kind, (), dice))
+        result = checks.read(path, kind)
+        defect = result.defect
+        if result.is_read and defect is None and number % 6 == 0:
+            defect = checks.use(path, kind, result.item)
+        assert defect is None, defect.text
+        outcomes.append(result.is_read)
+    assert any(outcomes)
+    assert name in ("settings", "mlir") or not all(outcomes)
+
+
+@pytest.mark.slow
+def test_a_defect_of_a_reader_is_found_made_small_and_saved(tmp_path, monkeypatch):
+    def faulty(path, progress, cancelled):
+        with open(path, "rb") as file:
+            if b"\t" in file.read():
+                raise KeyError("tab")
+        return reader_read(path, progress, cancelled)
+
+    reader_read = reader.read
+    monkeypatch.setattr(reader, "read", faulty)
+    format_of.cache_clear()
+    options = Options(False, 0, tmp_path / "findings")
+    outcome = worker.run(options, "table", 0, 100, 60.0)
+    found = [one for one in outcome.findings if "KeyError" in one.what]
+    assert len(found) == 1
+    saved = found[0].repeat.split()[-1]
+    with open(saved, "rb") as file:
+        assert len(file.read()) < 80
+    assert outcome.count >= 100
+
+
+def test_a_dead_child_is_a_finding_with_its_input(tmp_path, monkeypatch):
+    def deadly(path, kind):
+        import os
+
+        os._exit(9)
+
+    monkeypatch.setattr(checks, "read", deadly)
+    oracles.prepare(tmp_path)
+    kind = KINDS["table"]
+    found = worker._in_child(worker._Found(), kind, tmp_path, "seed", 10, 60.0)
+    assert [defect.key for defect, _ in found.defects.values()] == ["the process died"]
+
+
+def test_what_takes_too_long_is_a_defect_with_the_function(tmp_path, monkeypatch):
+    def endless(path, progress, cancelled):
+        while True:
+            pass
+
+    monkeypatch.setattr(checks, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(reader, "read", endless)
+    path = tmp_path / "input.csv"
+    path.write_bytes((DATA / "table_csv/two_threads.csv").read_bytes())
+    defect = checks.read(path, KINDS["table"]).defect
+    assert defect is not None
+    assert defect.text.startswith("TooSlow: more than 0 s of processor time at formats/")
+
+
+def broken() -> Iterator[tuple[str, dict[str, object]]]:
+    trace = open_file(str(DATA / "table_csv/two_threads.csv"))
+    slices = trace.slices
+    yield "a slice ends before it starts", {"end": slices.start - 1}
+    yield "slices.name has another length", {"name": slices.name[:-1]}
+    yield "a key that is not in the keys", {"key": slices.key + np.uint32(1000)}
+    yield "row_ptr is no CSR", {"row_ptr": slices.row_ptr[::-1].copy()}
+    yield "the order is no permutation", {"order": np.zeros_like(slices.order)}
+    yield "a row on no track", {"row_track": slices.row_track + np.uint32(7)}
+
+
+@pytest.mark.parametrize(("what", "columns"), list(broken()), ids=lambda value: str(value)[:30])
+def test_columns_that_do_not_fit_together_are_noticed(what, columns):
+    trace = open_file(str(DATA / "table_csv/two_threads.csv"))
+    oracles.check_trace(trace)
+    with pytest.raises(oracles.Broken, match=what):
+        oracles.check_trace(replace(trace, slices=replace(trace.slices, **columns)))
+
+
+def test_a_message_is_taken_apart_and_put_together_again():
+    for sample in samples_of(KINDS["perfetto"]):
+        tree = protobuf_changes.parsed(sample)
+        if tree is not None:
+            assert protobuf_changes.written(tree) == sample
+    assert protobuf_changes.parsed(b"\x0a\xff") is None
+
+
+def test_an_input_is_made_as_small_as_its_defect_allows():
+    data = b"one\ntwo\nthree\nfour x\nfive\nsix\n"
+    assert minimized(data, lambda some: b"x" in some, 10.0) == b"x"
+    assert minimized(data, lambda some: False, 10.0) == data
