@@ -92,7 +92,8 @@ def take_left(folder: str) -> list[LeftSession]:
     """Return the sessions that crashed programs left in a folder, oldest first.
 
     They become recent sessions, so that they are returned once and still not lost. One that cannot
-    be read or kept stays for another start.
+    be kept, as the disk is full, is returned at the next start, too. One that a later version wrote
+    is left alone.
     """
     left: list[LeftSession] = []
     with contextlib.ExitStack() as releases:
@@ -111,11 +112,11 @@ def take_left(folder: str) -> list[LeftSession]:
             releases.callback(lock.release)
         recent = RecentSessions(folder)
         for one, path, lock in sorted(taken, key=lambda each: each[0].when):
+            left.append(one)
             with contextlib.suppress(OSError):
                 recent.keep(one.saved, one.when)
                 os.unlink(path)
                 lock.remove()
-                left.append(one)
     return left
 
 

@@ -96,6 +96,7 @@ def run(
     # Without a display, Qt ends the event loop while windows are open (6.8 to 6.11; Wayland's part
     # of Qt ends the process instead, so that only the last autosave is there).
     windows.autosave_now()
+    settings.sync()
     return signals.exit_code or code
 
 

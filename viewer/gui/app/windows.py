@@ -102,7 +102,8 @@ class Windows(QObject):
             window = empty.pop(0) if empty else self.new()
             window.restore(saved)
 
-    def keep_sessions(self, *_: object) -> None:
+    @Slot()
+    def keep_sessions(self) -> None:
         """Make what is open in each window a recent session; the windows stay open.
 
         Called when the desktop session ends, which it may still cancel.
@@ -115,6 +116,7 @@ class Windows(QObject):
         for window in self.all:
             window.autosave_now()
 
+    @Slot()
     def end(self) -> None:
         """Keep what is open in each window, and close all without a question."""
         self.keep_sessions()

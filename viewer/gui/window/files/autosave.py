@@ -69,10 +69,10 @@ class Autosave(QObject):
         """Start to save the session in a thread; if nothing is open, delete the saved one."""
         if self._is_ended:
             return
-        if self._opener.is_empty and not self._files.is_restoring:
-            self.file.remove(next(self._numbers))
-        elif self._writer.pending:
+        if self._writer.pending:  # deleting would wait for it, too
             self._is_due = True
+        elif self._opener.is_empty and not self._files.is_restoring:
+            self.file.remove(next(self._numbers))
         elif self._session.workspace.paths and not self._files.is_restoring:
             self._last_start = time.monotonic()
             self._writer.submit(_write, self.file, self._snapshot(), next(self._numbers))
